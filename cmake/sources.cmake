@@ -11,6 +11,8 @@ set(PYBURN_SOURCES
   src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
   src/pyburn/support/registration.cpp
+  src/pyburn/support/interrupt.cpp
+  src/pyburn/support/interruptible.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/support/utf8.cpp
   src/pyburn/tensor/dtype.cpp

@@ -151,8 +151,8 @@ Dims to_dims(PyObject* p) {
   if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1 && PySequence_Check(PyTuple_GET_ITEM(p, 0))) return to_dims(PyTuple_GET_ITEM(p, 0));
   Object fast = checked(PySequence_Fast(p, "expected an int or a sequence of ints"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    Object index = checked(PyNumber_Index(PySequence_Fast_GET_ITEM(fast.get(), i)));
-    add(index.get());
+    const Object item = Object::borrowed(PySequence_Fast_GET_ITEM(fast.get(), i));  // its __index__ may change the list
+    add(checked(PyNumber_Index(item.get())).get());
   }
   return dims;
 }

@@ -6,8 +6,10 @@
 #include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/log.h"
 #include "pyburn/support/patient_lock.h"
+#include "python_exception.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -216,7 +218,7 @@ void bind_autograd(nb::module_& m) {
   poll_interrupt = [] {
     const GilAcquire gil;
     drain_released();
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (PyErr_CheckSignals() != 0) throw PythonInterrupt(nb::python_error());
   };
   set_warning_sink([](const std::string& message) {
     const GilAcquire gil;

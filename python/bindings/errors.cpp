@@ -118,6 +118,8 @@ void set_python_error() noexcept {
     set_message(remote_error, e.what());
   } catch (const GradientError& e) {
     set_message(gradient_error, e.what());
+  } catch (const PythonInterrupt& e) {
+    e.exception.raise();
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const FileError& e) {

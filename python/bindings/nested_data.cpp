@@ -18,8 +18,6 @@ using namespace nb::literals;
 namespace pyburn::python {
 namespace {
 
-constexpr int kMaxRank = 64;  // also ends the search in a list that holds itself
-
 [[noreturn]] void raise(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
   throw PythonError();
@@ -55,7 +53,8 @@ class NestedReader {
         return;
       }
       shape_.push_back(n);
-      if (shape_.rank() > kMaxRank) raise(PyExc_ValueError, format("[tensor] too many dimensions: more than {}", kMaxRank));
+      if (shape_.rank() > kMaxRank)  // also ends the search in a list that holds itself
+        raise(PyExc_ValueError, format("[tensor] too many dimensions: more than {}", kMaxRank));
       if (n == 0) return;
       level = checked(PySequence_GetItem(level.get(), 0));
     }

@@ -130,7 +130,7 @@ void bind_devices(nb::module_& m) {
           "__deepcopy__", [](nb::object self, nb::handle) { return self; }, "memo"_a.none())
       .def("__enter__",
           [](nb::object self) {
-            entered_devices().push_back(std::make_unique<DeviceScope>(*nb::inst_ptr<DeviceObject>(self)->device));
+            entered_devices().push_back(std::make_unique<DeviceScope>(to_device(self.ptr())));
             return self;
           })
       .def(

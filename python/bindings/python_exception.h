@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "arguments.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn::python {
 
@@ -23,6 +24,12 @@ class PythonException : public std::exception {
  private:
   std::shared_ptr<PyObject> value_;
   std::string text_;
+};
+
+// What a signal handler raised, KeyboardInterrupt as a rule, while C++ worked.
+struct PythonInterrupt final : Interrupted {
+  explicit PythonInterrupt(const nanobind::python_error& e) : Interrupted("interrupted"), exception(e) {}
+  PythonException exception;
 };
 
 // fn(), with what it raises in Python as a PythonException.

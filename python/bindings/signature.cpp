@@ -87,9 +87,12 @@ bool is_list(PyObject* p) { return PySequence_Check(p) && !PyUnicode_Check(p) &&
 template <auto is>
 bool one_or_more(PyObject* p) {
   if (!is_list(p)) return is(p);
-  if (PySequence_Size(p) == 0) return true;
-  const Object first(PySequence_GetItem(p, 0));
-  return first && is(first.get());
+  const Py_ssize_t n = PySequence_Size(p);
+  if (n == 0) return true;
+  const Object first(n > 0 ? PySequence_GetItem(p, 0) : nullptr);
+  if (first) return is(first.get());
+  PyErr_Clear();  // the next form of the function may accept it
+  return false;
 }
 bool is_dims(PyObject* p) { return one_or_more<is_integer>(p); }
 bool is_extent(PyObject* p) { return is_integer(p) || (is_tensor(p) && unwrap(p).rank() == 0 && is_integral(unwrap(p).dtype())); }

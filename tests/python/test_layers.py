@@ -1,4 +1,4 @@
-"""tools/check_layers.py and check_python_layers.py find what they are there to find, and nothing in this repository."""
+"""tools/check_layers.py, check_python_layers.py and check_sizes.py find what they look for, and nothing in this repository."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import check_python_layers  # noqa: E402
+import check_sizes  # noqa: E402
 from check_layers import violations  # noqa: E402
 
 
@@ -70,3 +71,31 @@ def test_violations_of_python(tmp_path: Path, file: str, statement: str, complai
     path.write_text(statement + "\n")
     found = check_python_layers.violations(tmp_path)
     assert found == [] if complaint is None else len(found) == 1 and complaint in found[0] and str(path) in found[0]
+
+
+def test_sizes_are_checked() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "check_sizes.py"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("const int64_t n = x.shape()[0] * x.shape()[1];", True),
+        ("y.strides[d] = x.strides[d] * step;", True),
+        ("const int64_t reach = dilation * (kernel - 1) + 1;", True),
+        ("return out.numel() * k;", True),
+        ("const int64_t n = Checked(x.shape()[0]) * x.shape()[1];", False),
+        ("const int64_t n = x.shape()[0] * 2;  // fits: a place of an element", False),
+        ("const int64_t n = x.shape()[0] * 2;  // two", True),
+        ('.torch = "lambda x: x.shape[0] * x.shape[1]",', False),
+        ("const double mean = sum / (double(x.numel()) * scale);", False),
+        ("// n * x.shape()[0] elements", False),
+    ],
+)
+def test_products_of_sizes(tmp_path: Path, line: str, found: bool) -> None:
+    path = tmp_path / "ops" / "a.cpp"
+    path.parent.mkdir()
+    path.write_text(f"// A file.\n{line}\n")
+    complaints = check_sizes.violations(tmp_path)
+    assert len(complaints) == found
+    assert all(f"{path}:2:" in c for c in complaints)

@@ -10,7 +10,6 @@ namespace pyburn::io {
 namespace {
 
 constexpr int kDeepestTable = 64;
-constexpr size_t kMostAxes = 64;
 
 const Json& member(const Json& row, const char* key) {
   require<FormatError>(row.is_object() && row.contains(key), "[bundle] the table lacks '{}'", key);
@@ -33,7 +32,7 @@ Meta meta_of(const Json& row) {
   require<FormatError>(known.has_value(), "[bundle] a dtype that is not supported: got '{}'", dtype);
   Meta m{{}, *known};
   const Json& shape = member(row, "shape");
-  require<FormatError>(shape.is_array() && shape.size() <= kMostAxes, "[bundle] expected a list of extents: got {}", short_text(shape));
+  require<FormatError>(shape.is_array() && shape.size() <= kMaxRank, "[bundle] expected a list of extents: got {}", short_text(shape));
   for (const Json& v : shape) {
     require<FormatError>(
         v.is_number_unsigned() && v.get<uint64_t>() <= uint64_t(INT64_MAX), "[bundle] not an extent: got {}", short_text(v));

@@ -10,7 +10,6 @@ namespace pyburn::io {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY");
-constexpr size_t kMostAxes = 64;
 
 struct Header {
   std::string dtype;
@@ -79,7 +78,7 @@ class HeaderReader {
     Shape s;
     expect('(');
     while (!accept(')')) {
-      require<FormatError>(s.size() < int64_t(kMostAxes), "[npy] too many axes");
+      require<FormatError>(s.size() < kMaxRank, "[npy] too many axes");
       s.push_back(extent());
       if (accept(')')) break;
       expect(',');

@@ -11,8 +11,6 @@ namespace {
 using K = Value::Kind;
 using Arguments = std::vector<Value*>;
 
-constexpr size_t kMostAxes = 64;
-
 constexpr std::pair<DType, std::string_view> kStorageClasses[] = {{DType::float64, "DoubleStorage"}, {DType::float32, "FloatStorage"},
     {DType::float16, "HalfStorage"}, {DType::bfloat16, "BFloat16Storage"}, {DType::int8, "CharStorage"}, {DType::int16, "ShortStorage"},
     {DType::int32, "IntStorage"}, {DType::int64, "LongStorage"}, {DType::uint8, "ByteStorage"}, {DType::boolean, "BoolStorage"}};
@@ -28,7 +26,7 @@ int64_t whole(const Value& v) {
 
 Dims dims_of(const Value& v) {
   require<FormatError>(
-      (v.kind == K::tuple || v.kind == K::size) && v.items.size() <= kMostAxes, "[pytorch] expected a shape: got {}", name_of(v.kind));
+      (v.kind == K::tuple || v.kind == K::size) && v.items.size() <= kMaxRank, "[pytorch] expected a shape: got {}", name_of(v.kind));
   Dims d;
   for (const Value* item : v.items) {
     d.push_back(whole(*item));

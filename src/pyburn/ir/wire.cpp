@@ -190,11 +190,11 @@ class FieldReader final : public FieldEditor {
 
 // Shapes in a file may claim anything; more bytes than this no machine has, and products of them do not overflow.
 constexpr int64_t kMostElements = int64_t(1) << 48;
-constexpr int64_t kMostAxes = 64, kLongestList = 1 << 16;
+constexpr int64_t kLongestList = 1 << 16;
 
 Shape decode_shape(WireReader& r) {
   Shape shape = decode_dims(r);
-  require<FormatError>(shape.size() <= kMostAxes, "[wire] too many axes: got {}", shape.size());
+  require<FormatError>(shape.size() <= kMaxRank, "[wire] too many axes: got {}", shape.size());
   int64_t n = 1;
   for (int64_t d : shape) {
     require<FormatError>(d >= 0 && d <= kMostElements, "[wire] impossible extent: got {}", d);

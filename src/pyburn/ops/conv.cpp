@@ -13,6 +13,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -25,7 +26,7 @@ Dims per_axis(const Dims& v, int axes, const char* name, int64_t least) {
 }
 
 int64_t out_extent(int64_t n, int64_t k, int64_t stride, int64_t padding, int64_t dilation) {
-  return (n + 2 * padding - dilation * (k - 1) - 1) / stride + 1;
+  return (n + 2 * Checked(padding) - Checked(dilation) * (k - 1) - 1) / stride + 1;
 }
 
 template <int axes>
@@ -47,8 +48,8 @@ Meta infer(const Conv& a, Metas in) {
   }
   Shape y{x[0], w[0]};
   for (int i = 0; i < axes; ++i) {
-    const int64_t reach = a.dilation[i] * (w[2 + i] - 1) + 1;
-    require(w[2 + i] > 0 && x[2 + i] + 2 * a.padding[i] >= reach,
+    const int64_t reach = Checked(a.dilation[i]) * (w[2 + i] - 1) + 1;
+    require(w[2 + i] > 0 && x[2 + i] + 2 * Checked(a.padding[i]) >= reach,
         "Kernel size can't be greater than actual input size, the kernel is larger than the padded input: got {} for {}", w, x);
     y.push_back(out_extent(x[2 + i], w[2 + i], a.stride[i], a.padding[i], a.dilation[i]));
   }
@@ -123,14 +124,15 @@ TensorHandle by_windows(const Conv& a, Inputs in) {
   const TensorHandle x = contiguous(constant_pad_nd(*in[0], border));
   const Shape &w = in[1]->shape(), &padded = x.shape();
   const int64_t outputs = w[0] / a.groups;
-  Dims size{padded[0], a.groups}, steps{x.strides()[0], x.strides()[1] * w[1]}, result{padded[0], w[0]};
+  Dims size{padded[0], a.groups}, steps{x.strides()[0], Checked(x.strides()[1]) * w[1]}, result{padded[0], w[0]};
   for (int i = 0; i < axes; ++i) {
     result.push_back(out_extent(padded[2 + i], w[2 + i], a.stride[i], 0, a.dilation[i]));
-    size.push_back(result.back()), steps.push_back(x.strides()[2 + i] * a.stride[i]);
+    size.push_back(result.back()), steps.push_back(Checked(x.strides()[2 + i]) * a.stride[i]);
   }
   size.push_back(w[1]), steps.push_back(x.strides()[1]);
-  for (int i = 0; i < axes; ++i) size.push_back(w[2 + i]), steps.push_back(x.strides()[2 + i] * a.dilation[i]);
-  const int64_t taps = w.numel() / std::max<int64_t>(1, w[0]), pixels = Shape(result).numel() / std::max<int64_t>(1, padded[0] * w[0]);
+  for (int i = 0; i < axes; ++i) size.push_back(w[2 + i]), steps.push_back(Checked(x.strides()[2 + i]) * a.dilation[i]);
+  const int64_t taps = w.numel() / std::max<int64_t>(1, w[0]);
+  const int64_t pixels = Shape(result).numel() / std::max<int64_t>(1, Checked(padded[0]) * w[0]);
   const TensorHandle windows = reshape(as_strided(x, size, steps), Dims{padded[0], a.groups, pixels, taps});
   const TensorHandle rows = transpose(reshape(*in[1], Dims{a.groups, outputs, taps}), -2, -1);
   const TensorHandle y = reshape(transpose(matmul(windows, rows), -2, -1), result);
@@ -147,7 +149,8 @@ TensorHandle by_taps(const ConvGrad& a, Inputs in) {
   Dims padded(a.shape), part(dy.shape());
   part[1] = a.shape[1];
   int64_t taps = 1, pixels = 1;
-  for (int i = 0; i < axes; ++i) padded[2 + i] += 2 * a.padding[i], taps *= w.shape()[2 + i], pixels *= dy.shape()[2 + i];
+  for (int i = 0; i < axes; ++i)
+    padded[2 + i] = padded[2 + i] + 2 * Checked(a.padding[i]), taps *= w.shape()[2 + i], pixels *= dy.shape()[2 + i];
   TensorHandle dx = zeros(padded, dy.dtype(), &dy.device());
   const TensorHandle columns = reshape(dy, Dims{dy.shape()[0], a.groups, outputs, pixels});
   const TensorHandle weights = reshape(w, Dims{a.groups, outputs, inputs, taps});
@@ -155,9 +158,9 @@ TensorHandle by_taps(const ConvGrad& a, Inputs in) {
     TensorHandle place = dx;
     int64_t rest = tap;
     for (int i = axes - 1; i >= 0; --i) {
-      const int64_t first = rest % w.shape()[2 + i] * a.dilation[i], count = dy.shape()[2 + i];
+      const int64_t first = rest % w.shape()[2 + i] * Checked(a.dilation[i]), count = dy.shape()[2 + i];
       rest /= w.shape()[2 + i];
-      place = slice(place, 2 + i, first, first + (count - 1) * a.stride[i] + 1, a.stride[i]);
+      place = slice(place, 2 + i, first, first + (count - 1) * Checked(a.stride[i]) + 1, a.stride[i]);
     }
     add_into(place, place, reshape(matmul(transpose(select(weights, 3, tap), -2, -1), columns), part));
   }

@@ -12,6 +12,7 @@
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -204,8 +205,8 @@ struct Call {
     Dims whole = size, none(padding.size(), 0), behind;
     bool beyond = false;
     for (int64_t i = padding.size() - 1; i >= 0; --i) {
-      whole[2 + i] = (x.shape()[2 + i] - 1) * stride[i] + dilation[i] * (w.shape()[2 + i] - 1) + 1;
-      beyond |= size[2 + i] + 2 * padding[i] - whole[2 + i] >= stride[i];
+      whole[2 + i] = (x.shape()[2 + i] - 1) * Checked(stride[i]) + Checked(dilation[i]) * (w.shape()[2 + i] - 1) + 1;
+      beyond |= size[2 + i] + 2 * Checked(padding[i]) - whole[2 + i] >= stride[i];
       behind.push_back(0), behind.push_back(std::max<int64_t>(0, padding[i] + size[2 + i] - whole[2 + i]));
     }
     auto gradient = [&, &stride = stride, &dilation = dilation, groups = groups](const Dims& extents, const Dims& border) {
@@ -236,7 +237,7 @@ TensorHandle convolve(int axes, const TensorHandle& input, const TensorHandle& w
     const Dims steps = spread(dilation, axes, "dilation", 1);
     for (int64_t s : stride) require<ValueError>(s == 1, "padding 'same' needs a stride of 1: got {}", stride);
     for (int i = 0; i < axes; ++i) {
-      const int64_t total = steps[i] * (weight.shape()[2 + i] - 1);
+      const int64_t total = Checked(steps[i]) * (weight.shape()[2 + i] - 1);
       after[i] = (total + 1) / 2;
       surplus[i] = total % 2;
     }
@@ -255,12 +256,12 @@ TensorHandle transposed(int axes, const TensorHandle& input, const TensorHandle&
   const Shape &x = c.x.shape(), &w = c.w.shape();
   require(x[1] == w[0] && groups > 0 && x[1] % groups == 0, "input channels do not match the weight: got {} for weight {} and groups {}", x,
       w, groups);
-  Dims size{x[0], w[1] * groups};
+  Dims size{x[0], Checked(w[1]) * groups};
   for (int i = 0; i < extra.size(); ++i) {
-    const int64_t step = c.attrs.stride[i], reach = c.attrs.dilation[i];
-    require<ValueError>(extra[i] < std::max(step, reach), "output_padding must be less than stride or dilation: got {}, {} and {}",
+    const Checked step = c.attrs.stride[i], reach = c.attrs.dilation[i];
+    require<ValueError>(extra[i] < std::max<int64_t>(step, reach), "output_padding must be less than stride or dilation: got {}, {} and {}",
         output_padding, stride, dilation);
-    size.push_back((x[2 + i] - 1) * step - 2 * c.attrs.padding[i] + reach * (w[2 + i] - 1) + extra[i] + 1);
+    size.push_back((x[2 + i] - 1) * step - 2 * Checked(c.attrs.padding[i]) + reach * (w[2 + i] - 1) + extra[i] + 1);
     require(size.back() > 0, "the result has no elements: got {} for weight {}", x, w);
   }
   return c.run_transposed(size, bias);

@@ -175,7 +175,8 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
   const TensorHandle flat = reshape(input, Dims{n});
   // Where bags begin, and where the last one ends.
   TensorHandle bounds;
-  if (!offsets.defined()) bounds = arange(0, input.shape()[0] + 1, 1, DType::int64, device, false) * input.shape()[1];
+  if (!offsets.defined())
+    bounds = arange(0, input.shape()[0] + 1, 1, DType::int64, device, false) * input.shape()[1];  // fits: up to numel()
   else if (include_last_offset) bounds = offsets;
   else bounds = cat({offsets, full(Dims{1}, n, offsets.dtype(), device, false)}, 0);
 

@@ -103,7 +103,7 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
     Dims shape(2 + 2 * axes, 1);
     shape[0] = n, shape[1] = channels, shape[2 + i] = outputs[i], shape[2 + axes + i] = kernel[i];
     const TensorHandle along = reshape(places(select(drawn, 2, sample), x.shape()[2 + i], kernel[i], outputs[i]), shape);
-    index = i == 0 ? along : index * x.shape()[2 + i] + along;
+    index = i == 0 ? along : index * x.shape()[2 + i] + along;  // fits: places of elements
   }
   const int64_t windows = Shape(outputs).numel(), window = Shape(kernel).numel();
   int64_t elements = 1;

@@ -126,7 +126,7 @@ GridTaps::GridTaps(const GridSample& a, const TensorHandle& grid, const Dims& ex
     TensorHandle index, inside;
     for (int64_t i = 0; i < axes; ++i) {
       const GridTap& tap = tap_of(c, i);
-      index = i == 0 ? tap.place : index * extents[i] + tap.place;
+      index = i == 0 ? tap.place : index * extents[i] + tap.place;  // fits: places of elements
       inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
     }
     places.push_back(where(inside, index, -1));

@@ -14,6 +14,7 @@
 #include "pyburn/ops/generated/pooling.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -224,7 +225,7 @@ bool has_channels_last(const Layout& x) {
   for (int k = 0; k < rank; ++k) {
     const int axis = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
     if (x.strides[axis] < least || (axis == 0 && least == x.strides[1])) return false;
-    least = x.strides[axis] * std::max<int64_t>(x.shape[axis], 1);
+    least = Checked(x.strides[axis]) * std::max<int64_t>(x.shape[axis], 1);
   }
   return true;
 }
@@ -302,7 +303,7 @@ TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
   require(c % (r * r) == 0, "channels are not divisible by {}: got {}", r * r, input.shape());
   Dims size = input.shape();
-  size[rank - 3] = c / r / r, size[rank - 2] = h * r, size[rank - 1] = w * r;
+  size[rank - 3] = c / r / r, size[rank - 2] = Checked(h) * r, size[rank - 1] = Checked(w) * r;
   const int64_t batch = images(input.shape());
   const TensorHandle parts = permute(reshape(input, Dims{batch, c / r / r, r, r, h, w}), Dims{0, 1, 4, 2, 5, 3});
   return independent(reshape(parts, size));
@@ -314,7 +315,7 @@ TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_fa
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
   require(h % r == 0 && w % r == 0, "extents are not divisible by {}: got {}", r, input.shape());
   Dims size = input.shape();
-  size[rank - 3] = c * r * r, size[rank - 2] = h / r, size[rank - 1] = w / r;
+  size[rank - 3] = Checked(c) * r * r, size[rank - 2] = h / r, size[rank - 1] = w / r;
   const int64_t batch = images(input.shape());
   const TensorHandle parts = permute(reshape(input, Dims{batch, c, h / r, r, w / r, r}), Dims{0, 1, 3, 5, 2, 4});
   return independent(reshape(parts, size));

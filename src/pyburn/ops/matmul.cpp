@@ -6,6 +6,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -298,7 +299,7 @@ TensorHandle product(const TensorHandle& left, const TensorHandle& right, const 
   batch_b.resize(b.rank() - 2);
   TensorHandle y;
   if (batch_b.empty()) {  // one matrix on the right: the batch of the left is rows
-    const int64_t rows = batch_a.numel() * m;
+    const int64_t rows = Checked(batch_a.numel()) * m;
     const TensorHandle rows_of_a = unsqueeze(a.rank() == 2 ? a : reshape(a, Dims{rows, k}), 0);
     y = start.defined() ? bmm_plus(expand(start, Dims{1, rows, n}), rows_of_a, unsqueeze(b, 0)) : bmm(rows_of_a, unsqueeze(b, 0));
     Dims size = batch_a;

@@ -21,6 +21,7 @@
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -370,7 +371,7 @@ TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& ru
         running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
     return scaled(input, running_mean, running_var, weight, bias, eps);
   }
-  require<ValueError>(input.numel() != input.shape()[0] * input.shape()[1] || input.numel() == 0,
+  require<ValueError>(input.numel() != Checked(input.shape()[0]) * input.shape()[1] || input.numel() == 0,
       "[instance_norm] expected more than 1 spatial element when training: got {}", input.shape());
   if (running_mean.defined() || running_var.defined()) {
     Dims over;

@@ -3,6 +3,7 @@
 
 #include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -30,10 +31,10 @@ Shape pooled_shape(const auto& a, const Shape& x) {
     require(x[at] > 0 && x[at] <= INT32_MAX / plane, "expected planes of 1 to {} elements: got {}", INT32_MAX, x);  // places are int32
     plane *= x[at];
     const PoolAxis axis = pool_axis(a, i, x[at]);
-    const int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
+    const int64_t reach = Checked(axis.dilation) * (axis.kernel - 1) + 1;
     if (!a.adaptive)
-      require<ValueError>(2 * axis.padding <= reach, "pad should be at most half of effective kernel size: got pad {} for kernel_size {}",
-          a.padding, a.kernel_size);
+      require<ValueError>(2 * Checked(axis.padding) <= reach,
+          "pad should be at most half of effective kernel size: got pad {} for kernel_size {}", a.padding, a.kernel_size);
     require(axis.out > 0 || a.adaptive, "the output size is too small, the kernel is larger than the padded input: got {} for {}",
         a.kernel_size, x);
     y[at] = axis.out;
@@ -109,10 +110,11 @@ Grads grad_avg_input(const AvgPool& a, const GradContext& c) {
 
 PoolAxis fixed_axis(int64_t extent, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
   PoolAxis axis{extent, 0, kernel, stride, padding, dilation};
-  const int64_t room = extent + 2 * padding - dilation * (kernel - 1) - 1;
+  const int64_t room = extent + 2 * Checked(padding) - Checked(dilation) * (kernel - 1) - 1;
   if (room + (ceil_mode ? stride - 1 : 0) < 0) return axis;
   axis.out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (axis.out - 1) * stride >= extent + padding) --axis.out;  // the last window starts inside, or in the padding before
+  if (ceil_mode && (axis.out - 1) * Checked(stride) >= extent + padding)
+    --axis.out;  // the last window starts inside, or in the padding before
   return axis;
 }
 

@@ -45,16 +45,20 @@ struct Unpool {
   }
 };
 
-// The windows along one axis.
+// The windows along one axis, whose extents are below 2^31.
 struct PoolAxis {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
   bool adaptive = false;
 
-  int64_t begin(int64_t o) const { return adaptive ? o * in / out : o * stride - padding; }  // may be before the start
-  int64_t end(int64_t o) const { return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1; }
+  int64_t begin(int64_t o) const {                          // may be before the start
+    return adaptive ? o * in / out : o * stride - padding;  // fits: inside of the padded input
+  }
+  int64_t end(int64_t o) const {
+    return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1;  // fits: inside of the padded input
+  }
   int64_t first(int64_t o) const {  // inside
     const int64_t b = begin(o);
-    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;
+    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;  // fits: inside of the padded input
   }
   int64_t last(int64_t o) const { return std::min(end(o), in); }
   // Elements of the window, with those of the padding or without.

@@ -9,6 +9,7 @@
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -383,7 +384,8 @@ TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const 
   require(x.rank() == axes + 1 || x.rank() == axes + 2, "expected {} or {} axes: got {}", axes + 1, axes + 2, x.shape());
   const MaxPool a = max_attributes<axes>(kernel_size, stride, padding, Dims{1}, false);
   Dims size;
-  for (int i = 0; i < axes; ++i) size.push_back((x.shape()[x.rank() - axes + i] - 1) * a.stride[i] + a.kernel_size[i] - 2 * a.padding[i]);
+  for (int i = 0; i < axes; ++i)
+    size.push_back((x.shape()[x.rank() - axes + i] - 1) * Checked(a.stride[i]) + a.kernel_size[i] - 2 * Checked(a.padding[i]));
   if (output_size) {
     Dims given = output_size->size() == 1 ? Dims(axes, (*output_size)[0]) : *output_size;
     while (given.size() > axes) given = Dims(std::span<const int64_t>(given.begin() + 1, given.end()));

@@ -98,7 +98,7 @@ void read(const TensorHandle& t, const Layout& part, std::vector<Element>& into)
 
 Layout without_first_axis(const Layout& l, int64_t index) {
   Layout rest = l;
-  rest.offset += index * l.strides[0];
+  rest.offset += index * l.strides[0];  // fits: an element of the tensor
   rest.shape.erase(0);
   rest.strides.erase(0);
   return rest;

@@ -207,8 +207,9 @@ TensorHandle fn::repeat_interleave(
   const TensorHandle x = dim ? TensorHandle(input) : reshape(input, Dims{input.numel()});
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   if (x.rank() == 0) return repeat_interleave(reshape(x, Dims{1}), repeats, 0, output_size);
-  require(!output_size || *output_size == x.shape()[axis] * repeats, "[repeat_interleave] output_size does not fit: got {} for {}",
-      *output_size, x.shape()[axis] * repeats);
+  const int64_t repeated = Checked(x.shape()[axis]) * repeats;
+  require(!output_size || *output_size == repeated, "[repeat_interleave] output_size does not fit: got {} for {}",
+      output_size.value_or(repeated), repeated);
   Dims counts(x.rank(), 1);
   counts[axis] = repeats;
   return fresh(stretched(x, counts, true), input);

@@ -15,6 +15,7 @@
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -48,7 +49,7 @@ MetaList infer_grad(const RnnSteps& a, Metas in) {
   const Meta projected{Shape{dy.shape[0], dy.shape[1], weight.shape[0]}, dy.dtype};
   check_steps(a, projected, weight, h0, in[4]);
   const bool is_lstm = a.cell == "lstm";
-  const Meta none{Shape{0}, dy.dtype}, gates{Shape{dy.shape[0], dy.shape[1], 4 * weight.shape[1]}, dy.dtype};
+  const Meta none{Shape{0}, dy.dtype}, gates{Shape{dy.shape[0], dy.shape[1], 4 * Checked(weight.shape[1])}, dy.dtype};
   require(in[6] == (is_lstm ? dy : none) && in[7] == (a.gates() > 1 ? gates : none), "what was kept does not fit: got {} and {} for {}",
       in[6].shape, in[7].shape, dy.shape);
   require(in[1].shape.empty() || (is_lstm && in[1] == dy), "the gradient of the cells does not fit: got {} for {}", in[1].shape, dy.shape);

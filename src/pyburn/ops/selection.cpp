@@ -167,8 +167,7 @@ TensorHandle fn::combinations(const TensorHandle& input, int64_t r, bool with_re
   require(input.rank() == 1, "expected a vector: got {}", input.shape());
   require<ValueError>(r >= 0, "r must not be negative: got {}", r);
   if (r == 0) return zeros(Dims{0}, input.dtype(), &input.device());
-  constexpr int64_t kMostAxes = 64;  // one for each element of a combination
-  require<ValueError>(r <= kMostAxes, "r must be at most {}: got {}", kMostAxes, r);
+  require<ValueError>(r <= kMaxRank, "r must be at most {}: got {}", kMaxRank, r);  // a dimension for each element of a combination
   const TensorHandle numbers = arange(0, input.numel(), 1, DType::int64, &input.device());
   if (r == 1) return unsqueeze(index_select(input, 0, numbers), 1);
   const Tensors grids = meshgrid(Tensors(r, numbers), "ij");

@@ -3,6 +3,7 @@
 
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -21,14 +22,15 @@ int64_t checked_patches(const Unfold& a, const Dims& image) {
   const Dims grid = a.grid(image);
   require(grid[0] > 0 && grid[1] > 0, "the number of patches has zeros, its components must be at least one: got kernel_size {} for {}",
       a.kernel_size, image);
-  return grid[0] * grid[1];
+  return Checked(grid[0]) * grid[1];
 }
 Meta infer_im2col(const Unfold& a, Metas in) {
   const Shape& x = in[0].shape;
   require(x.rank() == 3 || x.rank() == 4, "expected 3 or 4 axes: got {}", x);
   require(x[x.rank() - 3] > 0, "Expected 3D or 4D (batch mode) tensor with at least one channel: got {}", x);
   require<DTypeError>(is_floating(in[0].dtype) || in[0].dtype == DType::boolean, "expected a floating dtype or bool: got {}", in[0].dtype);
-  const int64_t patches = checked_patches(a, Dims{x[x.rank() - 2], x.back()}), rows = x[x.rank() - 3] * a.kernel_size[0] * a.kernel_size[1];
+  const int64_t patches = checked_patches(a, Dims{x[x.rank() - 2], x.back()});
+  const int64_t rows = Checked(x[x.rank() - 3]) * a.kernel_size[0] * a.kernel_size[1];
   return {x.rank() == 3 ? Shape{rows, patches} : Shape{x[0], rows, patches}, in[0].dtype};
 }
 Meta infer_col2im(const Unfold& a, Metas in) {
@@ -36,7 +38,8 @@ Meta infer_col2im(const Unfold& a, Metas in) {
   require(x.rank() == 2 || x.rank() == 3, "expected 2 or 3 axes: got {}", x);
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   pair(a.output_size, "output_size", 1);
-  const int64_t patches = checked_patches(a, a.output_size), taps = a.kernel_size[0] * a.kernel_size[1], rows = x[x.rank() - 2];
+  const int64_t patches = checked_patches(a, a.output_size), rows = x[x.rank() - 2];
+  const int64_t taps = Checked(a.kernel_size[0]) * a.kernel_size[1];
   require(rows % taps == 0, "expected the size of the axis of patches to be divisible by the product of kernel_size, {}: got {}", taps, x);
   require(x.back() == patches, "expected {} patches of {} elements per channel: got {}", patches, taps, x);
   const int64_t channels = rows / taps, height = a.output_size[0], width = a.output_size[1];
@@ -54,7 +57,7 @@ Grads grad_col2im(const Unfold& a, const GradContext& c) { return {im2col(c.dy()
 Dims Unfold::grid(const Dims& image) const {
   Dims result;
   for (int i = 0; i < 2; ++i) {
-    const int64_t room = image[i] + 2 * padding[i] - dilation[i] * (kernel_size[i] - 1) - 1;
+    const int64_t room = image[i] + 2 * Checked(padding[i]) - Checked(dilation[i]) * (kernel_size[i] - 1) - 1;
     result.push_back(room < 0 ? 0 : room / stride[i] + 1);
   }
   return result;

@@ -12,11 +12,10 @@
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/log.h"
 
 namespace pyburn {
-
-void (*poll_interrupt)() = nullptr;
 
 DType promoted_dtype(Inputs in, const Scalar* number) {
   auto like_first = [&](const TensorHandle* t) { return t->defined() && t->dtype() == in[0]->dtype(); };
@@ -42,6 +41,7 @@ namespace {
 
 thread_local Backend* level = nullptr;
 thread_local ResultScope* result_scope = nullptr;
+thread_local constinit uint32_t calls = 0;
 
 // A tensor made while a graph was captured keeps the device of the model, but must not reach its kernels later.
 void refuse_without_values(const TensorHandle& t) {
@@ -167,6 +167,7 @@ void check_target(const TensorHandle& out, const Meta& result) {
 void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   require<ValueError>(!out[0].defined(), "a view cannot be written into another tensor");
   const Layout layout = op.info->view(op, in[0]->layout());
+  check_rank(layout.shape);
   const auto [first, end] = layout.extent();  // as_strided may name any place
   if (in[0]->storage() && first != end)
     require(first >= 0 && bytes_of(in[0]->dtype(), end) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
@@ -369,6 +370,7 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
 }
 
 void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {
+  if (++calls % 64 == 0) check_interrupt();  // composites may consist of any number of calls
   try {
     dispatch_checked(op, in, out, device);
   } catch (Error& e) {

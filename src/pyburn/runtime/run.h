@@ -125,7 +125,4 @@ class LevelScope {
 };
 Backend* current_level();  // null: the top
 
-// Called by the door now and then on long loops; set by the bindings to notice Ctrl-C.
-extern void (*poll_interrupt)();
-
 }  // namespace pyburn

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -133,14 +134,19 @@ struct Job {
       for (int64_t begin; (goes_on = may_go_on()) && (begin = from.next.fetch_add(chunk, std::memory_order_relaxed)) < from.end;) {
         try {
           fn(body, begin, std::min(from.end, begin + chunk));
+          check_interrupt();
         } catch (...) {
-          if (!error_set.exchange(1)) error = std::current_exception();
-          for (int k = 0; k < shares; ++k) share[k].next.store(share[k].end, std::memory_order_relaxed);
+          cancel(std::current_exception());
         }
       }
     }
     --regions_entered;
     return goes_on;
+  }
+  // The first error is the one that the caller gets; chunks that nobody has begun are left out.
+  void cancel(std::exception_ptr e) {
+    if (!error_set.exchange(1)) error = std::move(e);
+    for (int k = 0; k < shares; ++k) share[k].next.store(share[k].end, std::memory_order_relaxed);
   }
   void work_to_the_end() {
     work(0, [] { return true; });
@@ -159,7 +165,18 @@ class Pool {
     if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(generation_, threads - 1);
     job.work_to_the_end();
     job_.store(nullptr, std::memory_order_seq_cst);
-    for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
+    for (int64_t spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) {
+      if (spins < 1000) {
+        pause();
+        continue;
+      }
+      sched_yield();
+      try {
+        check_interrupt();
+      } catch (...) {
+        job.cancel(std::current_exception());  // the workers leave their chunks at their next check
+      }
+    }
     busy_.store(false, std::memory_order_release);
     return true;
   }
@@ -202,6 +219,7 @@ class Pool {
       if (id >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1, std::memory_order_seq_cst);  // before the look at job_: the caller waits for us
       Job* job = job_.load(std::memory_order_seq_cst);
+      detail::work_cancelled = job ? &job->error_set : nullptr;
       unfinished = job && !job->work(id + 1, [&] { return Clock::now() - running_since < kOffer; });
       inside_.fetch_sub(1, std::memory_order_seq_cst);
     }

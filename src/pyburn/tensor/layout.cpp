@@ -77,7 +77,7 @@ Dims dense_strides_like(const Layout& x) {
     step *= x.shape[a];
   }
   for (int i = 0; i < x.rank(); ++i)
-    if (x.shape[i] == 1) strides[i] = i + 1 < x.rank() ? strides[i + 1] * x.shape[i + 1] : 1;
+    if (x.shape[i] == 1) strides[i] = i + 1 < x.rank() ? int64_t(Checked(strides[i + 1]) * x.shape[i + 1]) : 1;
   return strides;
 }
 

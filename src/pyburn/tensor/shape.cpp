@@ -81,7 +81,12 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
   return result;
 }
 
+void check_rank(const Shape& shape) {
+  require(shape.size() <= kMaxRank, "too many dimensions: expected at most {}, got {}", kMaxRank, shape.size());
+}
+
 int64_t checked_numel(const Shape& shape) {
+  check_rank(shape);
   int64_t n = 1;
   bool overflow = false, empty = false;
   for (int64_t d : shape) {

@@ -40,6 +40,8 @@ void check_dims(const Dims& dim, int rank);  // the same for each; growing, and 
 Shape reduced_shape(const Shape&, const Dims& dim, bool keepdim);
 int64_t count(const Shape&, const Dims& dim);            // elements along these axes
 Shape broadcast_shapes(const Shape& a, const Shape& b);  // ShapeError when they do not fit
-int64_t checked_numel(const Shape&);                     // ShapeError for negative extents or overflow
+inline constexpr int kMaxRank = 64;                      // as in NumPy
+void check_rank(const Shape&);                           // ShapeError above kMaxRank
+int64_t checked_numel(const Shape&);                     // ShapeError for negative extents, overflow or too many dimensions
 
 }  // namespace pyburn

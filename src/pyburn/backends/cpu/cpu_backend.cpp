@@ -1,13 +1,17 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 
 #include <cstring>
+#include <memory>
 
 #include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/shared_memory.h"
 #include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/ir/operation.h"
 #include "pyburn/runtime/allocator.h"
+#include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/interruptible.h"
 
 namespace pyburn::cpu {
 namespace {
@@ -38,6 +42,37 @@ class ForeignStorage final : public HostStorage {
   void* context_;
   void (*release_)(void*);
 };
+
+// Elementwise kernels, reductions and the like go through short chunks, and Ctrl-C is noticed between them; of the others nobody knows.
+bool may_take_long(const OpInfo& info, Inputs in, Outputs out) {
+  if (info.kind != Kind::contract && info.kind != Kind::opaque && info.kind != Kind::dynamic) return false;
+  constexpr int64_t kLong = 1 << 23;  // elements: some 10 ms at least
+  int64_t elements = 0;
+  for (const TensorHandle* t : in) elements += t->defined() ? t->numel() : 0;
+  for (const TensorHandle& t : out) elements += t.defined() ? t.numel() : 0;
+  return elements >= kLong;
+}
+
+// The tensors are new ones on the same storages: what the caller does to its own after an interrupt does not matter.
+void run_long(KernelFn kernel, OpRef op, Inputs in, Outputs out) {
+  struct Owned {
+    Operation op;
+    SmallVector<TensorHandle, 8> in;
+    Tensors out;
+  };
+  auto own = [](const TensorHandle& t) { return t.defined() && t.storage() ? alias(t, t.layout()) : t; };
+  const auto owned = std::make_shared<Owned>();
+  owned->op = Operation(op);
+  for (const TensorHandle* t : in) owned->in.push_back(own(*t));
+  for (const TensorHandle& t : out) owned->out.push_back(own(t));
+  run_interruptible([kernel, owned] {
+    InputList list;
+    list.add(owned->in);
+    kernel(owned->op.attrs(), list, {owned->out.data(), size_t(owned->out.size())});
+  });
+  if (op.info->kind == Kind::dynamic)
+    for (size_t i = 0; i < out.size(); ++i) out[i] = owned->out[int64_t(i)];
+}
 
 }  // namespace
 
@@ -111,7 +146,8 @@ bool CpuBackend::supports_call(OpRef op, Inputs in, Outputs) const { return kern
 void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   const DType key = op.info->key < in.size() ? in[op.info->key]->dtype() : out[0].dtype();
   if (const Tile tile = kernels_.tile(*op.info, key); tile.fn) return run_tile(tile, compute_dtype(key), op.attrs, in, out[0]);
-  kernels_.find(*op.info, key)(op.attrs, in, out);
+  const KernelFn kernel = kernels_.find(*op.info, key);
+  may_take_long(*op.info, in, out) ? run_long(kernel, op, in, out) : kernel(op.attrs, in, out);
 }
 
 Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, bytes_of(dtype, elements)); }

@@ -10,12 +10,14 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kPlaceWork = 20;  // nanoseconds: exponentials and a logarithm
 
 double log_sum(double a, double b) {
   const double large = std::max(a, b);
@@ -110,7 +112,11 @@ void ctc_loss(const CtcLoss& a, Inputs in, Outputs out) {
       const Places<T> p = batch.places(n);
       std::vector<double> now(size_t(p.count)), next(size_t(p.count));
       p.start(now.data());
-      for (int64_t t = 0; t < p.steps; ++t, now.swap(next)) p.forward(t, now.data(), next.data());
+      InterruptTicker ticker;
+      for (int64_t t = 0; t < p.steps; ++t, now.swap(next)) {
+        ticker.work(kPlaceWork * p.count);
+        p.forward(t, now.data(), next.data());
+      }
       const double loss = p.loss(now.data());
       losses.template data<T>()[n] = T(loss == kInfinity && a.zero_infinity ? 0 : loss);
     }
@@ -129,7 +135,11 @@ void ctc_loss_backward(const CtcLoss& a, Inputs in, Outputs out) {
       const Places<T> p = batch.places(n);
       std::vector<double> before(size_t((p.steps + 1) * p.count));
       p.start(before.data());
-      for (int64_t t = 0; t < p.steps; ++t) p.forward(t, &before[size_t(t * p.count)], &before[size_t((t + 1) * p.count)]);
+      InterruptTicker ticker;
+      for (int64_t t = 0; t < p.steps; ++t) {
+        ticker.work(kPlaceWork * p.count);
+        p.forward(t, &before[size_t(t * p.count)], &before[size_t((t + 1) * p.count)]);
+      }
       const double loss = p.loss(&before[size_t(p.steps * p.count)]), scale = double(dy.data<T>()[n]);
       T* to = dx.template data<T>() + n * batch.classes();
       if (loss == kInfinity) {
@@ -140,6 +150,7 @@ void ctc_loss_backward(const CtcLoss& a, Inputs in, Outputs out) {
       std::vector<double> after(size_t(p.count), -kInfinity), shares(size_t(batch.classes()));
       for (int64_t s = std::max<int64_t>(p.count - 2, 0); s < p.count; ++s) after[size_t(s)] = 0;
       for (int64_t t = p.steps - 1; t >= 0; --t) {
+        ticker.work(2 * kPlaceWork * p.count);
         std::fill(shares.begin(), shares.end(), 0.0);
         const double* here = &before[size_t((t + 1) * p.count)];
         for (int64_t s = 0; s < p.count; ++s) shares[size_t(p.labels[size_t(s)])] += std::exp(here[s] + after[size_t(s)] + loss);

@@ -7,11 +7,13 @@
 #include "pyburn/backends/cpu/fused/program.h"
 #include "pyburn/backends/cpu/fused/reduce.h"
 #include "pyburn/backends/cpu/matmul.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/ops/matmul.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -244,8 +246,9 @@ class FusedRun {
     const int64_t size = size_of(compute);
     const Folder folder = cpu::folder(program_.reduction->op.info(), compute);
     auto end_of = [&](int64_t unit) { return std::min(unit / parts * row + (unit % parts + 1) * part, (unit / parts + 1) * row); };
-    std::vector<Lanes> partial(size_t(parts > 1 ? rows * parts : 0));
-    parallel_for(rows * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t unit, int64_t end_unit) {
+    const int64_t units = Checked(rows) * parts;
+    ScratchBuffer<Lanes> partial(parts > 1 ? units : 0);
+    parallel_for(units, std::max<int64_t>(1, kGrain / part), [&](int64_t unit, int64_t end_unit) {
       State state(*this);
       Lanes lanes;
       folder.start(lanes);
@@ -258,7 +261,7 @@ class FusedRun {
           folder.fold(lanes, static_cast<const char*>(state.at[program_.folded]) + done * size, length);
           done += length;
           if (at + done < end_of(unit)) continue;
-          if (parts > 1) partial[size_t(unit)] = lanes;
+          if (parts > 1) partial.data()[unit] = lanes;
           else store_result(folder, compute, unit, lanes, row);
           folder.start(lanes);
           ++unit;
@@ -266,8 +269,8 @@ class FusedRun {
       }
     });
     for (int64_t r = 0; parts > 1 && r < rows; ++r) {
-      Lanes& first = partial[size_t(r * parts)];
-      for (int64_t p = 1; p < parts; ++p) folder.join(first, partial[size_t(r * parts + p)]);
+      Lanes& first = partial.data()[r * parts];
+      for (int64_t p = 1; p < parts; ++p) folder.join(first, partial.data()[r * parts + p]);
       store_result(folder, compute, r, first, row);
     }
   }

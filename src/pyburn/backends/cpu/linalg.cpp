@@ -9,6 +9,7 @@
 #include "pyburn/backends/cpu/axis_walk.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/linalg.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn::cpu {
 namespace {
@@ -24,7 +25,9 @@ void subtract(T* row, T factor, const T* other, int64_t n) {
 template <class T, class Exchanged>
 int factorise(T* a, int64_t rows, int64_t columns, Exchanged exchanged) {
   int sign = 1;
+  InterruptTicker ticker;
   for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    ticker.work((rows - k) * (columns - k));
     int64_t best = k;
     for (int64_t i = k + 1; i < rows; ++i)
       if (std::abs(a[i * columns + k]) > std::abs(a[best * columns + k])) best = i;
@@ -45,7 +48,9 @@ int factorise(T* a, int64_t rows, int64_t columns, Exchanged exchanged) {
 // X of A X = B in place of B (n, columns), for a triangle A with any strides.
 template <class T>
 void solve_triangle(const T* a, int64_t row, int64_t column, int64_t n, bool upper, bool unit, T* b, int64_t columns) {
+  InterruptTicker ticker;
   for (int64_t step = 0; step < n; ++step) {
+    ticker.work(step * columns);
     const int64_t i = upper ? n - 1 - step : step;
     for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); ++j)
       subtract(b + i * columns, a[i * row + j * column], b + j * columns, columns);
@@ -136,8 +141,10 @@ void cholesky(const Cholesky& a, const TensorHandle& m, TensorHandle& l_) {
     const int64_t n = ms.rows;
     std::vector<T> l(size_t(n * n), T(0));
     auto given = [&](int64_t i, int64_t j) { return a.upper ? ms[k][j * n + i] : ms[k][i * n + j]; };
+    InterruptTicker ticker;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j <= i; ++j) {
+        ticker.work(j);
         double sum = double(given(i, j));
         for (int64_t p = 0; p < j; ++p) sum -= double(l[size_t(i * n + p)]) * double(l[size_t(j * n + p)]);
         if (i != j) {

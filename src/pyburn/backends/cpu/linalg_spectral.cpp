@@ -8,6 +8,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/linalg.h"
 #include "pyburn/ops/linalg.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn::cpu {
 namespace {
@@ -21,6 +22,7 @@ void householder(Numbers& a, int64_t m, int64_t n, Numbers& q) {
   q.assign(size_t(m * m), 0);
   for (int64_t i = 0; i < m; ++i) q[size_t(i * m + i)] = 1;
   Numbers v(static_cast<size_t>(m));
+  InterruptTicker ticker;
   for (int64_t k = 0; k < std::min(m - 1, n); ++k) {
     double square = 0;
     for (int64_t i = k + 1; i < m; ++i) square += a[size_t(i * n + k)] * a[size_t(i * n + k)];
@@ -30,12 +32,14 @@ void householder(Numbers& a, int64_t m, int64_t n, Numbers& q) {
     v[size_t(k)] -= target;
     const double scale = 2 / (square + v[size_t(k)] * v[size_t(k)]);
     for (int64_t j = k; j < n; ++j) {  // from the left on A
+      ticker.work(m - k);
       double dot = 0;
       for (int64_t i = k; i < m; ++i) dot += v[size_t(i)] * a[size_t(i * n + j)];
       for (int64_t i = k; i < m; ++i) a[size_t(i * n + j)] -= scale * dot * v[size_t(i)];
     }
     for (int64_t i = k + 1; i < m; ++i) a[size_t(i * n + k)] = 0;
     for (int64_t i = 0; i < m; ++i) {  // from the right on Q
+      ticker.work(m - k);
       double dot = 0;
       for (int64_t j = k; j < m; ++j) dot += q[size_t(i * m + j)] * v[size_t(j)];
       for (int64_t j = k; j < m; ++j) q[size_t(i * m + j)] -= scale * dot * v[size_t(j)];
@@ -99,12 +103,15 @@ void eigh(const Eigh& a, Inputs in, Outputs out) {
     require<ValueError>(std::isfinite(norm), "expected finite elements: got a matrix {} with infinities or NaN", index);
     const double least = kEpsilon * std::sqrt(norm) / double(std::max<int64_t>(n, 1));
     bool done = false;
+    InterruptTicker ticker;
     for (int sweep = 0; sweep < kMostSweeps && !done; ++sweep) {
       done = true;
       for (int64_t p = 0; p < n; ++p)
         for (int64_t q = p + 1; q < n; ++q) {
+          ticker.work(1);
           if (std::abs(m[size_t(p * n + q)]) <= least) continue;
           done = false;
+          ticker.work(3 * n);
           const Rotation rotate(m[size_t(p * n + p)], m[size_t(q * n + q)], m[size_t(p * n + q)]);
           for (int64_t k = 0; k < n; ++k) rotate(m[size_t(k * n + p)], m[size_t(k * n + q)]);
           for (int64_t k = 0; k < n; ++k) rotate(m[size_t(p * n + k)], m[size_t(q * n + k)]);
@@ -124,10 +131,12 @@ void eigh(const Eigh& a, Inputs in, Outputs out) {
 // Rows of w (k, m) become orthogonal by rotations from the left, which v (k, n) notes.
 void orthogonalise(Numbers& w, int64_t m, Numbers& v, int64_t n, int64_t k) {
   bool done = false;
+  InterruptTicker ticker;
   for (int sweep = 0; sweep < kMostSweeps && !done; ++sweep) {
     done = true;
     for (int64_t p = 0; p < k; ++p)
       for (int64_t q = p + 1; q < k; ++q) {
+        ticker.work(3 * m);
         double *x = &w[size_t(p * m)], *y = &w[size_t(q * m)], xx = 0, yy = 0, xy = 0;
         for (int64_t i = 0; i < m; ++i) xx += x[i] * x[i], yy += y[i] * y[i], xy += x[i] * y[i];
         if (std::abs(xy) <= kEpsilon * std::sqrt(xx * yy)) continue;
@@ -142,6 +151,7 @@ void orthogonalise(Numbers& w, int64_t m, Numbers& v, int64_t n, int64_t k) {
 // `count` orthonormal rows of m numbers, of which those with a value are given: the others are what the unit vectors add to them.
 void complete(Numbers& rows, const Numbers& values, int64_t m, int64_t count) {
   int64_t unit = 0;
+  InterruptTicker ticker;
   for (int64_t k = 0; k < count; ++k) {
     double* row = &rows[size_t(k * m)];
     if (k < int64_t(values.size()) && values[size_t(k)] > 0) continue;
@@ -150,6 +160,7 @@ void complete(Numbers& rows, const Numbers& values, int64_t m, int64_t count) {
       row[unit] = 1;
       for (int twice = 0; twice < 2; ++twice)
         for (int64_t other = 0; other < k; ++other) {
+          ticker.work(2 * m);
           const double dot = std::inner_product(row, row + m, &rows[size_t(other * m)], 0.0);
           for (int64_t i = 0; i < m; ++i) row[i] -= dot * rows[size_t(other * m + i)];
         }

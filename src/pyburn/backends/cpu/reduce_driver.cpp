@@ -4,6 +4,7 @@
 
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -56,13 +57,21 @@ void fold_part(
   const int64_t axes = f.shape.size(), kept_stride = plan.inner_stride(plan.kept, 1);
   fold.start(acc, results);
   if (plan.folds == 0) return;
+  InterruptTicker ticker;
+  auto fold_line = [&](int64_t at, int64_t stride, int64_t n) {  // in pieces: a stretched line has any length
+    const int64_t piece = std::max<int64_t>(1, (int64_t(1) << 26) / results);
+    for (int64_t i = 0; i < n; i += piece) {
+      const int64_t m = std::min(piece, n - i);
+      fold.block(x + (at + i * stride) * fold.element, kept_stride, results, stride, m, acc, parameter);
+      ticker.work(m * results);
+    }
+  };
   if (axes <= 1) {
     const int64_t stride = axes ? f.strides[0][0] : 1;
-    return fold.block(x + begin * stride * fold.element, kept_stride, results, stride, end - begin, acc, parameter);
+    return fold_line(begin * stride, stride, end - begin);
   }
   const int64_t runs = plan.folds / f.shape[0] / f.inner();  // of the innermost axis, per index of the outermost
-  for (int64_t run = begin * runs; run < end * runs; ++run)
-    fold.block(x + offset_of(f, 0, axes - 1, run) * fold.element, kept_stride, results, f.strides[0].back(), f.inner(), acc, parameter);
+  for (int64_t run = begin * runs; run < end * runs; ++run) fold_line(offset_of(f, 0, axes - 1, run), f.strides[0].back(), f.inner());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/ops/rnn_steps.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
 #ifndef PYBURN_RNN_TYPES
@@ -177,7 +178,9 @@ void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
   StepProduct<T> product(n, width, {weight.data(), 1, n});
   for_rows(batch, [&](int64_t first, int64_t rows) {
     ScratchBuffer<T> sums(is_lstm ? 0 : rows * width);  // lstm sums where its gates are kept
+    InterruptTicker ticker;
     for (int64_t s = 0; s < steps; ++s) {
+      ticker.work(rows * width * n / 16);
       const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
       const T* h_before = (s == 0 ? h0.data() : y.data() + before * step) + first * n;
       const T* c_before = !is_lstm ? nullptr : (s == 0 ? c0.data() : cells.data() + before * step) + first * n;
@@ -209,7 +212,9 @@ void rnn_steps_grad(const RnnSteps& a, Inputs in, Outputs out) {
   const RnnFunctions<T>& f = functions<T>();
   StepProduct<T> product(width, n, {weight.data(), n, 1});
   for_rows(batch, [&](int64_t first, int64_t rows) {
+    InterruptTicker ticker;
     for (int64_t s = steps - 1; s >= 0; --s) {
+      ticker.work(rows * width * n / 16);
       const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
       const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
       const T* c_before = !is_lstm ? nullptr : s == 0 ? c0.data() : cells.data() + before * step;

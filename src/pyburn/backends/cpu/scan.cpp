@@ -13,6 +13,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/ops/scan.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +21,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kStrip = 64;
+constexpr int64_t kStrip = 64, kPiece = 1 << 16;
 
 // Each scan: the type in which it runs, its start and its step. Floats run in double, as sums do.
 struct RunningSum {
@@ -56,9 +57,14 @@ template <class Step, class T, class A = typename Step::template Partial<T>>
 void scan_row(const T* x, T* y, int64_t n, bool reverse) {
   A total = A(Step::first);
   const int64_t step = reverse ? -1 : 1;
-  for (int64_t j = 0, at = reverse ? n - 1 : 0; j < n; ++j, at += step) {
-    total = Step::join(total, A(x[at]));
-    y[at] = T(total);
+  InterruptTicker ticker;
+  for (int64_t j = 0, at = reverse ? n - 1 : 0; j < n;) {
+    const int64_t end = std::min(n, j + kPiece);
+    ticker.work(10 * (end - j));
+    for (; j < end; ++j, at += step) {
+      total = Step::join(total, A(x[at]));
+      y[at] = T(total);
+    }
   }
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "pyburn/support/interrupt.h"
+
 namespace pyburn::cpu {
 
 template <class T>
@@ -65,6 +67,7 @@ Entry<K>* sort_by_digits(Entry<K>* entries, Entry<K>* spare, int64_t n, int bits
   const K mask = (K(1) << width) - 1;
   std::vector<uint32_t> counts(size_t(mask) + 1);
   for (int shift = 0; shift < bits; shift += width) {
+    if (n >= (1 << 20)) check_interrupt();
     std::fill(counts.begin(), counts.end(), 0);
     for (int64_t i = 0; i < n; ++i) ++counts[size_t(entries[i].key >> shift & mask)];
     if (int64_t(counts[size_t(entries[0].key >> shift & mask)]) == n) continue;

@@ -21,6 +21,7 @@ struct Roots {
         given.empty() || given.size() == tensors.size(), "got {} tensors and {} gradients", tensors.size(), given.size());
     for (int64_t i = 0; i < tensors.size(); ++i) {
       const TensorHandle& t = tensors[i];
+      require<GradientError>(t.defined(), "element {} of tensors is None: expected a Tensor", i);
       edges.push_back(edge_of(t));
       require<GradientError>(bool(edges.back().node), "element {} of tensors does not require grad and does not have a grad_fn", i);
       TensorHandle g = i < given.size() ? given[i] : TensorHandle();
@@ -41,6 +42,7 @@ struct Roots {
 std::vector<Edge> edges_of(const Tensors& inputs) {
   std::vector<Edge> edges;
   for (int64_t i = 0; i < inputs.size(); ++i) {
+    require<GradientError>(inputs[i].defined(), "element {} of inputs is None: expected a Tensor", i);
     edges.push_back(edge_of(inputs[i]));
     require<GradientError>(bool(edges.back().node), "one of the differentiated Tensors does not require grad: got element {}", i);
   }

@@ -69,8 +69,7 @@ class Pass {
   }
 
   Grads run() {
-    for (int64_t step = 1; release_leaves(), !queue_.empty(); ++step) {
-      if (poll_interrupt && step % 256 == 0) poll_interrupt();
+    while (release_leaves(), !queue_.empty()) {
       const Ref<Node> node = queue_.top().node;
       queue_.pop();
       const auto it = pending_.find(node.get());

@@ -7,6 +7,7 @@
 #include "pyburn/ops/movement.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace pyburn {
 namespace {
@@ -79,10 +80,19 @@ void Fusion::flush_locked() {
   LevelScope scope(*inner_);
   const Ref<const Plan> plan = this->plan();
   ++statistics_.flushes;
+  std::exception_ptr interrupt, left_out;
+  struct Run {
+    Fusion* fusion;
+    const Step* step;
+  } run{this, nullptr};
   for (const Step& step : plan->steps) {
-    std::exception_ptr error;
+    std::exception_ptr error = left_out;
+    run.step = &step;
     try {
-      run_step(step);
+      if (!interrupt) while_waiting([](void* on) { static_cast<Run*>(on)->fusion->run_step(*static_cast<Run*>(on)->step); }, &run);
+    } catch (const Interrupted&) {  // goes to who flushes; who reads the results later learns that there are none
+      interrupt = std::current_exception();
+      error = left_out = std::make_exception_ptr(Error("the tensor has no values: the operation that computes it was interrupted"));
     } catch (...) {
       error = std::current_exception();
     }
@@ -93,6 +103,7 @@ void Fusion::flush_locked() {
     for (int32_t slot : step.releases) queue_.release(slot);
   }
   queue_.clear();
+  if (interrupt) std::rethrow_exception(interrupt);
 }
 
 void Fusion::run_step(const Step& step) {

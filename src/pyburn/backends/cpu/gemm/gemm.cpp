@@ -17,6 +17,7 @@
 #include "pyburn/backends/cpu/gemm/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/cache_size.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
 #ifndef PYBURN_GEMM_TYPES
@@ -191,9 +192,11 @@ void multiply_blocks(const Product<T>& p) {
   const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, l2_cache_bytes() / 2 / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
   const bool by_tiles = n_step >= kFinished / 4;  // rows long enough to be finished tile by tile
+  InterruptTicker ticker;
   T* packed = packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
   for (int64_t j0 = 0, unfinished = 0; j0 < p.n; j0 += n_step) {
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
+      ticker.work(p.m * std::min(n_step, p.n - j0) * k_step / 16);
       const int64_t columns = std::min(n_step, p.n - j0), k = std::min(k_step, p.k - k0), panels = columns / panel;
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j0, columns);
       if (!by_tiles || k0 + k < p.k) q = q.unfinished();
