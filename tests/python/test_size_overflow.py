@@ -82,3 +82,23 @@ def test_random_integers_of_wide_ranges(device: str) -> None:
 
 def test_gamma_of_many_dimensions_is_quick() -> None:
     assert pyburn.special.multigammaln(pyburn.tensor([200000.0]), 100000).isfinite().all()
+
+
+@pytest.mark.parametrize("call", [
+    lambda: pyburn.ones(()).repeat((1,) * 10**5),
+    lambda: pyburn.tile(pyburn.ones(2), (2,) * 10**5),
+    lambda: pyburn.ones((1,) * 65),
+    lambda: pyburn.ones((1,) * 64).unsqueeze(0),
+    lambda: pyburn.ones(1).expand((1,) * 100),
+    lambda: pyburn.ones(1).view((1,) * 1000),
+    lambda: pyburn.ones(1).as_strided((1,) * 65, (1,) * 65),
+])  # fmt: skip
+def test_too_many_dimensions(call: Callable[[], object]) -> None:
+    with pytest.raises(pyburn.ShapeError, match="too many dimensions: expected at most 64"):
+        call()
+
+
+def test_the_most_dimensions() -> None:
+    x = pyburn.ones((1,) * 64)
+    assert (x + 1).sum().item() == 2
+    assert x.squeeze(0).repeat((1,) * 62 + (3,)).shape == (1,) * 62 + (3,)

@@ -169,16 +169,17 @@ constinit FunctionInfo functions[] = {
         .samples = "t(3)\nt(2, 2), 1\nt(3), offset=-1\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 2)\n1 ! Tensor"},
 };
 
-// x with each axis i of extent n as (repeats[i], n), or (n, repeats[i]) where `each`, stretched and put together again.
+// x with each axis i of extent n that is repeated as (repeats[i], n), or (n, repeats[i]) where `each`, stretched and put together again.
 TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
+  check_rank(repeats);
   const int extra = int(repeats.size()) - x.rank();
   Dims apart, wide, together;
   for (int64_t i = 0; i < repeats.size(); ++i) {
     const int64_t n = i < extra ? 1 : x.shape()[i - extra], r = repeats[i];
-    const int64_t pair[2] = {each ? n : 1, each ? 1 : n}, stretched_pair[2] = {each ? n : r, each ? r : n};
-    apart.append(pair, pair + 2);
-    wide.append(stretched_pair, stretched_pair + 2);
     together.push_back(Checked(n) * r);
+    if (!each && r != 1) apart.push_back(1), wide.push_back(r);
+    apart.push_back(n), wide.push_back(n);
+    if (each && r != 1) apart.push_back(1), wide.push_back(r);
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
