@@ -109,6 +109,12 @@ sanitize: build-asan  ## ASan + UBSan build: C++ tests, every operation from Pyt
 	$(ASAN_PYTHON) -m pytest $(SANITIZE_PYTEST)
 	$(ASAN_PYTHON) tests/fuzz/calls --runs 20000 --no-memory-limit
 
+.PHONY: tsan
+tsan: venv  ## ThreadSanitizer build: the C++ tests that concern threads, and a stress of everything at once
+	cmake --preset tsan --log-level=NOTICE
+	cmake --build --preset tsan
+	setarch $$(uname -m) -R env TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" PYBURN_NUM_THREADS=4 build/tsan/tests/pyburn_tests --gtest_brief=1
+
 .PHONY: fuzz-calls-asan
 FUZZ_CALLS ?= 1000000
 fuzz-calls-asan: build-asan  ## Hostile calls of every public function under ASan + UBSan (FUZZ_CALLS=n, SEED=n)
