@@ -71,6 +71,11 @@ test: build  ## Release build, C++ tests, Python tests
 	ctest --preset release --parallel $(JOBS)
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
+.PHONY: faults
+FAULTS_ARGS ?=
+faults: build  ## Threads and forks, kill -9, full disks, signals, clocks, memory: the long form of tests/faults (FAULTS_ARGS for pytest)
+	PYBURN_FAULTS=full $(VENV)/bin/python -m pytest tests/faults $(FAULTS_ARGS)
+
 .PHONY: test-threads
 test-threads: build  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done

@@ -140,7 +140,9 @@ def test_a_child_that_ends_as_a_program_does_ends() -> None:
             child = os.fork()
             if child == 0:
                 sys.exit(7)
+            sys.setswitchinterval(0.005)
             codes.append(ended(child, 20))
+            sys.setswitchinterval(1)
         stop = True
         print(set(codes))
         """,

@@ -84,7 +84,7 @@ def check_saved(folder: Path) -> int:
     for name, load in {
         "saved.pt": pyburn.load,
         "saved.safetensors": pyburn.io.safetensors.load_file,
-        "saved.pyburn": lambda path: {name: snapshot.load() for name, snapshot in pyburn.io.open_tensors(path).items()},
+        "saved.pyburn": lambda path: {key: snapshot.load() for key, snapshot in pyburn.io.open_tensors(path).items()},
         "saved.npz": pyburn.io.load_npz,
     }.items():
         if (folder / name).exists():
