@@ -80,7 +80,7 @@ class ForkLocks {
   ForkLock* first_ = nullptr;
 };
 
-ForkLock::ForkLock() { ForkLocks::all().add(*this); }
-ForkLock::~ForkLock() { ForkLocks::all().remove(*this); }
+void ForkLock::enter_list() { ForkLocks::all().add(*this); }
+void ForkLock::leave_list() { ForkLocks::all().remove(*this); }
 
 }  // namespace pyburn

@@ -8,15 +8,18 @@
 
 namespace pyburn {
 
-// What fork() takes. Locks are in a list of the process from their construction to their destruction.
+// What fork() takes: an entry of a list of the process. The class that derives from it enters itself when it is complete, and leaves before
+// any part of it is destroyed, since another thread may fork at any moment.
 class ForkLock {
  public:
-  ForkLock();
+  ForkLock() = default;
   ForkLock(const ForkLock&) = delete;
   ForkLock& operator=(const ForkLock&) = delete;
 
  protected:
-  ~ForkLock();
+  ~ForkLock() = default;
+  void enter_list();
+  void leave_list();
 
  private:
   friend class ForkLocks;
@@ -30,6 +33,8 @@ class ForkLock {
 template <class Mutex>
 class ForkSafe final : ForkLock {
  public:
+  ForkSafe() { enter_list(); }
+  ~ForkSafe() { leave_list(); }
   void lock() {
     mutex_.lock();
     owner_.store(this_thread(), std::memory_order_relaxed);
