@@ -125,7 +125,7 @@ def test_a_child_that_ends_as_a_program_does_ends() -> None:
         import os, sys, threading, time
         sys.path.insert(0, {os.getcwd()!r})
         from tests.faults.effort import ended
-        sys.setswitchinterval(1)
+        sys.setswitchinterval(0.1)
         stop = False
         def work():
             x = pyburn.ones(200_000)
@@ -134,7 +134,7 @@ def test_a_child_that_ends_as_a_program_does_ends() -> None:
         for t in threads: t.start()
         time.sleep(0.05)
         codes = []
-        for _ in range({effort(6, 60)}):
+        for _ in range({effort(2, 60)}):
             end = time.monotonic() + 0.02
             while time.monotonic() < end: pass     # the others finish an operation and ask for the lock
             child = os.fork()
@@ -142,7 +142,7 @@ def test_a_child_that_ends_as_a_program_does_ends() -> None:
                 sys.exit(7)
             sys.setswitchinterval(0.005)
             codes.append(ended(child, 20))
-            sys.setswitchinterval(1)
+            sys.setswitchinterval(0.1)
         stop = True
         print(set(codes))
         """,
