@@ -71,6 +71,11 @@ test: build  ## Release build, C++ tests, Python tests
 	ctest --preset release --parallel $(JOBS)
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
+.PHONY: faults
+FAULTS_ARGS ?=
+faults: build  ## Threads and forks, kill -9, full disks, signals, clocks, memory: the long form of tests/faults (FAULTS_ARGS for pytest)
+	PYBURN_FAULTS=full $(VENV)/bin/python -m pytest tests/faults $(FAULTS_ARGS)
+
 .PHONY: test-threads
 test-threads: build  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
@@ -108,6 +113,12 @@ sanitize: build-asan  ## ASan + UBSan build: C++ tests, every operation from Pyt
 	ctest --preset asan --parallel $(JOBS)
 	$(ASAN_PYTHON) -m pytest $(SANITIZE_PYTEST)
 	$(ASAN_PYTHON) tests/fuzz/calls --runs 20000 --no-memory-limit
+
+.PHONY: tsan
+tsan: venv  ## ThreadSanitizer build: the C++ tests that concern threads, and a stress of everything at once
+	cmake --preset tsan --log-level=NOTICE
+	cmake --build --preset tsan
+	setarch $$(uname -m) -R env TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" PYBURN_NUM_THREADS=4 build/tsan/tests/pyburn_tests --gtest_brief=1
 
 .PHONY: fuzz-calls-asan
 FUZZ_CALLS ?= 1000000

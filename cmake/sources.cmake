@@ -5,6 +5,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/file_error.cpp
+  src/pyburn/support/fork_safe_mutex.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/late_error.cpp
   src/pyburn/support/log.cpp

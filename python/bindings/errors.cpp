@@ -1,14 +1,15 @@
 // Exceptions of the core as Python exceptions, and Python's references that die without the GIL.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "objects.h"
 #include "pyburn/plugin.h"
 #include "pyburn/support/assertion.h"
 #include "pyburn/support/file_error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 #include "python_exception.h"
 
 namespace nb = nanobind;
@@ -45,7 +46,7 @@ void set_message(PyObject* type, const char* message) noexcept {
 }
 
 struct Released {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<PyObject*> objects;
   std::atomic<bool> any{false};
 };
@@ -68,6 +69,7 @@ void about_to_take_gil() noexcept {
 void has_taken_gil() noexcept { asking.fetch_sub(1); }
 
 void stop_threads_at_exit() {
+  pthread_atfork(nullptr, nullptr, [] { asking = 0; });  // those that ask stay in the parent: a child would wait for them at its end
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     ending = true;
     PyThreadState* state = PyEval_SaveThread();  // let those in that are already waiting

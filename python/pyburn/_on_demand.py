@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+
+
+class _Imports:
+    """Imports at a first use that are under way. A child that is forked in the middle of another thread's import waits for its lock for
+    ever, so forks wait for them to end. Nobody else waits."""
+
+    _PATIENCE = 10.0  # seconds: an import may wait for the thread that forks
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._wait, after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._threads: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._changed:
+            self._threads.append(threading.get_ident())
+
+    def __exit__(self, *error: object) -> None:
+        with self._changed:
+            with contextlib.suppress(ValueError):  # of the parent's thread, in a child
+                self._threads.remove(threading.get_ident())
+            self._changed.notify_all()
+
+    def _wait(self) -> None:
+        mine = threading.get_ident()
+        with self._changed:
+            self._changed.wait_for(lambda: all(thread == mine for thread in self._threads), self._PATIENCE)
+
+
+_imports = _Imports()
 
 
 class MissingName(AttributeError):
@@ -50,7 +87,8 @@ def on_demand(
             raise MissingName(package, name)
         import importlib
 
-        module = importlib.import_module(f".{place or name}", package)
+        with _imports:
+            module = importlib.import_module(f".{place or name}", package)
         value = getattr(module, name) if place else module
         setattr(sys.modules[package], name, value)
         return value

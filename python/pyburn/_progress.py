@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -32,14 +33,42 @@ def bar_text(share: float, width: int) -> str:
     return ("█" * full + (_BLOCKS[rest] if rest else "")).ljust(width)
 
 
+class Output:
+    """A stream for text about some work, which must not end because of it: a closed pipe, a full disk behind it, or a missing stream (as
+    sys.stderr is without a console) loses the text and nothing else."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self.file = file
+
+    def write(self, text: str) -> int:
+        """Writes what can be written."""
+        with contextlib.suppress(OSError, ValueError):  # ValueError: the file is closed
+            if self.file is not None:
+                self.file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hands what was written to the system."""
+        with contextlib.suppress(OSError, ValueError):
+            if self.file is not None:
+                self.file.flush()
+
+    def isatty(self) -> bool:
+        """Whether somebody sees it on a terminal."""
+        try:
+            return self.file is not None and self.file.isatty()
+        except (OSError, ValueError):
+            return False
+
+
 class WorkBar:
     """A line on stderr that says how far some work is, and is wiped off at the end. PYBURN_DISPLAY "quiet" or "lines" hides it."""
 
     def __init__(self, doing: str, total: int | None = None, file: TextIO | None = None) -> None:
         self.doing, self.total, self.done = doing, total, 0
-        self.file = file if file is not None else sys.stderr
+        self.file = Output(file if file is not None else sys.stderr)
         hidden = os.environ.get("PYBURN_DISPLAY") in ("quiet", "lines") or os.environ.get("TERM", "dumb") == "dumb"
-        self._visible = self.file is not None and self.file.isatty() and not hidden
+        self._visible = self.file.isatty() and not hidden
         self._started, self._drawn, self._shown = time.monotonic(), 0.0, False
 
     def step(self, count: int = 1) -> None:

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any
 
+from pyburn._progress import Output
+
 from .callback import Callback, Logs
 
 _WIDTH = 20
@@ -17,13 +19,14 @@ class Progress:
     """One pass over the data."""
 
     def __init__(self, verbose: Any, steps: int | None, title: str = "") -> None:
-        terminal = sys.stdout.isatty()
+        self.out = Output(sys.stdout)
+        terminal = self.out.isatty()
         self.level = (1 if terminal else 2) if verbose in ("auto", True) else int(verbose)
         self.steps, self.title, self.moves = steps, title, terminal
         self.start = time.monotonic()
         self.drawn = 0.0
         if self.level and title:
-            print(title)
+            print(title, file=self.out)
 
     def wants(self, done: int) -> bool:
         """Whether it is time to draw, so that numbers are only asked for when they are shown."""
@@ -34,16 +37,16 @@ class Progress:
         per_step = (self.drawn - self.start) / max(done, 1)
         rest = f"{per_step * (self.steps - done):.0f}s" if self.steps else "?"
         line = f"{self._bar(done)} {rest} {_time(per_step)}/step - {_text(logs)}"
-        sys.stdout.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps could not be drawn over
-        sys.stdout.flush()
+        self.out.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps could not be drawn over
+        self.out.flush()
 
     def finish(self, done: int, logs: Logs) -> None:
         if not self.level:
             return
         seconds = time.monotonic() - self.start
         line = f"{self._bar(done)} {seconds:.0f}s {_time(seconds / max(done, 1))}/step - {_text(logs)}"
-        sys.stdout.write(f"\r{line}\x1b[K\n" if self.level == 1 and self.moves else line + "\n")
-        sys.stdout.flush()
+        self.out.write(f"\r{line}\x1b[K\n" if self.level == 1 and self.moves else line + "\n")
+        self.out.flush()
 
     def _bar(self, done: int) -> str:
         if self.level != 1 or not self.moves:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pyburn
 import pyburn.io
+from pyburn.train.random_state import random_state, set_random_state
 
 from .callback import Callback, Logs
 
@@ -67,7 +67,9 @@ class TensorBoard(Callback):
 
 
 class BackupAndRestore(Callback):
-    """Keeps the weights, the state of the optimiser and the epoch, so that a `fit` that was interrupted goes on when it is called again.
+    """Keeps the weights, the state of the optimiser, the random numbers and the epoch, so that a `fit` that was interrupted or killed
+    goes on when it is called again. With `save_freq="epoch"` it then gives the same weights bit for bit, if the data follow from the
+    random numbers of pyburn, numpy and Python.
 
     The files are removed when training ends, unless `delete_checkpoint` is False.
     """
@@ -91,6 +93,8 @@ class BackupAndRestore(Callback):
         if self.model.optimizer is not None:
             self.model.optimizer.restore(self.model.trainable_weights, kept, notes["optimizer"])
         self.model.initial_epoch = notes["epoch"]
+        if "random" in kept and self.save_freq == "epoch":  # within an epoch, its data begin anew
+            set_random_state(kept["random"])
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._epoch = epoch
@@ -112,9 +116,8 @@ class BackupAndRestore(Callback):
         if self.model.optimizer is not None:
             optimizer, kept = self.model.optimizer.notes()
         notes = json.dumps({"epoch": epoch, "weights": len(weights), "optimizer": optimizer}).encode()
-        beside = self._path.with_suffix(".part")
-        pyburn.io.save({**tensors, **kept, "notes": pyburn.tensor(list(notes), dtype=pyburn.uint8)}, beside)
-        os.replace(beside, self._path)  # whole, or the one before
+        state = {**tensors, **kept, "notes": pyburn.tensor(list(notes), dtype=pyburn.uint8), "random": random_state()}
+        pyburn.io.save(state, self._path)  # whole, or the one before
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         if self.delete_checkpoint:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+from pyburn.train.run.append_file import AppendFile
 
 from .callback import Callback, Logs
 
@@ -33,30 +37,42 @@ class LearningRateScheduler(Callback):
 
 
 class CSVLogger(Callback):
-    """Writes a line per epoch to a file of comma-separated values."""
+    """Writes a line per epoch to a file of comma-separated values. Lines are written as a whole; those that a full disk
+    refuses wait for the next one."""
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         self.filename, self.separator, self.append = os.fspath(filename), separator, append
         self._names: list[str] | None = None
-        self._file: Any = None
+        self._file = AppendFile(self.filename)
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        has_header = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
-        self._file = open(self.filename, "a" if self.append else "w", newline="")  # noqa: SIM115  (closed when training ends)
-        self._names, self._has_header = None, has_header
+        end = 0
+        if self.append and os.path.exists(self.filename):
+            with open(self.filename, "rb") as file:
+                end = file.read().rfind(b"\n") + 1  # a process that was killed may have left a part of a line
+        with open(self.filename, "ab") as file:
+            file.truncate(end)
+        self._names, self._has_header = None, end > 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         logs = logs or {}
-        writer = csv.writer(self._file, delimiter=self.separator)
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=self.separator)
         if self._names is None:
             self._names = sorted(logs)
             if not self._has_header:
                 writer.writerow(["epoch", *self._names])
         writer.writerow([epoch, *(logs.get(name, "NA") for name in self._names)])
-        self._file.flush()
+        self._file.add(text.getvalue().encode())
+        self._flush()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        self._file.close()
+        self._flush()
+
+    def _flush(self) -> None:
+        error = self._file.flush()
+        if error is not None:
+            warnings.warn(f"[CSVLogger] {self.filename} cannot be written: {error}. The lines wait for the next epoch", stacklevel=2)
 
 
 class TerminateOnNaN(Callback):

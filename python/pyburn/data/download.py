@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import http.client
 import os
@@ -16,8 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._progress import Output
+
 _BLOCK = 1 << 16
 _ALGORITHMS = ("sha256", "md5", "git")
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
 
 
 class DownloadError(OSError):
@@ -141,6 +145,10 @@ class _Transfer:
             except _Final:
                 raise
             except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, OSError) and error.errno in _DISK_ERRORS:  # neither another try nor another server would help
+                    with contextlib.suppress(OSError):
+                        os.truncate(self.part, 0)  # what is empty is removed: it fills the disk
+                    raise
                 offline = isinstance(getattr(error, "reason", error), socket.gaierror)  # no name is found: waiting would not help
                 if attempt == retries or offline:
                     raise DownloadError(_reason(error)) from None
@@ -220,7 +228,8 @@ class ProgressBar:
     """A line on stderr that says how far a download is; nothing where there is no terminal."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.active = name, sys.stderr is not None and sys.stderr.isatty()
+        self.name, self.file = name, Output(sys.stderr)
+        self.active = self.file.isatty()
         self.began, self.shown, self.first = time.monotonic(), 0.0, -1
 
     def show(self, have: int, total: int | None) -> None:
@@ -232,13 +241,13 @@ class ProgressBar:
             return
         self.shown = now
         rate = (have - self.first) / max(now - self.began, 1e-3)
-        sys.stderr.write("\r" + progress_line(self.name, have, total, rate) + "\x1b[K")
-        sys.stderr.flush()
+        self.file.write("\r" + progress_line(self.name, have, total, rate) + "\x1b[K")
+        self.file.flush()
 
     def close(self) -> None:
         """Leaves the line as it is."""
         if self.active and self.shown:
-            sys.stderr.write("\n")
+            self.file.write("\n")
             self.shown = 0.0
 
 

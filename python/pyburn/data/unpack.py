@@ -43,9 +43,13 @@ def unpack_members(
 
 def _write(source: IO[bytes], target: Path, largest: int) -> None:
     part = target.with_name(target.name + ".part")
-    with open(part, "wb") as out:
-        shutil.copyfileobj(_Limited(source, largest, target.name), out)  # type: ignore[misc]
-    os.replace(part, target)
+    try:
+        with open(part, "wb") as out:
+            shutil.copyfileobj(_Limited(source, largest, target.name), out)  # type: ignore[misc]
+        os.replace(part, target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 class _Limited:

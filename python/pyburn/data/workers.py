@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import BaseContext
 
+_GRACE = 30  # seconds that a worker goes on after SIGTERM
 _PATIENCE = 2.0  # seconds that a worker has to finish its sample before it is ended (processes) or left alone (threads)
 
 
@@ -250,16 +251,19 @@ def _end_processes(process: int, tasks: list[Connection], answers: list[Connecti
     deadline = time.monotonic() + _PATIENCE
     for worker in workers:
         worker.join(max(deadline - time.monotonic(), 0))
-    for end_it in ("terminate", "kill"):
-        for worker in workers:
-            if worker.is_alive():
-                getattr(worker, end_it)()
-                worker.join(_PATIENCE)
+    for worker in workers:
+        if worker.is_alive():
+            worker.kill()
+    for worker in workers:
+        worker.join(_PATIENCE)
 
 
 def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connection, others: list[Connection]) -> None:
-    # Ctrl-C reaches the whole group of processes; the main one decides what it means.
+    # Ctrl-C reaches the whole group of processes, and so does the SIGTERM of a scheduler: the main one decides what they mean. It may
+    # finish a step and save before it ends its workers, for which it has as long as schedulers wait before they kill.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "alarm"):
+        signal.signal(signal.SIGTERM, lambda number, frame: signal.alarm(_GRACE))
     for end in others:
         end.close()
     _core.set_num_threads(1)

@@ -41,7 +41,7 @@ class Moment:
     step: int
     epoch_ended: bool
     metrics: Mapping[str, float]
-    now: float
+    now: float  # seconds of a clock that nobody sets (time.monotonic)
     higher_is_better: dict[str, bool]
 
 
@@ -115,7 +115,7 @@ class Every(Rule):
             raise ValueError(f"[Every] give one of epochs, steps and minutes, and a positive number: got {chosen}")
         (self._unit, self._amount), self.keep = next(iter(chosen.items())), keep
         self.name = f"every {self._amount:g} {self._unit}"
-        self._last = time.time()
+        self._last = time.monotonic()
 
     def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
         if self._unit == "epochs":
@@ -154,7 +154,7 @@ class CheckpointFolder:
 
     def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: Mapping[str, float] | None = None) -> list[str]:
         """The names of the rules that want a checkpoint now."""
-        moment = Moment(epoch, step, epoch_ended, metrics or {}, time.time(), self.higher_is_better)
+        moment = Moment(epoch, step, epoch_ended, metrics or {}, time.monotonic(), self.higher_is_better)
         return [rule.name for rule in self.rules if rule.due(moment, self.entries)]
 
     def save(
@@ -171,6 +171,7 @@ class CheckpointFolder:
         same = [reason for other in self.entries if other.step == step for reason in other.kept_by]  # whose file is replaced
         entry = Entry(f"step-{step:08d}.pt", epoch, batch, step, time.time(), dict(metrics or {}), [*reasons, *same])
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have removed it
             save(state, self.folder / entry.file)
             others = [other for other in self.entries if other.step < step]
             gone = self._sort_out([*others, entry])
@@ -186,7 +187,7 @@ class CheckpointFolder:
                 (self.folder / other.file).unlink(missing_ok=True)
         for rule in self.rules:
             if isinstance(rule, Every):
-                rule.saved(entry.time)
+                rule.saved(time.monotonic())
         return entry
 
     def _sort_out(self, entries: list[Entry]) -> list[Entry]:

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .._progress import bar_text, duration
+from .._progress import Output, bar_text, duration
 from .callbacks import Callback
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def display_for(wanted: Any) -> Callback | None:
     if wanted not in NAMES:
         raise ValueError(f"[display] expected one of {', '.join(NAMES)}, or a callback: got {wanted!r}")
     if wanted == "auto":
-        terminal = sys.stderr.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        terminal = Output(sys.stderr).isatty() and Output(sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
         wanted = "lines" if not terminal else "dashboard" if importlib.util.find_spec("textual") is not None else "bar"
     if wanted == "dashboard":
         from .terminal import TerminalDashboard
@@ -82,7 +82,7 @@ class Quiet(Callback):
     """Shows messages only: how to resume, what went wrong."""
 
     def __init__(self, file: TextIO | None = None) -> None:
-        self.file = file if file is not None else sys.stderr
+        self.file = Output(file if file is not None else sys.stderr)
 
     def on_message(self, learner: Learner, text: str) -> None:
         print(text, file=self.file, flush=True)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..io import atomic_write
 from .callbacks import Callback
 
 if TYPE_CHECKING:
@@ -115,8 +116,7 @@ class Profiler(Callback):
     def write(self, path: str | os.PathLike[str]) -> None:
         """The trace as JSON."""
         rows = [{"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": row, "args": {"name": name}} for row, name in _ROWS.items()]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": rows + self.events, "displayTimeUnit": "ms"}, file)
+        atomic_write(os.fspath(path), json.dumps({"traceEvents": rows + self.events, "displayTimeUnit": "ms"}).encode())
 
     def rows(self) -> list[ProfileRow]:
         """Totals by name, the longest first."""

@@ -1,10 +1,10 @@
 // Replay: runs a graph on a device, operation by operation, through the door.
 #pragma once
 #include <memory>
-#include <mutex>
 
 #include "pyburn/ir/graph.h"
 #include "pyburn/runtime/device.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 
@@ -27,7 +27,7 @@ class Replay {
   Device& device_;
   std::vector<TensorHandle> constants_;              // parallel to the graph's
   std::vector<SmallVector<ValueId, 4>> dead_after_;  // per node: the values that nothing reads any more
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::vector<std::pair<int64_t, Operations>> sized_;  // patched for the sizes met last
 };
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "pyburn/support/file_error.h"
 
@@ -41,16 +42,23 @@ void synchronise_folder(const fs::path& folder) {
 void AtomicFile::fail_with(const char* what, int code) const { throw FileError(what, path_.string(), code); }
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(real_target(path)), temporary_(temporary_name(path_)) {
+  struct stat old;
+  const bool exists = ::stat(path_.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {  // a device or a pipe is written to: a file in its place would break it
+    temporary_.clear();
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail_with("cannot open the file", errno);
+    return;
+  }
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_with("cannot create the file", errno);
-  struct stat old;
-  if (::stat(path_.c_str(), &old) == 0) ::fchmod(descriptor_, old.st_mode & 07777);  // a replaced file keeps its permissions
+  if (exists) ::fchmod(descriptor_, old.st_mode & 07777);  // a replaced file keeps its permissions
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -63,6 +71,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  if (temporary_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail_with("cannot write", errno);
+    return;
+  }
   if (::fsync(descriptor_) != 0) fail_with("cannot write", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with("cannot replace the file", errno);
   ::close(descriptor_);

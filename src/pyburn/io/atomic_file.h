@@ -1,4 +1,5 @@
-// A file that appears complete or not at all: written under another name in the same folder, then renamed.
+// A file that appears complete or not at all: written under another name in the same folder, then renamed. Devices and pipes are written to
+// as they are.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,12 +1,12 @@
 #include <atomic>
 #include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "pyburn/ir/op_info.h"
 #include "pyburn/ir/schema.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/registration.h"
 
 namespace pyburn {
@@ -27,7 +27,7 @@ void check_row(const OpInfo& row) {
 }  // namespace
 
 struct OpTable::Body {
-  mutable std::shared_mutex mutex;
+  mutable ForkSafeSharedMutex mutex;
   std::vector<const OpInfo*> rows;  // by index, which is never given twice: null where a row was taken back
   std::vector<const FunctionInfo*> functions;
   std::unordered_map<std::string_view, const OpInfo*> by_name;

@@ -1,15 +1,15 @@
 #include "pyburn/nn/layer_registry.h"
 
 #include <algorithm>
-#include <mutex>
 
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/registration.h"
 
 namespace pyburn::nn {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   LayerEntries entries;
 };
 Registry& registry() {

@@ -1,6 +1,5 @@
 #include "pyburn/runtime/allocator.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 namespace {
@@ -119,7 +119,7 @@ void guard_this_thread() {
 }
 
 struct LargeBins {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::array<Block*, kLargeBins> head{};
   int64_t cached = 0;
 
@@ -139,12 +139,7 @@ struct LargeBins {
   }
 };
 LargeBins& large() {
-  static auto* bins = [] {
-    auto* fresh = new LargeBins;
-    // A forked child must not inherit a lock that a thread of the parent holds.
-    pthread_atfork([] { large().mutex.lock(); }, [] { large().mutex.unlock(); }, [] { large().mutex.unlock(); });
-    return fresh;
-  }();
+  static auto* bins = new LargeBins;
   return *bins;
 }
 

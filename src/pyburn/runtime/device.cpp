@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/device_name.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/registration.h"
 
 namespace pyburn {
@@ -28,7 +28,7 @@ struct Known {
 // The mutex guards the tables alone: factories and discovery are foreign code (Python, for one) and run without it.
 // Devices, and with them their backends, live as long as the process. Only what was made for a name that failed is released.
 struct Registry {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<BackendEntry> entries;
   std::map<std::string, Device*, std::less<>> by_text;  // what users typed, for speed
   std::map<const Backend*, Device*> by_backend;

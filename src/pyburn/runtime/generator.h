@@ -3,8 +3,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <mutex>
 
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/ref.h"
 
 namespace pyburn {
@@ -36,7 +36,7 @@ class Generator : public Counted {
   void set_state(RandomState);
 
  private:
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   RandomState state_;
 };
 

@@ -1,12 +1,12 @@
 #include "pyburn/support/late_error.h"
 
-#include <mutex>
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 namespace {
 
-std::mutex& error_mutex() {             // one for all: errors are rare
-  static auto* mutex = new std::mutex;  // storages may die late
+ForkSafeMutex& error_mutex() {             // one for all: errors are rare
+  static auto* mutex = new ForkSafeMutex;  // storages may die late
   return *mutex;
 }
 

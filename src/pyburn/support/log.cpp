@@ -2,8 +2,9 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <unordered_set>
+
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 namespace {
@@ -26,7 +27,7 @@ void warn(const std::string& message) {
 }
 
 void log_once(const std::string& message) {
-  static std::mutex mutex;
+  static auto& mutex = *new ForkSafeMutex;
   static auto* seen = new std::unordered_set<std::string>;
   {
     std::lock_guard lock(mutex);

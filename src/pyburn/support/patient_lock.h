@@ -2,6 +2,8 @@
 #pragma once
 #include <mutex>
 
+#include "pyburn/support/fork_safe_mutex.h"
+
 namespace pyburn {
 
 // Calls wait(on), which may take long: waits, or runs what was queued. Set by the bindings to give up Python's lock meanwhile.
@@ -9,12 +11,12 @@ extern void (*while_waiting)(void (*wait)(void* on), void* on);
 
 class PatientLock {
  public:
-  explicit PatientLock(std::mutex& mutex) : lock_(mutex, std::try_to_lock) {
-    if (!lock_) while_waiting([](void* lock) { static_cast<std::unique_lock<std::mutex>*>(lock)->lock(); }, &lock_);
+  explicit PatientLock(ForkSafeMutex& mutex) : lock_(mutex, std::try_to_lock) {
+    if (!lock_) while_waiting([](void* lock) { static_cast<std::unique_lock<ForkSafeMutex>*>(lock)->lock(); }, &lock_);
   }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<ForkSafeMutex> lock_;
 };
 
 }  // namespace pyburn

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "pyburn/support/error.h"
@@ -191,8 +192,12 @@ class Pool {
   }
 
  private:
+  // Where the system gives no more threads, those that are there do the work.
   void start_workers(int n) {
-    for (; started_ < n; ++started_) std::thread([this, id = started_.load()] { worker(id); }).detach();
+    try {
+      for (; started_ < n; ++started_) std::thread([this, id = started_.load()] { worker(id); }).detach();
+    } catch (const std::system_error&) {
+    }
   }
 
   void worker(int id) {

@@ -50,8 +50,14 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
         import gzip
 
         into = into / path.stem if to_path is not None else path.with_suffix("")
-        with gzip.open(path) as source, open(into, "wb") as target:
-            shutil.copyfileobj(source, target)
+        part = into.with_name(into.name + ".part")
+        try:
+            with gzip.open(path) as source, open(part, "wb") as target:
+                shutil.copyfileobj(source, target)
+            part.replace(into)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
     else:
         raise RuntimeError(f"[extract_archive] expected a zip, tar or gz file: got {path.name}")
     if remove_finished:

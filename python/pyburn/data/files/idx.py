@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 
+from ...io import atomic_write
 from .source import DEFLATE_RATIO, ByteReader, File, gunzip, is_gzip, read_bytes
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -50,5 +51,4 @@ def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
     if array.dtype not in codes or not 0 < array.ndim <= 32 or max(array.shape) >= 2**32:
         raise ValueError(f"[idx] an array of {array.dtype} with {array.ndim} axes cannot be written")
     head = struct.pack(f">HBB{array.ndim}I", 0, codes[array.dtype], array.ndim, *array.shape)
-    with open(file, "wb") as out:
-        out.write(head + array.astype(array.dtype.newbyteorder(">")).tobytes())
+    atomic_write(os.fspath(file), head + array.astype(array.dtype.newbyteorder(">")).tobytes())

@@ -164,7 +164,11 @@ class SqliteDatasetWriter:
     def close(self) -> None:
         """Finishes the file and gives it its name."""
         if self._connection is not None:
-            self._connection.commit()
+            try:
+                self._connection.commit()
+            except sqlite3.Error:  # a full disk
+                self.discard()
+                raise
             self._connection.close()
             self._connection = None
             os.replace(self._unfinished, self.db_file)
@@ -174,7 +178,8 @@ class SqliteDatasetWriter:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._unfinished.unlink(missing_ok=True)
+            for path in (self._unfinished, self._unfinished.with_name(self._unfinished.name + "-journal")):
+                path.unlink(missing_ok=True)
 
     def __enter__(self) -> SqliteDatasetWriter:
         return self

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...io import atomic_write
 from .source import ByteReader, File, read_bytes
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
@@ -105,9 +106,8 @@ def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int |
         raise ValueError(f"[wav] a file holds less than 4 GiB: got {len(body)} bytes")
     head = struct.pack("<HHIIHH", code, channels, rate, rate * channels * width, channels * width, bits)
     padding = b"\0" * (len(body) % 2)
-    with open(file, "wb") as out:
-        out.write(struct.pack("<4sI4s4sI", b"RIFF", 4 + 8 + len(head) + 8 + len(body) + len(padding), b"WAVE", b"fmt ", len(head)) + head)
-        out.write(struct.pack("<4sI", b"data", len(body)) + body + padding)
+    first = struct.pack("<4sI4s4sI", b"RIFF", 4 + 8 + len(head) + 8 + len(body) + len(padding), b"WAVE", b"fmt ", len(head)) + head
+    atomic_write(os.fspath(file), first + struct.pack("<4sI", b"data", len(body)) + body + padding)
 
 
 def _encodable(values: np.ndarray, bits: int | None) -> tuple[np.ndarray, int, int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...io import atomic_write
 from ..damage import format_errors
 from .vocabulary import Vocabulary
 
@@ -50,7 +51,7 @@ class Tokeniser:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tokeniser as JSON."""
         text = json.dumps({"kind": self.kind, **self.state()}, ensure_ascii=False, indent=1)
-        Path(path).write_text(text, encoding="utf-8")
+        atomic_write(os.fspath(path), text.encode())
 
 
 class CharTokeniser(Tokeniser):

@@ -46,10 +46,16 @@ class AppendFile:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Readers see the old file or the new one."""
+    """Replaces a file of text as a whole: readers see the old one or the new one."""
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Replaces a file as a whole. A folder that was removed is made again; on an error the old file stays and nothing else."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(data)
         os.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)

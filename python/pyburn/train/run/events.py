@@ -101,6 +101,12 @@ def _message(field: int, data: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(data)) + data
 
 
+def _stamp(path: Path) -> int:
+    """The time in the name of an event file; 0 where there is none."""
+    text = path.name.split(".")[3]
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else 0
+
+
 class EventWriter:
     """Scalars, text and images as events. Nothing reaches the disk before `flush`.
 
@@ -111,7 +117,9 @@ class EventWriter:
 
     def __init__(self, folder: str | os.PathLike[str], *, from_step: int | None = None) -> None:
         now = time.time()
-        name = f"events.out.tfevents.{int(now)}.pyburn.{os.getpid()}.{next(_numbers)}"
+        # TensorBoard reads files in the order of their names: if the time of day was set back, this one would come before older ones.
+        latest = max((_stamp(path) for path in Path(folder).glob("events.out.tfevents.*")), default=0)
+        name = f"events.out.tfevents.{int(now) if latest < int(now) else latest + 1}.pyburn.{os.getpid()}.{next(_numbers)}"
         self._file = AppendFile(Path(folder) / name)
         self._file.add(record(_double(1, now) + _message(3, b"brain.Event:2")))
         if from_step is not None:  # a session that starts again: TensorBoard forgets what older files say from this step on

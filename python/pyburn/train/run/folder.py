@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .append_file import AppendFile, replace_text
+from .append_file import AppendFile, replace_bytes, replace_text
 from .environment import environment
 from .events import EventWriter
 from .plain_values import number, plain
@@ -60,12 +61,16 @@ class Run:
             )
         (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
         before = RunRecord(self.folder).status  # empty if it is damaged: what matters is elsewhere
+        # Time of day dates a run; durations come from a clock that nobody sets. One that was set back must not shorten what passed.
+        now, created = time.time(), before.get("created")
+        self._opened = self._flushed = self._noted = time.monotonic()
+        self._seconds_before = 0.0 if created is None else max(now - created, _last_time(self.folder / "metrics.jsonl"))
         self.status: dict[str, Any] = {
             "format": FORMAT,
             "name": name or before.get("name") or self.folder.resolve().name,
             "state": "running",
-            "created": before.get("created", time.time()),
-            "updated": time.time(),
+            "created": now if created is None else created,
+            "updated": now,
             "finished": None,
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -91,7 +96,6 @@ class Run:
             EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
         )
         self._told = ""
-        self._flushed = self._noted = 0.0
         if config is not None or not exists:
             replace_text(self.folder / "config.json", json.dumps(plain(config if config is not None else {}), indent=2) + "\n")
         replace_text(self.folder / "environment.json", json.dumps(plain(environment()), indent=2) + "\n")
@@ -125,7 +129,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """Since the run was created, pauses between resumes included."""
-        return time.time() - self.status["created"]
+        return self._seconds_before + time.monotonic() - self._opened
 
     def log(self, values: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "train", kind: str = "step") -> None:
         """Notes numbers: of one step ("step"), or over a whole pass over a split ("epoch")."""
@@ -171,7 +175,7 @@ class Run:
     def update(self, **status: Any) -> None:
         """Changes run.json at once."""
         self.status.update(status)
-        self.status["updated"] = self._noted = time.time()
+        self.status["updated"], self._noted = time.time(), time.monotonic()
         try:
             replace_text(self.folder / "run.json", json.dumps(plain(self.status), indent=2) + "\n")
         except OSError as error:
@@ -179,7 +183,7 @@ class Run:
 
     def tick(self) -> None:
         """Writes what waits, at most once a second; loops that log often need not call it."""
-        now = time.time()
+        now = time.monotonic()
         if now - self._flushed >= _FLUSH_SECONDS:
             self.flush()
         if now - self._noted >= _STATUS_SECONDS:
@@ -187,7 +191,7 @@ class Run:
 
     def flush(self) -> bool:
         """Writes what waits. False if the disk refused; it is kept for the next time."""
-        self._flushed = time.time()
+        self._flushed = time.monotonic()
         errors = [self._scalars.flush(), self._tables.flush(), self._log.flush(), self._events.flush() if self._events else None]
         error = next((e for e in errors if e is not None), None)
         if error is not None:
@@ -225,7 +229,21 @@ class Run:
             self.tell(f"the run cannot be written to {self.folder}: {error}. What waits is kept in memory and tried again.")
 
 
+def _last_time(path: Path) -> float:
+    """The time of the last whole line; 0 where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - (1 << 16)))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return 0.0
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            return max(0.0, float(json.loads(line)["time"]))
+    return 0.0
+
+
 def _cut_lines(path: Path, step: int, epoch: int | None) -> None:
     if path.exists():
         lines = path.read_bytes().splitlines(keepends=True)
-        replace_text(path, b"".join(line for line in lines if stays(line, step, epoch)).decode())
+        replace_bytes(path, b"".join(line for line in lines if stays(line, step, epoch)))

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from .append_file import AppendFile, replace_text
+from .append_file import AppendFile, replace_bytes, replace_text
 
 KINDS = ("step", "epoch")
 _RECORD = struct.Struct("<4d")  # step, epoch, time, value
@@ -70,17 +70,13 @@ class ScalarFiles:
         path = self._lines.path
         if path.exists():
             kept = [line for line in path.read_bytes().splitlines(keepends=True) if stays(line, step, epoch)]
-            temporary = path.with_name(f".{path.name}")
-            temporary.write_bytes(b"".join(kept))
-            temporary.replace(path)
+            replace_bytes(path, b"".join(kept))
         for path in (self.folder / "series").glob("*/*/*.f64"):
             rows = read_series(path)
             late = (rows[:, 1] > epoch) & (series_of_file(path)[0] == "epoch") if epoch is not None else False
             kept_rows = rows[(rows[:, 0] <= step) & ~np.asarray(late)]
             if kept_rows.nbytes != path.stat().st_size:
-                with open(path, "r+b") as file:
-                    file.write(kept_rows.tobytes())
-                    file.truncate()
+                replace_bytes(path, kept_rows.tobytes())
         self._table.cut_after(step, epoch)
 
 

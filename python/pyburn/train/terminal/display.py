@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import Output
 from ..callbacks import Callback
 from ..displays import ProgressBar, epoch_text
 from ..metrics import CpuUse, MemoryUse
@@ -73,7 +74,7 @@ class TerminalDashboard(Callback):
         """A bar in place of a screen that does not open, or that was closed."""
         self._bar = ProgressBar()
         reason = f": {self._failure}" if self._failure is not None else ""
-        print(f"the dashboard cannot be shown here{reason}; a bar takes its place", file=sys.stderr)
+        print(f"the dashboard cannot be shown here{reason}; a bar takes its place", file=Output(sys.stderr))
 
     def on_fit_end(self, learner: Learner) -> None:
         if self._resize_handler is not None:
@@ -86,11 +87,12 @@ class TerminalDashboard(Callback):
         if self._bar is not None:
             self._bar.on_fit_end(learner)
             return
+        shown = Output(sys.stdout)
         for text in self._printed:
-            sys.stdout.write(text)
-        sys.stdout.flush()
+            shown.write(text)
+        shown.flush()
         for line in self._lines:
-            print(line, file=sys.stderr)
+            print(line, file=Output(sys.stderr))
 
     # --- keys --------------------------------------------------------------------------------------------------------------
 

@@ -176,8 +176,8 @@ void CpuBackend::download(const TensorHandle& from, const HostArray& to) {
 
 MemoryStatistics CpuBackend::memory() const { return host_memory(); }
 
-std::mutex& derived_mutex() {
-  static auto* mutex = new std::mutex;  // storages may die late
+ForkSafeMutex& derived_mutex() {
+  static auto* mutex = new ForkSafeMutex;  // storages may die late
   return *mutex;
 }
 

@@ -1,9 +1,8 @@
 // What is computed from the elements of a tensor and used again while they stay the same: packed weights. Kept on the storage, one at a
 // time.
 #pragma once
-#include <mutex>
-
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn::cpu {
@@ -21,7 +20,7 @@ struct Derived final : Counted {
   Dims key;  // what else it depends on
 };
 
-std::mutex& derived_mutex();
+ForkSafeMutex& derived_mutex();
 
 // The elements that make(T*) computes from x, for a key that names the computation. Storage that others can write to unseen keeps nothing.
 template <class T, class Make>

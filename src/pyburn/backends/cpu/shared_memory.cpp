@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::cpu {
 namespace {
@@ -42,7 +42,7 @@ FileKey key_of(const SharedSegment& segment) {
 }
 
 struct Segments {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<FileKey, HostStorage*> storages;
 };
 Segments& segments() {

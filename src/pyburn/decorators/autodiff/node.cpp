@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/decorators/autodiff/modes.h"
@@ -14,6 +13,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::autograd {
 
@@ -31,7 +31,7 @@ std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks() {
 
 namespace {
 std::atomic<uint64_t> next_sequence{1};
-std::mutex accumulator_mutex;
+auto& accumulator_mutex = *new ForkSafeMutex;  // leaves may die late
 }  // namespace
 
 Node::~Node() = default;

@@ -56,8 +56,8 @@ void Fusion::execute(OpRef op, Inputs in, Outputs out) {
 }
 
 TensorHandle Fusion::computed(FusionStorage& storage, DType dtype, const Layout& layout) {
-  if (!storage.inner) storage.inner = memory_owner_.allocate(storage.dtype, storage.elements);
-  return make_tensor(inner_device_(inner_), dtype, layout, storage.inner);
+  return make_tensor(
+      inner_device_(inner_), dtype, layout, storage.inner_or([&] { return memory_owner_.allocate(storage.dtype, storage.elements); }));
 }
 
 TensorHandle Fusion::inner_tensor(FusionStorage& storage, DType dtype, const Layout& layout) {
@@ -71,7 +71,7 @@ TensorHandle Fusion::inner_tensor(const TensorHandle& t) {
 
 // The door has raised the version of the storage that the user knows; caches of the inner backend look at its own.
 TensorHandle Fusion::inner_target(FusionStorage& storage, DType dtype, const Layout& layout) {
-  if (storage.inner) storage.inner->note_write();
+  if (Storage* inner = storage.inner()) inner->note_write();
   return computed(storage, dtype, layout);
 }
 

@@ -1,11 +1,10 @@
 // Fusion: runs of elementwise operations become one operation of the backend below. Operations wait in a queue until
 // somebody looks at a value; inference has happened at the door, so errors of the user rise at the call.
 #pragma once
-#include <mutex>
-
 #include "pyburn/decorators/fusion/cut.h"
 #include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/inner_device.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 
@@ -76,7 +75,7 @@ class Fusion final : public Decorator {
   InnerDevice inner_device_;
   std::atomic<int64_t> small_limit_{kSmallLimit};
 
-  mutable std::mutex mutex_;  // guards all that follows
+  mutable ForkSafeMutex mutex_;  // guards all that follows
   Queue queue_;
   PlanCache plans_;
   FusionStatistics statistics_;

@@ -8,7 +8,7 @@ void Queue::describe(const TensorHandle& t, FusionStorage::Pending use, QueuedOp
   if (storage.slot < 0) {
     storages_.push_back(Ref<FusionStorage>(&storage));
     storage.slot = int32_t(storages_.size()) - 1;
-    if (storage.inner) computed_bytes_ += storage.bytes;
+    if (storage.inner()) computed_bytes_ += storage.bytes;
   }
   if (storage.pending.load(std::memory_order_relaxed) < use) storage.pending.store(use, std::memory_order_release);
   operand.slot = storage.slot;
@@ -35,7 +35,7 @@ bool Queue::full() const {
   if (computed_bytes_ <= kMaxHeldBytes) return false;
   int64_t held = 0;
   for (int32_t slot = 0; slot < slots(); ++slot)
-    if (storage(slot).inner && !held_elsewhere(slot)) held += storage(slot).bytes;
+    if (storage(slot).inner() && !held_elsewhere(slot)) held += storage(slot).bytes;
   return held > kMaxHeldBytes;
 }
 

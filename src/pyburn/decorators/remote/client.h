@@ -2,11 +2,11 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "pyburn/decorators/remote/channel.h"
 #include "pyburn/decorators/remote/protocol.h"
 #include "pyburn/runtime/backend.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 
@@ -62,7 +62,7 @@ class Client final : public Backend {
   Capabilities capabilities_;
   std::atomic<uint64_t> next_id_{1};
   Ref<DeadIds> dead_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   mutable std::vector<Allocation> allocations_;
   mutable std::map<Bytes, bool> known_calls_;  // the question on the wire -> the answer; bounded
 };

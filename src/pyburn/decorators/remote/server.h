@@ -1,10 +1,10 @@
 // Server: executes a client's commands on a backend. Whatever arrives, it answers; it does not crash.
 #pragma once
-#include <mutex>
 #include <unordered_map>
 
 #include "pyburn/decorators/remote/protocol.h"
 #include "pyburn/runtime/device.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::remote {
 
@@ -30,7 +30,7 @@ class Server {
   Ref<Backend> backend_;
   Device& device_;
   OpNames names_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::unordered_map<uint64_t, Ref<Storage>> storages_;
 };
 

@@ -1,19 +1,19 @@
 #include "pyburn/decorators/remote/transport.h"
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/device_name.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/registration.h"
 
 namespace pyburn::remote {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<Transport> transports;
 };
 Registry& registry() {

@@ -1,11 +1,11 @@
 // Trace: a backend that runs operations on another one and, while recording, notes them as a Graph.
 #pragma once
 #include <memory>
-#include <mutex>
 
 #include "pyburn/decorators/trace/recorder.h"
 #include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 
@@ -27,7 +27,7 @@ class Trace final : public Decorator {
   Recorder& recorder() const;
 
   bool keeps_values_;  // false over null: what is computed is known by its shape only
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::unique_ptr<Recorder> recorder_;  // while recording
 };
 
