@@ -66,11 +66,11 @@ export class RunView {
       const total = row.reduce((a, b) => a + b, 0) || 1;
       return element("tr", {}, element("th", {}, labels[i]), ...row.map((count, j) => {
         const share = count / total, strength = Math.round(255 * Math.sqrt(share)).toString(16).padStart(2, "0");
-        return element("td", { title: `${labels[i]} taken for ${labels[j]}: ${count} (${(100 * share).toFixed(1)} %)`, style: { background: count ? accent + strength : "var(--panel)", color: share > 0.4 ? "var(--ground)" : "inherit" } }, short(count));
+        return element("td", { title: `${labels[i]} predicted as ${labels[j]}: ${count} (${(100 * share).toFixed(1)} %)`, style: { background: count ? accent + strength : "var(--panel)", color: share > 0.4 ? "var(--ground)" : "inherit" } }, short(count));
       }));
     });
     return element("div", { class: "card" }, this.title(table), element("div", { class: "scroll" },
-      element("table", { class: "matrix" }, element("tr", {}, element("th", { class: "faint" }, "is ↓ said →"), ...labels.map((label) => element("th", {}, label))), ...rows)));
+      element("table", { class: "matrix" }, element("tr", {}, element("th", { class: "faint" }, "actual ↓ predicted →"), ...labels.map((label) => element("th", {}, label))), ...rows)));
   }
 
   curve(table) {
