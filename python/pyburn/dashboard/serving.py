@@ -89,12 +89,12 @@ def serve(
     except OSError:
         dashboard = Dashboard(folder, host=host, port=0, token=token)
     with dashboard:
-        print(f"Runs of {dashboard.folder}: {dashboard.url}  (Ctrl-C ends it)", flush=True)
-        if open_browser:
-            import webbrowser
-
-            webbrowser.open(dashboard.url)
         try:
+            print(f"Runs of {dashboard.folder}: {dashboard.url}  (Ctrl-C ends it)", flush=True)
+            if open_browser:
+                import webbrowser
+
+                webbrowser.open(dashboard.url)
             threading.Event().wait()
         except KeyboardInterrupt:
             print()
