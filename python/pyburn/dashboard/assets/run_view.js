@@ -18,9 +18,9 @@ export class RunView {
       if (text === this.shown) return;
       this.shown = text;
       const opened = new Set([...this.node.querySelectorAll("details[open] summary")].map((node) => node.textContent));
-      this.node.replaceChildren(this.chooser(id), this.head(run), ...this.tables(run), ...this.samples(run), ...this.checkpoints(run),
-        this.listing("Options", run.config), this.listing("Environment", run.environment), this.text("Model", run.model), this.text("Messages", run.log));
-      for (const details of this.node.querySelectorAll("details")) details.open = opened.has(details.querySelector("summary").textContent);
+      const details = [this.listing("Options", run.config), this.listing("Environment", run.environment), this.text("Model", run.model), this.text("Messages", run.log)];
+      this.node.replaceChildren(this.chooser(id), this.head(run), ...this.tables(run), ...this.samples(run), ...this.checkpoints(run), ...details.filter(Boolean));
+      for (const one of this.node.querySelectorAll("details")) one.open = opened.has(one.querySelector("summary").textContent);
     } catch (error) {
       this.node.replaceChildren(element("p", { class: "empty" }, error.message));
     }
