@@ -68,6 +68,12 @@ def test_runs_are_listed_with_options_and_results(served: Dashboard) -> None:
     assert runs["run-01"]["state"] == "finished"
     assert ["step", "train", "loss"] in runs["run-01"]["curves"]
     assert ask(served, "/api/runs", headers={"If-None-Match": headers["ETag"]})[0] == 304
+    page = ask(served, "/")[2]
+    status, _, again = ask(served, "/", headers={"If-None-Match": page["ETag"]})
+    assert status == 304
+    for name in ("Content-Security-Policy", "Cache-Control", "ETag"):
+        assert again[name] == page[name]
+    assert "script-src 'self'; style-src 'self'" in page["Content-Security-Policy"] and "unsafe" not in page["Content-Security-Policy"]
 
 
 def curves_of(body: bytes) -> list[np.ndarray]:

@@ -311,9 +311,10 @@ def test_the_policy_holds_in_a_browser(tmp_path: Path) -> None:
     """What an injected script would try is blocked: inline code, styles, other servers, frames, HTML from text."""
     good_run(tmp_path / "runs" / "good")
     with Dashboard(tmp_path / "runs", port=0) as dashboard, browser.Browser(tmp_path) as page:
-        page.open(dashboard.url)
-        page.wait("document.querySelectorAll('.card canvas').length >= 1")
-        assert page.messages() == []
+        for _ in range(2):  # the second page comes out of the browser's cache
+            page.open(dashboard.url)
+            page.wait("document.querySelectorAll('.card canvas').length >= 1")
+            assert page.messages() == []
         tries = {
             "const s = document.createElement('script'); s.append('window.hit = 1'); document.body.append(s)": "",
             "const a = document.createElement('p'); a.setAttribute('onclick', 'window.hit = 2')": "TypeError",
@@ -335,5 +336,5 @@ def test_the_policy_holds_in_a_browser(tmp_path: Path) -> None:
     with browser.Browser(tmp_path / "second") as page:
         page.open(report.resolve().as_uri())
         page.run("const s = document.createElement('script'); s.append('window.hit = 1'); document.body.append(s)")
-        assert page.run("return [window.hit ?? null, document.querySelectorAll('svg').length >= 4]") == [None, True]
+        assert page.run("return [window.hit ?? null, document.querySelectorAll('svg').length === 3]") == [None, True]
         assert all("script-src" in message or "default-src" in message for message in page.messages())

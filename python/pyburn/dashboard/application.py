@@ -113,7 +113,9 @@ def _revalidated(request: Request, response: Response) -> Response:
     body = bytes(response.body)
     response.headers["ETag"] = mark = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     if request.headers.get("If-None-Match") == mark:
-        return Response(status_code=304, headers={"ETag": mark})
+        # The browser replaces the headers that it has kept by these, the policy of the page among them.
+        kept = {name: value for name, value in response.headers.items() if name not in ("content-length", "content-type")}
+        return Response(status_code=304, headers=kept)
     kind = response.headers["Content-Type"]
     if (
         len(body) > _SMALLEST_PACKED
