@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pyburn.dashboard import Dashboard
-from pyburn.train import Run, list_runs, read_run, write_report
+from pyburn.train import Run, RunRecord, list_runs, read_run, write_report
 from pyburn.train.run.inside import open_inside, touch_inside
 
 from . import browser
@@ -119,8 +119,6 @@ def test_damaged_runs_do_not_hide_the_others(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_be_read_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyburn.train import RunRecord
-
     good_run(tmp_path / "a"), good_run(tmp_path / "b")
     names = RunRecord.names
     monkeypatch.setattr(RunRecord, "names", lambda self: names(self) if self.folder.name == "b" else 1 / 0)
@@ -249,7 +247,7 @@ def evil_run(folder: Path) -> Path:
     entry = {"file": EVIL, "epoch": EVIL, "step": 3, "time": 1.0, "metrics": {EVIL: 1.0}, "kept_by": [EVIL]}
     (folder / "checkpoints" / "index.json").write_text(json.dumps({"checkpoints": [entry]}))
     status = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**status, "state": EVIL}))
+    (folder / "run.json").write_text(json.dumps({**status, "state": EVIL, "message": EVIL}))
     return folder
 
 
@@ -262,8 +260,17 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_the_report_escapes_every_field(tmp_path: Path) -> None:
-    page = write_report(evil_run(tmp_path / "a")).read_text()
+def test_the_report_escapes_every_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: RunRecord) -> Any:
+        raise ValueError(EVIL)
+
+    folder = evil_run(tmp_path / "a")
+    page = write_report(folder).read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr(RunRecord, "checkpoints", broken)
+        assert "The checkpoints cannot be shown" in write_report(folder).read_text()
+        assert "<script" not in (folder / "report.html").read_text()
+    assert "<scr" not in page
     tags = Tags()
     tags.feed(page)
     assert page.count("&lt;script&gt;") >= 15
