@@ -21,6 +21,7 @@ LAYERS = [
         "pyburn._cmake",
         "pyburn._entry_points",
         "pyburn._progress",
+        "pyburn._forks",
         "pyburn._random",
         "pyburn._schema",
     ],
@@ -34,6 +35,7 @@ LAYERS = [
     ["pyburn.nn", "pyburn.module", "pyburn.einops"],
     ["pyburn.optim", "pyburn.lr_scheduler"],
     ["pyburn.io", "pyburn.config"],
+    ["pyburn.server"],
     ["pyburn.inference"],
     ["pyburn.data"],
     ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data

@@ -355,7 +355,7 @@ def test_dashboard_says_what_is_missing(project: Path, capsys: pytest.CaptureFix
 
 def test_the_dashboard_has_one_port() -> None:
     from pyburn.cli.main import make_parser
-    from pyburn.dashboard.server import PORT
+    from pyburn.dashboard import PORT
 
     assert make_parser().parse_args(["dashboard"]).port == PORT
 

@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,12 +49,12 @@ def served(tmp_path: Path) -> Iterator[Dashboard]:
         yield dashboard
 
 
-def ask(dashboard: Dashboard, path: str, body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, bytes, dict[str, str]]:
+def ask(dashboard: Dashboard, path: str, body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, bytes, HTTPMessage]:
     connection = http.client.HTTPConnection("127.0.0.1", dashboard.port, timeout=10)
     headers = {"X-Pyburn": "1"} if headers is None and body is not None else headers or {}
     connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), headers)
     answer = connection.getresponse()
-    found = answer.status, answer.read(), dict(answer.getheaders())
+    found = answer.status, answer.read(), answer.headers
     connection.close()
     return found
 
@@ -67,6 +68,12 @@ def test_runs_are_listed_with_options_and_results(served: Dashboard) -> None:
     assert runs["run-01"]["state"] == "finished"
     assert ["step", "train", "loss"] in runs["run-01"]["curves"]
     assert ask(served, "/api/runs", headers={"If-None-Match": headers["ETag"]})[0] == 304
+    page = ask(served, "/")[2]
+    status, _, again = ask(served, "/", headers={"If-None-Match": page["ETag"]})
+    assert status == 304
+    for name in ("Content-Security-Policy", "Cache-Control", "ETag"):
+        assert again[name] == page[name]
+    assert "script-src 'self'; style-src 'self'" in page["Content-Security-Policy"] and "unsafe" not in page["Content-Security-Policy"]
 
 
 def curves_of(body: bytes) -> list[np.ndarray]:
@@ -155,10 +162,10 @@ def test_thinning_keeps_the_peaks() -> None:
 def test_curves_that_grow_are_read_again(tmp_path: Path) -> None:
     cache, file = CurveCache(), tmp_path / "loss.f64"
     file.write_bytes(np.ones((3, 4)).tobytes())
-    assert len(cache.rows(file)) == 3
+    assert len(cache.rows(tmp_path, file.name)) == 3
     with open(file, "ab") as more:
         more.write(np.ones((2, 4)).tobytes() + b"torn")
-    assert len(cache.rows(file)) == 5
+    assert len(cache.rows(tmp_path, file.name)) == 5
 
 
 @pytest.mark.skipif(not (browser.CHROMIUM and browser.CHROMEDRIVER), reason=browser.MISSING)

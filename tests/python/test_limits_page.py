@@ -45,7 +45,7 @@ def value_of(place: str) -> float:
         assert name in text, f"{file} does not say {name}"
         return evaluated(name.split("<", 1)[1])
     name = name.rpartition("::")[2]
-    found = re.findall(rf"(?<![\w:]){re.escape(name)} = ([^;,#\n{{]+?)\s*[;,#\n]", text)
+    found = re.findall(rf"(?<![\w:]){re.escape(name)}(?:: \w+)? = ([^;,#\n{{]+?)\s*[;,#\n]", text)
     assert found, f"{file} has no {name}"
     return evaluated(found[-1].strip())
 

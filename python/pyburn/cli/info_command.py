@@ -9,9 +9,9 @@ import os
 from typing import Any
 
 _PARTS = {  # the extras of the package: what each brings, and what for
-    "dashboard": ("textual", "the dashboard in the terminal"),
-    "vision": ("PIL", "reading and writing pictures"),
-    "parquet": ("pyarrow", "reading Parquet files"),
+    "dashboard": (("textual", "starlette", "uvicorn"), "the dashboards in the terminal and in the browser"),
+    "vision": (("PIL",), "reading and writing images"),
+    "parquet": (("pyarrow",), "reading Parquet files"),
 }
 
 
@@ -24,7 +24,7 @@ def facts() -> dict[str, Any]:
     found.pop("command")
     found.pop("variables")
     found["backends"] = {b.name: b.reason or "available" for b in pyburn.backends()}
-    found["extras"] = {name: importlib.util.find_spec(module) is not None for name, (module, _) in _PARTS.items()}
+    found["extras"] = {name: all(map(importlib.util.find_spec, modules)) for name, (modules, _) in _PARTS.items()}
     found["data"] = os.environ.get("PYBURN_DATA")
     found["cmake"] = pyburn.cmake_dir()
     return found

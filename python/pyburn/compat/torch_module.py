@@ -200,7 +200,7 @@ def _missing(name: str) -> AttributeError:
 
 
 _OWN = ("distributions", "hub")  # modules of pyburn.compat
-_NOT_PYTORCHS = {"backend", "backends", "cli", "config", "dashboard", "data", "inference", "io", "module", "train"}
+_NOT_PYTORCHS = {"backend", "backends", "cli", "config", "dashboard", "data", "inference", "io", "module", "server", "train"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,6 @@
 Everything comes out of the package, nothing from elsewhere; it listens on this machine only unless it is told otherwise.
 """
 
-from .server import Dashboard, serve
+from .serving import PORT, Dashboard, serve
 
-__all__ = ["Dashboard", "serve"]
+__all__ = ["PORT", "Dashboard", "serve"]

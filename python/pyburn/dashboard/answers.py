@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 from collections.abc import Mapping
@@ -11,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from ..train.run.inside import tail_inside, touch_inside
 from ..train.run.reader import RunRecord, list_runs
 from .curves import AXES, CurveCache, curve
 
 MOST_CURVES = 2000
 MOST_POINTS = 5000
+MOST_POINTS_IN_ALL = 1_000_000
 _TAIL_BYTES = 64_000
 _MOST_TABLES = 200
-_IMAGE = re.compile(r"[\w][\w.-]*\.png")
+_IMAGE = re.compile(r"[\w][\w.%-]*\.png")
+_logger = logging.getLogger("pyburn.dashboard")
 
 
 class NotFoundError(Exception):
@@ -33,7 +37,8 @@ class Answers:
         self._cache = CurveCache()
 
     def _identity(self, record: RunRecord) -> str:
-        return record.folder.relative_to(self.root).as_posix() if record.folder != self.root else "."
+        name = record.folder.relative_to(self.root).as_posix() if record.folder != self.root else "."
+        return name.encode("utf-8", "backslashreplace").decode()  # names of folders need not be text
 
     def _run(self, identity: str) -> RunRecord:
         # Only what is listed can be asked for: no path of a request ever reaches the disk.
@@ -44,22 +49,31 @@ class Answers:
 
     def runs(self) -> dict[str, Any]:
         """Every run with its state, configuration, best results and the names of its curves."""
-        found = []
-        for record in list_runs(self.root):
+        return {"folder": str(self.root), "runs": [self._summary(record) for record in list_runs(self.root)]}
+
+    def _summary(self, record: RunRecord) -> dict[str, Any]:
+        try:
             status = record.status
-            found.append(
-                {
-                    "id": self._identity(record),
-                    "name": record.name,
-                    "state": record.state,
-                    "status": {key: value for key, value in status.items() if key not in ("pid", "host", "metrics", "best")},
-                    "config": flat(record.config),
-                    "best": status.get("best", {}),
-                    "metrics": status.get("metrics", {}),
-                    "curves": record.names(),
-                }
-            )
-        return {"folder": str(self.root), "runs": found}
+            return {
+                "id": self._identity(record),
+                "name": record.name,
+                "state": record.state,
+                "status": {key: value for key, value in status.items() if key not in ("pid", "host", "metrics", "best")},
+                "config": flat(record.config),
+                "best": status.get("best", {}),
+                "metrics": status.get("metrics", {}),
+                "curves": record.names(),
+            }
+        except Exception as error:  # whatever is wrong with one run, the others are shown
+            _logger.warning("the run in %s cannot be read: %r", record.folder, error)
+            empty: dict[str, Any] = {"config": {}, "best": {}, "metrics": {}, "curves": []}
+            return {
+                "id": self._identity(record),
+                "name": record.folder.name,
+                "state": "damaged",
+                "status": {"message": repr(error)},
+                **empty,
+            }
 
     def curves(self, request: Mapping[str, Any]) -> bytes:
         """Many curves at once. The answer is a line of JSON (points per curve), then all x and y as float64, little-endian.
@@ -71,7 +85,8 @@ class Answers:
         if not isinstance(wanted, list) or len(wanted) > MOST_CURVES or axis not in AXES:
             raise ValueError(f"curves must be a list of at most {MOST_CURVES}, axis one of {', '.join(AXES)}")
         between = number(request.get("from"), -math.inf), number(request.get("to"), math.inf)
-        most = int(min(max(number(request.get("points"), 1000), 2), MOST_POINTS))
+        most = min(MOST_POINTS, MOST_POINTS_IN_ALL // max(1, len(wanted)))
+        most = int(min(max(number(request.get("points"), 1000), 2), most))
         weight = min(max(number(request.get("smoothing"), 0.0), 0.0), 0.9999)
         folders = {self._identity(record): record.folder for record in list_runs(self.root)}
         parts, counts = [], []
@@ -99,11 +114,11 @@ class Answers:
             "status": record.status,
             "config": record.config,
             "environment": record.environment,
-            "tables": latest_tables(record),
+            "tables": record.latest_tables()[:_MOST_TABLES],
             "samples": record.samples()[-8:],
             "checkpoints": record.checkpoints(),
-            "log": tail(record.folder / "log.txt"),
-            "model": tail(record.folder / "model.txt"),
+            "log": tail_inside(record.folder, "log.txt", _TAIL_BYTES),
+            "model": tail_inside(record.folder, "model.txt", _TAIL_BYTES),
         }
 
     def image(self, identity: str, name: str) -> bytes:
@@ -111,7 +126,7 @@ class Answers:
         if not _IMAGE.fullmatch(name):
             raise NotFoundError(f"there is no picture {name!r}")
         try:
-            return (self._run(identity).folder / "predictions" / name).read_bytes()
+            return self._run(identity).image(name)
         except OSError as error:
             raise NotFoundError(f"there is no picture {name!r}") from error
 
@@ -119,7 +134,7 @@ class Answers:
         """Asks a run to stop after its step, as the file `stop` does."""
         record = self._run(identity)
         if record.state in ("running", "paused"):
-            (record.folder / "stop").touch()
+            touch_inside(record.folder, "stop")
 
 
 def number(value: Any, otherwise: float) -> float:
@@ -143,20 +158,3 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             found[f"{prefix}{key}"] = value if isinstance(value, (str, int, float, bool, type(None))) else json.dumps(value)
     return found
-
-
-def latest_tables(record: RunRecord) -> list[dict[str, Any]]:
-    """The last table of each name and split."""
-    latest = {(table.get("name"), table.get("split")): table for table in record.tables()}
-    return list(latest.values())[:_MOST_TABLES]
-
-
-def tail(path: Path) -> str:
-    """The end of a text."""
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL_BYTES))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
 
-from ..train.run.scalar_files import read_series, series_file
+from ..train.run.inside import open_inside
+from ..train.run.scalar_files import rows_of, series_file
 from ..train.run.svg_plots import thinned
 
 AXES = {"step": 0, "epoch": 1, "time": 2}
@@ -24,19 +26,18 @@ class CurveCache:
         self._kept: OrderedDict[Path, tuple[tuple[int, int], np.ndarray]] = OrderedDict()
         self._bytes, self._limit, self._lock = 0, limit, threading.Lock()
 
-    def rows(self, path: Path) -> np.ndarray:
-        """Rows of step, epoch, time and value; none where there is no file."""
+    def rows(self, folder: Path, name: str) -> np.ndarray:
+        """Rows of step, epoch, time and value of a file in the folder of a run; none where there is no file."""
+        path = folder / name
         try:
-            about = path.stat()
-        except OSError:
-            return np.zeros((0, 4))
-        mark = about.st_size, about.st_mtime_ns
-        with self._lock:
-            if path in self._kept and self._kept[path][0] == mark:
-                self._kept.move_to_end(path)
-                return self._kept[path][1]
-        try:
-            rows = read_series(path)
+            with open_inside(folder, name) as file:
+                about = os.fstat(file.fileno())
+                mark = about.st_size, about.st_mtime_ns
+                with self._lock:
+                    if path in self._kept and self._kept[path][0] == mark:
+                        self._kept.move_to_end(path)
+                        return self._kept[path][1]
+                rows = rows_of(file.read(about.st_size))
         except OSError:
             return np.zeros((0, 4))
         with self._lock:
@@ -87,7 +88,7 @@ def curve(
     weight: float = 0.0,
 ) -> np.ndarray:
     """A curve of a run as an array of two rows, x and y: the part between two values of x, and a point beyond on either side."""
-    rows = cache.rows(folder / series_file(kind, split, name))
+    rows = cache.rows(folder, series_file(kind, split, name))
     if not len(rows):
         return np.zeros((2, 0))
     x, y = rows[:, AXES[axis]], smoothed(rows[:, _VALUE], weight)

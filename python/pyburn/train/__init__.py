@@ -8,7 +8,7 @@ from . import metrics
 from .callbacks import Callback, EarlyStopping, Samples, When
 from .checkpoints import Best, CheckpointFolder, Every, Last, Rule
 from .displays import ProgressBar, ProgressLines, Quiet
-from .errors import CheckpointError, NonFiniteLoss, TrainingError
+from .errors import CheckpointError, NonFiniteLoss, RunInUseError, TrainingError
 from .history import History
 from .interrupt import StopRequest
 from .learner import Learner, TrainingState
@@ -38,6 +38,7 @@ __all__ = [
     "Quiet",
     "Rule",
     "Run",
+    "RunInUseError",
     "RunRecord",
     "Samples",
     "Step",

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..io import atomic_write, load, save
+from ..io import load, save
 from .callbacks import better
+from .checkpoint_index import REBUILT, Entry, read_index, write_index
 from .errors import CheckpointError
-from .run.plain_values import plain
-
-FORMAT = 1
-
-
-@dataclass
-class Entry:
-    """A checkpoint that exists."""
-
-    file: str
-    epoch: int
-    batch: int
-    step: int
-    time: float
-    metrics: dict[str, float] = field(default_factory=dict)
-    kept_by: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -135,6 +119,8 @@ class Every(Rule):
 class CheckpointFolder:
     """Writes checkpoints to a folder and removes those that no rule keeps. For any loop; the Learner uses one.
 
+    A lost or damaged index.json is rebuilt from the files, with a warning; checkpoints from before stay until somebody removes them.
+
     >>> folder = pyburn.train.CheckpointFolder("checkpoints", [pyburn.train.Last(2)])
     >>> for epoch in (1, 2, 3):
     ...     _ = folder.save({"weight": pyburn.ones(2)}, epoch=epoch, step=epoch * 10)
@@ -150,7 +136,7 @@ class CheckpointFolder:
         self.folder, self.rules = Path(folder), list(rules)
         self.higher_is_better = dict(higher_is_better or {})
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.entries = self._read_index()
+        self.entries = read_index(self.folder)
 
     def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: Mapping[str, float] | None = None) -> list[str]:
         """The names of the rules that want a checkpoint now."""
@@ -176,7 +162,7 @@ class CheckpointFolder:
             others = [other for other in self.entries if other.step < step]
             gone = self._sort_out([*others, entry])
             gone += [other for other in self.entries if other.step > step]  # of a future that a resume has cut off
-            self._write_index()
+            write_index(self.folder, self.entries)
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint {self.folder / entry.file} could not be written: {error}. Earlier ones are untouched"
@@ -196,6 +182,9 @@ class CheckpointFolder:
         for rule in self.rules:
             for entry in rule.kept(entries, self.higher_is_better):
                 keepers[entry.file].append(rule.name)
+        for entry in entries:
+            if REBUILT in entry.kept_by:  # nobody knows which rule kept it
+                keepers[entry.file].append(REBUILT)
         newest = entries[-1]
         names = {rule.name for rule in self.rules}
         keepers[newest.file] += [reason for reason in newest.kept_by if reason not in names]
@@ -221,20 +210,3 @@ class CheckpointFolder:
             except (OSError, _core.FormatError) as error:
                 problems.append(f"{one.file}: {error}")
         raise CheckpointError(f"no checkpoint in {self.folder} can be read" + "".join(f"\n  {problem}" for problem in problems))
-
-    def _read_index(self) -> list[Entry]:
-        try:
-            listed = json.loads((self.folder / "index.json").read_text(encoding="utf-8"))["checkpoints"]
-            names = set(Entry.__dataclass_fields__)
-            entries = [Entry(**{key: value for key, value in one.items() if key in names}) for one in listed]
-            for entry in entries:
-                entry.metrics = {key: float(value) for key, value in entry.metrics.items()}
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CheckpointError(f"{self.folder / 'index.json'} is damaged: {error}") from error
-        return [entry for entry in entries if Path(entry.file).name == entry.file and (self.folder / entry.file).exists()]
-
-    def _write_index(self) -> None:
-        text = json.dumps({"format": FORMAT, "checkpoints": [plain(asdict(entry)) for entry in self.entries]}, indent=1)
-        atomic_write(os.fspath(self.folder / "index.json"), (text + "\n").encode())  # synchronised, as the checkpoints are

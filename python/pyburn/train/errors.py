@@ -18,5 +18,9 @@ class CheckpointError(TrainingError, OSError):
     """A checkpoint could not be written or read."""
 
 
+class RunInUseError(TrainingError):
+    """Another process, or another Run of this one, writes to the folder of a run."""
+
+
 class ValidationLeft(Exception):
     """Somebody asked to stop while fit was validating; never leaves fit."""

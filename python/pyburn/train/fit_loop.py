@@ -22,6 +22,7 @@ from .non_finite import BadLoss, LossRecord, all_finite, bad_loss_report
 from .random_state import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
+from .run.lock import RunLock
 from .schedules import takes_metric
 from .steps import run_step, to_device
 
@@ -75,13 +76,26 @@ class FitLoop:
 
     def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
         """Finds the checkpoint to go on from, and opens the folder."""
+        self.learner.stop_request = StopRequest()
+        self.learner.hooks = CallbackList(self.learner.callbacks)
+        if run is None or isinstance(run, Run):
+            self._open(run, None, config, rules, resume)
+            return
+        Path(run).mkdir(parents=True, exist_ok=True)
+        lock = RunLock(Path(run))  # before a checkpoint is read, which its holder might replace
+        try:
+            self._open(run, lock, config, rules, resume)
+        except BaseException:
+            lock.release()
+            raise
+
+    def _open(self, run: Any, lock: RunLock | None, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
         learner = self.learner
-        learner.stop_request = StopRequest()
-        learner.hooks = CallbackList(learner.callbacks)
         state, name = None, ""
         folder = run.folder if isinstance(run, Run) else Path(run) if run is not None else None
+        found = None
         if resume is True and folder is not None:
-            found = CheckpointFolder(folder / "checkpoints")
+            found = CheckpointFolder(folder / "checkpoints", rules, higher_is_better=learner.higher_is_better)
             if found.entries:
                 state, name = found.load(), os.fspath(folder)
         elif resume:
@@ -105,10 +119,11 @@ class FitLoop:
                     config=self._config(config) if state is None or config is not None else None,
                     resume=learner.state.step if resumed else False,
                     resume_epoch=self.done,
+                    _lock=lock,
                 )
             )
             learner.run.tell = learner.tell
-            learner.checkpoints = CheckpointFolder(folder / "checkpoints", rules, higher_is_better=learner.higher_is_better)
+            learner.checkpoints = found or CheckpointFolder(folder / "checkpoints", rules, higher_is_better=learner.higher_is_better)
         if state is not None:
             self._opened = f"resumed from {name} at epoch {learner.state.epoch}, step {learner.state.step}"
         else:

@@ -145,7 +145,11 @@ class Learner:
         )
         rules = checkpoints if checkpoints is not None else [Last(), Best("valid/loss")]
         loop.open(run, config, rules, resume)
-        return loop.fit(display)
+        try:
+            return loop.fit(display)
+        finally:
+            if self.run is not None:
+                self.run.close()  # even where fit failed before there was anything to finish
 
     def stop(self, reason: str = "stopped") -> None:
         """Ends training after the step that is under way."""

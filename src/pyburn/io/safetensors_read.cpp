@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr int kDeepestHeader = 4;                 // file, tensor, list; anything deeper is not ours
-constexpr size_t kMostAxes = 64;
 
 template <class... A>
 [[noreturn]] void refuse(const char* pattern, const A&... values) {
@@ -43,7 +42,7 @@ uint64_t whole_number(const Json& v, const std::string& name) {
 }
 
 Shape read_shape(const Json& list, const std::string& name) {
-  expect(list.is_array() && list.size() <= kMostAxes, "tensor '{}': expected a list of extents", name);
+  expect(list.is_array() && list.size() <= kMaxRank, "tensor '{}': expected a list of extents", name);
   Shape shape;
   for (const Json& v : list) {
     const uint64_t extent = whole_number(v, name);

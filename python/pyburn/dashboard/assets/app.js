@@ -15,8 +15,8 @@ const state = {
   chosen: () => state.runs.filter(({ id }) => state.on.get(id)),
   colour: (id) => colour(state.colours.get(id) ?? 0),
   current: () => {
-    const named = decodeURIComponent(location.hash.split("=")[1] ?? "");
-    return state.runs.some(({ id }) => id === named) ? named : (state.chosen()[0] ?? state.runs[0])?.id;
+    const named = location.hash.split("=")[1];
+    return (state.runs.find(({ id }) => encodeURIComponent(id) === named) ?? state.chosen()[0] ?? state.runs[0])?.id;
   },
 };
 const views = { curves: new CurvesView(state), table: new TableView(state), run: new RunView(state) };
@@ -89,4 +89,5 @@ $("none").onclick = () => { for (const { id } of list()) state.on.set(id, false)
 $("menu").onclick = () => $("menu").setAttribute("aria-expanded", String($("runs").classList.toggle("open")));
 $("main").onclick = () => { $("runs").classList.remove("open"); $("menu").setAttribute("aria-expanded", "false"); };
 addEventListener("hashchange", show);
+if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now, and need not stay in the address
 refresh();

@@ -162,7 +162,7 @@ export class Chart {
     this.tip.replaceChildren(
       element("div", { class: "faint" }, this.axisText(shown.length ? near[0].x : x)),
       ...shown.map(({ line, value }) => element("div", {}, element("span", { class: "swatch", style: { background: line.colour } }), line.label, element("b", {}, short(value)))),
-      near.length > shown.length ? element("div", { class: "faint" }, `and ${near.length - shown.length} more`) : null,
+      ...(near.length > shown.length ? [element("div", { class: "faint" }, `and ${near.length - shown.length} more`)] : []),
     );
     const right = this.cursor < box.width / 2;
     Object.assign(this.tip.style, { top: "40px", left: right ? `${this.cursor + 26}px` : "auto", right: right ? "auto" : `${box.width - this.cursor + 26}px` });

@@ -18,9 +18,9 @@ export class RunView {
       if (text === this.shown) return;
       this.shown = text;
       const opened = new Set([...this.node.querySelectorAll("details[open] summary")].map((node) => node.textContent));
-      this.node.replaceChildren(this.chooser(id), this.head(run), ...this.tables(run), ...this.samples(run), ...this.checkpoints(run),
-        this.listing("Options", run.config), this.listing("Environment", run.environment), this.text("Model", run.model), this.text("Messages", run.log));
-      for (const details of this.node.querySelectorAll("details")) details.open = opened.has(details.querySelector("summary").textContent);
+      const details = [this.listing("Options", run.config), this.listing("Environment", run.environment), this.text("Model", run.model), this.text("Messages", run.log)];
+      this.node.replaceChildren(this.chooser(id), this.head(run), ...this.tables(run), ...this.samples(run), ...this.checkpoints(run), ...details.filter(Boolean));
+      for (const one of this.node.querySelectorAll("details")) one.open = opened.has(one.querySelector("summary").textContent);
     } catch (error) {
       this.node.replaceChildren(element("p", { class: "empty" }, error.message));
     }
@@ -66,11 +66,11 @@ export class RunView {
       const total = row.reduce((a, b) => a + b, 0) || 1;
       return element("tr", {}, element("th", {}, labels[i]), ...row.map((count, j) => {
         const share = count / total, strength = Math.round(255 * Math.sqrt(share)).toString(16).padStart(2, "0");
-        return element("td", { title: `${labels[i]} taken for ${labels[j]}: ${count} (${(100 * share).toFixed(1)} %)`, style: { background: count ? accent + strength : "var(--panel)", color: share > 0.4 ? "var(--ground)" : "inherit" } }, short(count));
+        return element("td", { title: `${labels[i]} predicted as ${labels[j]}: ${count} (${(100 * share).toFixed(1)} %)`, style: { background: count ? accent + strength : "var(--panel)", color: share > 0.4 ? "var(--ground)" : "inherit" } }, short(count));
       }));
     });
     return element("div", { class: "card" }, this.title(table), element("div", { class: "scroll" },
-      element("table", { class: "matrix" }, element("tr", {}, element("th", { class: "faint" }, "is ↓ said →"), ...labels.map((label) => element("th", {}, label))), ...rows)));
+      element("table", { class: "matrix" }, element("tr", {}, element("th", { class: "faint" }, "actual ↓ predicted →"), ...labels.map((label) => element("th", {}, label))), ...rows)));
   }
 
   curve(table) {

@@ -92,7 +92,7 @@ export class TableView {
     const [x0, x1] = spread(points.map(({ x }) => scale(x))), [y0, y1] = spread(points.map(({ y }) => y));
     const px = (v) => left + ((v - x0) / (x1 - x0)) * (width - left - 12), py = (v) => 10 + (1 - (v - y0) / (y1 - y0)) * (height - bottom - 10);
     const svg = (tag, attributes, text = "") => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [k, v] of Object.entries(attributes)) made.setAttribute(k, v); made.textContent = text; return made; };
-    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${settings.y} over ${settings.x}`, style: "width:100%;max-width:760px" });
+    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${settings.y} over ${settings.x}`, class: "plot" });
     const faint = { fill: "var(--faint)", "font-size": 11 };
     for (const t of ticks(y0, y1, 5)) drawing.append(svg("line", { x1: left, x2: width - 12, y1: py(t), y2: py(t), stroke: "var(--rule)" }), svg("text", { ...faint, x: left - 6, y: py(t) + 4, "text-anchor": "end" }, short(t)));
     for (const t of ticks(x0, x1, width < 400 ? 4 : 6)) drawing.append(svg("text", { ...faint, x: px(t), y: height - 12, "text-anchor": "middle" }, short(back(t))));

@@ -37,9 +37,9 @@ export function ticks(low, high, count) {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999999);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i <= Math.floor(high / step + 1e-9); ++i) found.push(Number((i * step).toPrecision(12)));
-  return found;
+  const first = Math.ceil(low / step - 1e-9), steps = Math.floor(high / step + 1e-9) - first;
+  if (!(steps >= 0 && steps <= 20 * count + 20)) return [low, high]; // numbers so large or so close that steps between them are lost
+  return Array.from({ length: steps + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 // The numbers of an axis in one notation: as many decimals as they need to differ, or powers of ten where that would be long.

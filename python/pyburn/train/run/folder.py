@@ -16,6 +16,7 @@ from urllib.parse import quote
 from .append_file import AppendFile, replace_bytes, replace_text
 from .environment import environment
 from .events import EventWriter
+from .lock import RunLock
 from .plain_values import number, plain
 from .reader import RunRecord
 from .samples import write_samples
@@ -24,6 +25,7 @@ from .tables import checked_table
 
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
+_OPEN = ("running", "paused")
 _LONGEST_NAME = 240  # characters, of the 255 that file systems allow
 _FLUSH_SECONDS = 1.0
 _STATUS_SECONDS = 2.0
@@ -35,6 +37,9 @@ class Run:
     A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line), and
     `resume_epoch`, if within an epoch, how many are complete: what was noted after that is cut off, since it is written again. What
     cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
+
+    A Run holds a lock on its folder until it is finished or closed, or until its process ends: a second one raises RunInUseError. Readers
+    need no lock. What is logged after `finish` takes the lock for as long as it is written.
 
     >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
     ...     for step in range(3):
@@ -52,8 +57,18 @@ class Run:
         tensorboard: bool = True,
         resume: bool | int = False,
         resume_epoch: int | None = None,
+        _lock: RunLock | None = None,
     ) -> None:
         self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock if _lock is not None else RunLock(self.folder)  # before the folder is looked at, let alone changed
+        try:
+            self._open(config, name, tensorboard, resume, resume_epoch)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self, config: Any, name: str | None, tensorboard: bool, resume: bool | int, resume_epoch: int | None) -> None:
         exists = (self.folder / "run.json").exists()
         if exists and resume is False:
             raise FileExistsError(
@@ -74,7 +89,7 @@ class Run:
             "finished": None,
             "pid": os.getpid(),
             "host": socket.gethostname(),
-            "resumes": before.get("resumes", 0) + (1 if exists else 0),
+            "resumes": (before.get("resumes") or 0) + (1 if exists else 0),
             "epoch": 0,
             "epochs": None,
             "batch": 0,
@@ -119,7 +134,7 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self.status["state"] in ("running", "paused"):
+        if self.status["state"] in _OPEN:
             state = "finished" if error is None else "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
             self.finish(state, "" if error is None else f"{type(error).__name__}: {error}")
 
@@ -136,6 +151,7 @@ class Run:
         if kind not in KINDS:
             raise ValueError(f"[Run.log] kind must be 'step' or 'epoch': got {kind!r}")
         numbers = {name: self._number(name, value) for name, value in values.items()}
+        self._lock.acquire()
         self._scalars.add(numbers, kind=kind, split=split, epoch=epoch, step=step, time=self.seconds)
         if self._events is not None:
             prefix = "epoch_" if kind == "epoch" else ""
@@ -157,23 +173,28 @@ class Run:
         """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
         content = checked_table(name, plain(dict(table)))
         line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **content}
+        self._lock.acquire()
         self._tables.add(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self.tick()
 
     def log_samples(self, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int = 0, split: str = "valid") -> None:
         """Writes examples with their targets and predictions below predictions/; see `docs/runs.md`."""
+        self._lock.acquire()
         try:
             write_samples(self.folder / "predictions", samples, step=step, epoch=epoch, split=split)
         except OSError as error:
             self._complain(error)
+        self.tick()
 
     def write(self, text: str) -> None:
         """Adds a line to log.txt."""
+        self._lock.acquire()
         self._log.add(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode())
         self.tick()
 
     def update(self, **status: Any) -> None:
         """Changes run.json at once."""
+        self._lock.acquire()
         self.status.update(status)
         self.status["updated"], self._noted = time.time(), time.monotonic()
         try:
@@ -184,7 +205,7 @@ class Run:
     def tick(self) -> None:
         """Writes what waits, at most once a second; loops that log often need not call it."""
         now = time.monotonic()
-        if now - self._flushed >= _FLUSH_SECONDS:
+        if now - self._flushed >= _FLUSH_SECONDS or self.status["state"] not in _OPEN:
             self.flush()
         if now - self._noted >= _STATUS_SECONDS:
             self.update()
@@ -198,6 +219,8 @@ class Run:
             self._complain(error)
         else:
             self._told = ""
+        if self.status["state"] not in _OPEN:
+            self._lock.release()
         return error is None
 
     def stop_requested(self) -> bool:
@@ -205,13 +228,19 @@ class Run:
         return (self.folder / "stop").exists()
 
     def finish(self, state: str = "finished", message: str = "", *, report: bool = True) -> None:
-        """Writes everything, the report, and how it ended."""
+        """Writes everything, the report, and how it ended; then gives the folder free for another Run."""
         if state not in STATES:
             raise ValueError(f"[Run.finish] state must be one of {', '.join(STATES)}: got {state!r}")
         self.flush()
         self.update(state=state, message=message, finished=time.time())
         if report:
             self.write_report()
+        self.close()
+
+    def close(self) -> None:
+        """Writes what waits, and gives the folder free for another Run. `finish` does this as well, and says that training has ended."""
+        self.flush()
+        self._lock.release()
 
     def write_report(self) -> None:
         """Writes report.html of what is there so far."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import socket
 import time
@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .scalar_files import read_series, series_file, series_of_file
+from .checked_fields import checked_checkpoint, checked_samples, checked_status, checked_table_line, loads
+from .inside import lines_inside, names_inside, open_inside, read_inside
+from .scalar_files import KINDS, rows_of, series_file, series_of_file
+from .tables import checked_table
 
 # A process that was killed says nothing; one that lives notes the time in run.json every other second, or after each step.
 SILENCE_SECONDS = 60.0
@@ -20,6 +23,8 @@ SILENCE_SECONDS = 60.0
 
 class RunRecord:
     """A run that was or is being written. Everything is read when asked for; damaged or missing files give empty results.
+
+    Fields of a wrong type are left out. Symbolic links inside the folder are not followed.
 
     >>> with pyburn.train.Run("runs/second") as run:
     ...     run.log({"loss": 0.5}, step=1, epoch=1, split="valid", kind="epoch")
@@ -36,15 +41,15 @@ class RunRecord:
 
     def _json(self, name: str, empty: Any) -> Any:
         try:
-            found = json.loads((self.folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            found = loads(read_inside(self.folder, name))
+        except (OSError, ValueError):
             return empty
         return found if isinstance(found, type(empty)) else empty
 
     @property
     def status(self) -> dict[str, Any]:
         """run.json."""
-        return self._json("run.json", {})
+        return checked_status(self._json("run.json", {}))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -75,12 +80,23 @@ class RunRecord:
 
     def names(self) -> list[tuple[str, str, str]]:
         """(kind, split, name) of every series."""
-        return sorted(series_of_file(path) for path in (self.folder / "series").glob("*/*/*.f64"))
+        files = [
+            Path(below, name)
+            for kind in KINDS
+            for split in names_inside(self.folder, f"series/{kind}", folders=True)
+            for below in [f"series/{kind}/{split}"]
+            for name in names_inside(self.folder, below, folders=False)
+            if name.endswith(".f64")
+        ]
+        return sorted(series_of_file(path) for path in files)
 
     def series(self, kind: str, split: str, name: str) -> np.ndarray:
         """Rows of step, epoch, time and value, in the order they were noted; no rows where there is no such series."""
-        path = self.folder / series_file(kind, split, name)
-        return read_series(path) if path.exists() else np.zeros((0, 4))
+        try:
+            with open_inside(self.folder, series_file(kind, split, name)) as file:
+                return rows_of(file.read())
+        except OSError:
+            return np.zeros((0, 4))
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """metrics.jsonl."""
@@ -88,30 +104,39 @@ class RunRecord:
 
     def tables(self) -> Iterator[dict[str, Any]]:
         """tables.jsonl."""
-        return self._lines("tables.jsonl")
+        return map(checked_table_line, self._lines("tables.jsonl"))
+
+    def latest_tables(self) -> list[dict[str, Any]]:
+        """The newest table of each type, name and split, of those whose parts fit."""
+        latest: dict[tuple[str, ...], dict[str, Any]] = {}
+        for table in self.tables():
+            with contextlib.suppress(ValueError):  # written by another program
+                latest[tuple(str(table.get(key)) for key in ("type", "split", "name"))] = checked_table("", table)
+        return list(latest.values())
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
-        try:
-            file = open(self.folder / name, encoding="utf-8", errors="replace")  # noqa: SIM115  (closed by the with below)
-        except OSError:
-            return
-        with file:
-            for line in file:
-                try:
-                    found = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue  # the end of a process that was killed
-                if isinstance(found, dict):
-                    yield found
+        for line in lines_inside(self.folder, name):
+            try:
+                found = loads(line)
+            except ValueError:
+                continue  # the end of a process that was killed
+            if isinstance(found, dict):
+                yield found
 
     def samples(self) -> list[dict[str, Any]]:
         """The files of predictions/, oldest first; images are names of files in that folder."""
-        found = [self._json(f"predictions/{path.name}", {}) for path in sorted((self.folder / "predictions").glob("*.json"))]
-        return sorted((one for one in found if isinstance(one.get("samples"), list)), key=lambda one: int(one.get("step", 0)))
+        names = [name for name in names_inside(self.folder, "predictions", folders=False) if name.endswith(".json")]
+        found = [checked_samples(self._json(f"predictions/{name}", {})) for name in names]
+        return sorted((one for one in found if one), key=lambda one: one.get("step") or 0)
+
+    def image(self, name: str) -> bytes:
+        """An image of predictions/. Raises OSError if there is none."""
+        return read_inside(self.folder, f"predictions/{name}")
 
     def checkpoints(self) -> list[dict[str, Any]]:
         """checkpoints/index.json: what is there, oldest first."""
-        return self._json("checkpoints/index.json", {}).get("checkpoints", [])
+        found = self._json("checkpoints/index.json", {}).get("checkpoints")
+        return [one for one in map(checked_checkpoint, found if isinstance(found, list) else []) if one]
 
 
 def read_run(folder: str | os.PathLike[str]) -> RunRecord:
@@ -123,19 +148,19 @@ def read_run(folder: str | os.PathLike[str]) -> RunRecord:
 
 
 def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
-    """The runs in a folder and below, newest first."""
+    """The runs in a folder and below, newest first. Symbolic links below `root` are not followed."""
     found: list[RunRecord] = []
     waiting = [(Path(root), 0)]
     while waiting:
         folder, level = waiting.pop()
-        if (folder / "run.json").is_file():
+        if (folder / "run.json").is_file() and not (folder / "run.json").is_symlink():
             found.append(RunRecord(folder))
         elif level < depth:
             try:
                 waiting += [(child, level + 1) for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
             except OSError:
                 continue
-    return sorted(found, key=lambda record: -float(record.status.get("created", 0)))
+    return sorted(found, key=lambda record: -(record.status.get("created") or 0.0))
 
 
 def _lives(pid: Any) -> bool:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 from .append_file import replace_text
 from .reader import RunRecord
 from .svg_plots import COLOURS, STYLE, Curve, line_chart, matrix_chart, short
-from .tables import checked_table
 
 _PAGE_STYLE = """
 body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
@@ -31,6 +31,8 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 .samples { grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); }
 pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
 """
+# The page is a file that people pass on: it runs no script and loads nothing, whatever stands in the run.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _MOST_SAMPLES = 48
 _SPLITS = dict(zip(("train", "valid", "test"), COLOURS))
 
@@ -57,41 +59,50 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
 
 def report(record: RunRecord) -> str:
     """The page as text."""
-    status = record.status
-    sections = [
-        _head(record),
-        _results(record, status),
-        _curves(record),
-        _matrices(record),
-        _tables(record),
-        _samples(record),
-        _checkpoints(record),
-        _listing("Configuration", record.config),
-        _listing("Environment", record.environment),
+    sections: list[tuple[str, Callable[[RunRecord], str]]] = [
+        ("summary", _head),
+        ("results", _results),
+        ("curves", _curves),
+        ("confusion matrices", _matrices),
+        ("tables", _tables),
+        ("predictions", _samples),
+        ("checkpoints", _checkpoints),
+        ("configuration", lambda record: _listing("Configuration", record.config)),
+        ("environment", lambda record: _listing("Environment", record.environment)),
     ]
-    title = escape(record.name)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{STYLE}{_PAGE_STYLE}</style></head>\n<body>\n'
-        + "\n".join(section for section in sections if section)
+    made = [_section(name, make, record) for name, make in sections]
+    page = (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f"<title>{escape(record.name)}</title><style>{STYLE}{_PAGE_STYLE}</style></head>\n<body>\n"
+        + "\n".join(section for section in made if section)
         + "\n</body></html>\n"
     )
+    return page.encode("utf-8", "backslashreplace").decode()  # lone surrogates, which JSON can hold and UTF-8 cannot
+
+
+def _section(name: str, make: Callable[[RunRecord], str], record: RunRecord) -> str:
+    try:
+        return make(record)
+    except Exception as error:  # damaged files of one section do not take the others away
+        return f'<p class="bad">The {name} cannot be shown: {escape(repr(error))}</p>'
 
 
 def _head(record: RunRecord) -> str:
     status = record.status
-    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.get("created", 0)))
-    took = _duration((status.get("finished") or status.get("updated") or 0) - status.get("created", 0))
+    started = status.get("created") or 0
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
+    took = _duration((status.get("finished") or status.get("updated") or started) - started)
     state = record.state
     colour = "good" if state == "finished" else "bad" if state in ("failed", "lost") else "faint"
-    epochs = f"{status.get('epoch', 0)}" + (f" of {status['epochs']}" if status.get("epochs") else "")
+    epochs = f"{status.get('epoch') or 0}" + (f" of {status['epochs']}" if status.get("epochs") else "")
     lines = [
         f"<h1>{escape(record.name)}</h1>",
         f'<p><span class="{colour}">{escape(state)}</span> <span class="faint">· started {created} · {took} · '
-        f"epoch {epochs} · step {status.get('step', 0):,}</span></p>",
+        f"epoch {epochs} · step {status.get('step') or 0:,}</span></p>",
     ]
     if status.get("message"):
-        lines.append(f"<p>{escape(str(status['message']))}</p>")
+        lines.append(f"<p>{escape(status['message'])}</p>")
     return "\n".join(lines)
 
 
@@ -101,9 +112,9 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
-def _results(record: RunRecord, status: dict[str, Any]) -> str:
+def _results(record: RunRecord) -> str:
     """Last and best value of everything that was computed over whole epochs."""
-    rows = []
+    rows, metrics = [], record.status.get("metrics") or {}
     for kind, split, name in sorted(record.names(), key=_by_split):
         if kind != "epoch":
             continue
@@ -111,7 +122,7 @@ def _results(record: RunRecord, status: dict[str, Any]) -> str:
         data = data[data[:, 3] == data[:, 3]]
         if not len(data):
             continue
-        higher = status.get("metrics", {}).get(name, {}).get("higher_is_better")
+        higher = metrics.get(name, {}).get("higher_is_better")
         cells = f'<td>{escape(split)}</td><td>{escape(name)}</td><td class="number">{data[-1, 3]:.5g}</td>'
         if higher is None:
             rows.append(f"<tr>{cells}<td></td><td></td></tr>")
@@ -146,12 +157,8 @@ def _single(record: RunRecord, name: str) -> str:
 
 def _last_tables(record: RunRecord, kind: str) -> list[tuple[str, dict[str, Any]]]:
     """The newest of each name and split that are whole, with a title."""
-    last: dict[tuple[str, str], dict[str, Any]] = {}
-    for table in record.tables():
-        with contextlib.suppress(ValueError):  # written by another program
-            if table.get("type") == kind:
-                last[str(table.get("split")), str(table.get("name"))] = checked_table("", table)
-    return [(f"{name}, {split}, epoch {table.get('epoch')}", table) for (split, name), table in last.items()]
+    tables = [table for table in record.latest_tables() if table.get("type") == kind]
+    return [(f"{table.get('name')}, {table.get('split')}, epoch {table.get('epoch')}", table) for table in tables]
 
 
 def _matrices(record: RunRecord) -> str:
@@ -185,11 +192,9 @@ def _samples(record: RunRecord) -> str:
     for sample in sets[-1]["samples"][:_MOST_SAMPLES]:
         picture = ""
         if isinstance(sample.get("image"), str):
-            file = record.folder / "predictions" / Path(sample["image"]).name
-            try:
-                picture = f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">'
-            except OSError:
-                picture = ""
+            with contextlib.suppress(OSError):
+                encoded = base64.b64encode(record.image(sample["image"])).decode()
+                picture = f'<img alt="" src="data:image/png;base64,{encoded}">'
         right = sample.get("prediction") == sample.get("target")
         said = f'<span class="{"good" if right else "bad"}">{escape(str(sample.get("prediction", "")))}</span>'
         truth = "" if right or "target" not in sample else f' <span class="faint">is {escape(str(sample["target"]))}</span>'
@@ -201,13 +206,10 @@ def _samples(record: RunRecord) -> str:
 def _checkpoints(record: RunRecord) -> str:
     rows = []
     for one in record.checkpoints():
-        values = ", ".join(
-            f"{escape(key)} {short(value)}" for key, value in one.get("metrics", {}).items() if isinstance(value, (int, float))
-        )
-        kept = escape(", ".join(one.get("kept_by", [])))
-        rows.append(
-            f"<tr><td>{escape(str(one.get('file')))}</td><td class=number>{one.get('epoch')}</td><td>{kept}</td><td>{values}</td></tr>"
-        )
+        values = ", ".join(f"{key} {short(float(value))}" for key, value in (one.get("metrics") or {}).items())
+        file, epoch = (escape(str(one.get(key, ""))) for key in ("file", "epoch"))
+        kept = ", ".join(one.get("kept_by") or [])
+        rows.append(f'<tr><td>{file}</td><td class="number">{epoch}</td><td>{escape(kept)}</td><td>{escape(values)}</td></tr>')
     head = '<tr><th>file</th><th class="number">epoch</th><th>kept as</th><th></th></tr>'
     return f'<h2>Checkpoints</h2>\n<div class="scroll"><table>{head}{"".join(rows)}</table></div>' if rows else ""
 

@@ -92,7 +92,11 @@ def stays(line: bytes, step: int, epoch: int | None) -> bool:
 
 def read_series(path: Path) -> np.ndarray:
     """The rows of a series: step, epoch, time, value. A row that a killed process left half written is not there."""
-    data = path.read_bytes()
+    return rows_of(path.read_bytes())
+
+
+def rows_of(data: bytes) -> np.ndarray:
+    """The rows in the content of a series file."""
     return np.frombuffer(data, "<f8", count=len(data) // _RECORD.size * 4).reshape(-1, 4)
 
 

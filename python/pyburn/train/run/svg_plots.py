@@ -53,8 +53,8 @@ def short(value: float) -> str:
     >>> [pyburn.train.run.svg_plots.short(x) for x in (0.0, 0.25, 12000.0, 3e-7)]
     ['0', '0.25', '12k', '3e-07']
     """
-    if value == 0:
-        return "0"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 10 or (abs(value) >= size and value % size == 0):
             return f"{value / size:.4g}{letter}"

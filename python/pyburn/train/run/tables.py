@@ -32,7 +32,7 @@ def _numbers(name: str, values: list[Any]) -> None:
     for value in values:
         try:
             float(value)  # "NaN" is one, as JSON has it
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"[log_table] {name!r}: expected numbers: got {value!r}") from None
 
 

@@ -1,0 +1,77 @@
+"""One process writes a run: a lock on its folder that ends with the process, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import socket
+import warnings
+from pathlib import Path
+
+from ..._forks import close_in_children
+from ..errors import RunInUseError
+
+try:
+    import fcntl
+except ImportError:  # Windows: there is no lock
+    fcntl = None  # type: ignore[assignment]
+
+NAME = "run.lock"
+
+
+class RunLock:
+    """An advisory lock (flock) on the file `run.lock`. It is released by `release`, or with the last reference to it, or with the process.
+
+    Children made by fork do not hold it. The file stays when the lock is released: its content names the last holder, and says nothing
+    about whether there is one now.
+
+    Args:
+        folder: The folder of the run, which exists.
+
+    Raises:
+        RunInUseError: Another Run, of this process or of another one, holds the lock. The message names the process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: io.FileIO | None = None
+        self._path = folder / NAME
+        self.acquire()
+
+    def acquire(self) -> None:
+        """Takes the lock, if it is not held already."""
+        if fcntl is None or self._file is not None and not self._file.closed:
+            return
+        file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666), "r+")
+        close_in_children(file)  # before it is locked: a child that another thread makes meanwhile would keep the lock
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = file.read(200).decode("utf-8", "replace").strip()
+            file.close()
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise RunInUseError(self._refusal(holder)) from None
+            warnings.warn(f"{self._path.parent} cannot be locked ({error}): start no second process on it", RuntimeWarning, stacklevel=4)
+            return
+        file.truncate(0)
+        file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
+        self._file = file
+
+    def _refusal(self, holder: str) -> str:
+        pid, _, host = holder.partition(" ")
+        if not pid.isdigit():
+            who = "another process"
+        elif int(pid) == os.getpid() and host == socket.gethostname():
+            who = f"this process (pid {pid}) in another Run, which has to be finished or closed first"
+        else:
+            who = f"the process with pid {pid}" + (f" on {host}" if host != socket.gethostname() else "")
+        return f"[Run] {self._path.parent} is being written by {who}: wait for its end, stop it, or choose another folder"
+
+    def release(self) -> None:
+        """Gives the lock up. Does nothing where it is not held."""
+        if self._file is not None:
+            self._file.close()  # and no LOCK_UN, which would take the lock from a parent if a child came here
+            self._file = None
+
+    def __del__(self) -> None:
+        self.release()
