@@ -34,13 +34,6 @@ struct Settings {
   GeneratorOptions generator;
 };
 
-Fault fault_named(std::string_view name) {
-  if (name == "missing_version_bump") return Fault::missing_version_bump;
-  if (name == "missing_flush") return Fault::missing_flush;
-  require<ValueError>(name == "missing_overlap_copy", "unknown fault: got {}", name);
-  return Fault::missing_overlap_copy;
-}
-
 Settings parse(int argc, char** argv) {
   Settings o;
   Options options(kHelp);

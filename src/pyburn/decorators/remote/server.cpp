@@ -5,6 +5,7 @@
 #include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::remote {
 
@@ -157,14 +158,16 @@ void Server::allocate(WireReader& in) {
 }
 
 // A layout that reaches beyond its storage would read somebody else's memory. An empty one reads nothing, wherever it starts. One that
-// repeats elements is small on the wire, and may be huge for who reads it.
+// repeats elements is small on the wire, and may be huge for who reads it; so may be the extents beside one that is 0.
 TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
   require<RemoteError>(t.layout.numel() == 0 || t.layout.extent().second <= it->second->bytes / size_of(t.dtype),
       "[remote] the layout exceeds the storage: got {}", t.layout);
-  require<RemoteError>(bytes_of(t.dtype, t.layout.numel()) <= std::max(it->second->bytes, limits_.stretched_bytes),
+  Checked elements = 1;
+  for (int64_t extent : t.layout.shape) elements *= std::max<int64_t>(extent, 1);
+  require<RemoteError>(bytes_of(t.dtype, elements) <= std::max(it->second->bytes, limits_.stretched_bytes),
       "[remote] the layout repeats too many elements: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
