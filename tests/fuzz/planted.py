@@ -53,19 +53,19 @@ def call_fuzzer():
     return module
 
 
-def calls_until_found(fuzzer, bug: Bug, options: argparse.Namespace) -> tuple[int, str]:
-    """How many calls it took, and the finding; -1 if it was not found."""
-    children = fuzzer.Children(options)
-    at = 0
-    while at < options.runs:
+def find(fuzzer, bugs: dict[str, Bug], options: argparse.Namespace) -> list[str]:
+    """Runs calls until each of these bugs, which are planted, is found. The names of those that are not."""
+    children, at, missing = fuzzer.Children(options), 0, dict(bugs)
+    while missing and at < options.runs:
         with contextlib.redirect_stdout(io.StringIO()):
             at = children.run(at, min(at + options.batch, options.runs))
         for finding in children.findings:
             head, _, text = finding.partition("\n")
-            if re.search(bug.call, text):
-                return int(head.split()[2]) + 1, finding
+            for name in [name for name, bug in missing.items() if re.search(bug.call, text)]:
+                print(f"{name}: found by call {int(head.split()[2]) + 1}\n    " + finding.replace("\n", "\n    "), flush=True)
+                del missing[name]
         children.findings.clear()
-    return -1, ""
+    return list(missing)
 
 
 def main() -> int:
@@ -77,23 +77,19 @@ def main() -> int:
     parser.set_defaults(batch=500, seconds=3.0, patience=3.0, megabytes=4096, no_memory_limit=False)
     options = parser.parse_args()
     options.no_memory_limit = options.sanitizer
-    fuzzer, missed = call_fuzzer(), 0
+    fuzzer, missed = call_fuzzer(), []
     fuzzer.text_of(options.seed, 0)
-    for name, bug in BUGS.items():
-        if options.bug and name not in options.bug:
-            continue
-        if bug.sanitizer and not options.sanitizer:
-            print(f"{name}: left out, only the sanitizer build shows it")
-            continue
-        pyburn._core._plant_fault(bug.fault)  # type: ignore[attr-defined]
-        try:
-            calls, finding = calls_until_found(fuzzer, bug, options)
-        finally:
-            pyburn._core._plant_fault("none")  # type: ignore[attr-defined]
-        missed += calls < 0
-        print(f"{name}: not found in {options.runs} calls" if calls < 0 else f"{name}: found by call {calls}", flush=True)
-        print("    " + finding.replace("\n", "\n    ") if finding else "", flush=True)
-    return int(missed > 0)
+    chosen = {name: bug for name, bug in BUGS.items() if not options.bug or name in options.bug}
+    for name in [name for name, bug in chosen.items() if bug.sanitizer and not options.sanitizer]:
+        print(f"{name}: left out, only the sanitizer build shows it")
+        del chosen[name]
+    for fault in dict.fromkeys(bug.fault for bug in chosen.values()):
+        pyburn._core._plant_fault(fault)  # type: ignore[attr-defined]
+        missed += find(fuzzer, {name: bug for name, bug in chosen.items() if bug.fault == fault}, options)
+        pyburn._core._plant_fault("none")  # type: ignore[attr-defined]
+    for name in missed:
+        print(f"{name}: not found in {options.runs} calls")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

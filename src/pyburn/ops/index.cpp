@@ -31,7 +31,8 @@ Meta infer_placed(int64_t dim, Metas in) {
   check_dim(dim, in[0].shape.rank());
   Shape expected = in[0].shape;
   if (expected.rank() > 0) expected[dim] = in[1].shape.numel();
-  require((in[2].shape == expected && expected.rank() > 0) || (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
+  require((in[2].shape == expected && expected.rank() > 0) ||
+              (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
       "source does not fit: got {} for {}", in[2].shape, expected);
   require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);
   return in[0];

@@ -17,8 +17,8 @@
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/linalg.h"
 #include "pyburn/ops/rules.h"
-#include "pyburn/support/fault.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 

@@ -190,8 +190,8 @@ void* allocate(int64_t bytes) {
     require<OutOfMemoryError>(p, "cannot allocate host memory: got a request for {} bytes", bytes);
     return p;
   }
-  require<OutOfMemoryError>(
-      bytes <= host_memory_limit(), "more than the memory of this machine ({} bytes): got a request for {} bytes", host_memory_limit(), bytes);
+  require<OutOfMemoryError>(bytes <= host_memory_limit(), "more than the memory of this machine ({} bytes): got a request for {} bytes",
+      host_memory_limit(), bytes);
   const int64_t size = rounded(bytes);
   {
     std::lock_guard lock(large().mutex);

@@ -28,12 +28,13 @@ constexpr const char* kHelp = R"(usage: TARGET [options] [FILE or FOLDER ...]
   --seconds N    an input that takes longer, in processor time, is a finding (10)
   --megabytes N  address space of a process (4096; no limit with AddressSanitizer)
   --findings DIR where inputs that fail are written (.)
+  --keep DIR     write every input, for a corpus
 )";
 
 struct Loop {
   int64_t runs = -1, first = 0, seconds = 10, megabytes = 4096;
   uint64_t seed = 1;
-  std::string findings = ".";
+  std::string findings = ".", keep;
   std::vector<fs::path> files;
 };
 
@@ -48,7 +49,7 @@ Loop parse(int argc, char** argv) {
   Loop o;
   Options options(kHelp);
   options.add("--runs", o.runs), options.add("--first", o.first), options.add("--seed", o.seed), options.add("--seconds", o.seconds);
-  options.add("--megabytes", o.megabytes), options.add("--findings", o.findings);
+  options.add("--megabytes", o.megabytes), options.add("--findings", o.findings), options.add("--keep", o.keep);
   for (const fs::path path : options.parse(argc, argv)) {
     if (!fs::is_directory(path)) o.files.push_back(path);
     else
@@ -75,15 +76,22 @@ void limit_time(int64_t seconds) {
   alarm(unsigned(10 * seconds));
 }
 
+int64_t number_of(const Loop& o, int64_t k) { return k < int64_t(o.files.size()) ? -1 : o.first + k - int64_t(o.files.size()); }
+
 void make_input(const Loop& o, int64_t k, Shared& shared) {
   if (k < int64_t(o.files.size())) {
     std::ifstream file(o.files[size_t(k)], std::ios::binary);
     file.read(reinterpret_cast<char*>(shared.input), kMostInputBytes);
     shared.size = size_t(file.gcount());
   } else {
-    const uint64_t number = uint64_t(o.first + k - int64_t(o.files.size()));
-    shared.size = LLVMFuzzerCustomMutator(shared.input, 0, kMostInputBytes, unsigned(o.seed * 1000003 + number));
+    shared.size = LLVMFuzzerCustomMutator(shared.input, 0, kMostInputBytes, unsigned(o.seed * 1000003 + uint64_t(number_of(o, k))));
   }
+}
+
+std::string write_input(const Loop& o, const fs::path& folder, int64_t number, const Shared& shared) {
+  const fs::path to = folder / (std::string(target.name) + "-" + std::to_string(o.seed) + "-" + std::to_string(number));
+  std::ofstream(to, std::ios::binary).write(reinterpret_cast<const char*>(shared.input), std::streamsize(shared.size));
+  return to.string();
 }
 
 [[noreturn]] void run_child(const Loop& o, int64_t end, Shared& shared) {
@@ -91,6 +99,7 @@ void make_input(const Loop& o, int64_t k, Shared& shared) {
   LLVMFuzzerInitialize(nullptr, nullptr);
   for (; shared.next < end; ++shared.next) {
     make_input(o, shared.next, shared);
+    if (!o.keep.empty() && number_of(o, shared.next) >= 0) write_input(o, o.keep, number_of(o, shared.next), shared);
     limit_time(o.seconds);
     try {
       ++(LLVMFuzzerTestOneInput(shared.input, shared.size) == 0 ? shared.accepted : shared.refused);
@@ -111,16 +120,10 @@ std::string ending(int status) {
 }
 
 void report(const Loop& o, int status, const Shared& shared) {
-  const bool given = shared.next < int64_t(o.files.size());
-  const int64_t number = o.first + shared.next - int64_t(o.files.size());
-  std::string where;
-  if (given) {
-    where = o.files[size_t(shared.next)].string();
-  } else {
-    const fs::path to = fs::path(o.findings) / (std::string(target.name) + "-" + std::to_string(o.seed) + "-" + std::to_string(number));
-    std::ofstream(to, std::ios::binary).write(reinterpret_cast<const char*>(shared.input), std::streamsize(shared.size));
-    where = "--seed " + std::to_string(o.seed) + " --first " + std::to_string(number) + " --runs 1, written to " + to.string();
-  }
+  const int64_t number = number_of(o, shared.next);
+  const std::string where = number < 0 ? o.files[size_t(shared.next)].string()
+                                       : "--seed " + std::to_string(o.seed) + " --first " + std::to_string(number) +
+                                             " --runs 1, written to " + write_input(o, o.findings, number, shared);
   std::fprintf(stderr, "%s: %s: %s\n", target.name, ending(status).c_str(), where.c_str());
 }
 

@@ -6,6 +6,7 @@ import re
 
 # What PyTorch's error says -> the line of docs/differences.md.
 ERRORS_OF_TORCH = {
+    "INTERNAL ASSERT": "a bug of PyTorch",
     "refer to a single memory location|partial overlap": "An input that partly overlaps the tensor it is written to is copied first",
     "modified by an inplace operation": "An operation keeps for the backward pass only what the gradients that are wanted read",
     "output of a function that returns multiple views": "Results of `split`, `chunk` and `unbind` may be written in place with gradients",

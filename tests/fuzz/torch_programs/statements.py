@@ -10,7 +10,25 @@ import torch
 UNARY = ["neg", "abs", "sin", "cos", "tanh", "sigmoid", "relu", "square", "exp", "clone", "contiguous", "sign", "floor", "atan"]
 BINARY = ["+", "-", "*", "/", "T.maximum", "T.minimum", "T.atan2"]
 COMPARISONS = ["<", "<=", ">", "==", "!="]
-REDUCTIONS = "sum mean amax amin prod logsumexp var std norm cumsum cumprod argmax max min median any all".split()
+REDUCTIONS = [
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "prod",
+    "logsumexp",
+    "var",
+    "std",
+    "norm",
+    "cumsum",
+    "cumprod",
+    "argmax",
+    "max",
+    "min",
+    "median",
+    "any",
+    "all",
+]
 CHANGES = ["detach_()", "transpose_(0, -1)", "unsqueeze_(0)", "squeeze_()", "t_()"]
 FLOATS = ["T.float32", "T.float64"]
 DTYPES = [*FLOATS, "T.int64", "T.int32", "T.bool", "T.uint8"]
@@ -66,9 +84,9 @@ class State:
             return 0
 
     def is_alone(self, name: str) -> bool:
-        """Neither a view nor the base of one: of PyTorch's views some forget their history when the other side changes its flags."""
-        x = self[name]
-        return x._base is None and all(t._base is not x for t in self.tensors().values())
+        """Shares memory with no other tensor: of PyTorch's views some forget their history when the other side is changed."""
+        memory = self[name].untyped_storage()._cdata
+        return [t.untyped_storage()._cdata for t in self.tensors().values()].count(memory) == 1
 
     def dim(self, name: str) -> int:
         rank = max(self[name].dim(), 1)
@@ -157,7 +175,7 @@ def in_place(s: State) -> str:
     # "A tensor overwritten by `fill_`, `zero_`, `copy_` ... hands no gradient (`None`) to what it was before."
     overwrites = [] if s[x].requires_grad else [f"{x}.copy_({y})" if y[0] == "x" else f"{x}.fill_({y})", f"{x}.zero_()"]
     # PyTorch's graph keeps the shape of a leaf from before: of no use to anybody, and not compared.
-    reshapes = [] if s[x].requires_grad else [f"{x}.{change}" for change in CHANGES]
+    reshapes = [] if s[x].requires_grad or not s.is_alone(x) else [f"{x}.{change}" for change in CHANGES]
     text = r.choice([
         f"{x}.add_({y})", f"{x}.mul_({y})", f"{x}.sub_({y})", *overwrites,
         f"{x}.neg_()", f"{x}.sin_()", f"{x}.tanh_()", f"{x}.clamp_(-1.0, 1.0)", f"{x}.masked_fill_({x} > 0.5, 0.25)",
@@ -226,7 +244,8 @@ def product(s: State) -> str:
 
 def cast(s: State) -> str:
     x = s.any(None)
-    return f"{s.new()} = {x}.to({s.rng.choice(DTYPES if s.rng.random() < 0.4 else FLOATS)})"
+    exact = s[x].is_leaf and s.rng.random() < 0.4  # of computed numbers, rounding decides which integer they become
+    return f"{s.new()} = {x}.to({s.rng.choice(DTYPES if exact else FLOATS)})"
 
 
 def flags(s: State) -> str:
