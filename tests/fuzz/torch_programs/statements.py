@@ -172,6 +172,9 @@ def view(s: State) -> str:
 def in_place(s: State) -> str:
     x = s.any()
     y, r = s.like(x), s.rng
+    # "An input that partly overlaps the tensor it is written to is copied first, where PyTorch ... reads what it has just written."
+    if y[0] == "x" and y != x and s[y].untyped_storage()._cdata == s[x].untyped_storage()._cdata:
+        y = "0.5"
     # "A tensor overwritten by `fill_`, `zero_`, `copy_` ... hands no gradient (`None`) to what it was before."
     overwrites = [] if s[x].requires_grad else [f"{x}.copy_({y})" if y[0] == "x" else f"{x}.fill_({y})", f"{x}.zero_()"]
     # PyTorch's graph keeps the shape of a leaf from before: of no use to anybody, and not compared.
@@ -235,6 +238,8 @@ def joined(s: State) -> str:
 
 def product(s: State) -> str:
     x, y = s.any(True, 1), s.any(True, 1)
+    if not s[x].is_floating_point():
+        return factory(s)
     return s.rng.choice([
         f"{s.new()} = {x} @ {x}.mT" if s[x].dim() > 1 else f"{s.new()} = {x} @ {x}", f"{s.new()} = {x} @ {y}.to({x}.dtype)",
         f"{s.new()} = T.outer({x}.flatten(), {x}.flatten())", f"{s.new()} = T.softmax({x}, {s.dim(x)})",
@@ -244,7 +249,8 @@ def product(s: State) -> str:
 
 def cast(s: State) -> str:
     x = s.any(None)
-    exact = s[x].is_leaf and s.rng.random() < 0.4  # of computed numbers, rounding decides which integer they become
+    # Of computed numbers rounding decides which integer they become, and negative ones have no meaning as uint8.
+    exact = s.rng.random() < 0.4 and bool((s[x].detach().double() * 4 % 1 == 0).all()) and bool((s[x] >= 0).all())
     return f"{s.new()} = {x}.to({s.rng.choice(DTYPES if exact else FLOATS)})"
 
 
