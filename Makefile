@@ -80,12 +80,16 @@ faults: build  ## Threads and forks, kill -9, full disks, signals, clocks, memor
 test-threads: build  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
 
-.PHONY: test-torch
-TORCH_DEVICES ?= torch;fusion(torch)
-test-torch: build peers  ## Every operation on PyTorch as a backend (TORCH_DEVICES="torch:cuda:0" for others), in the peers' environment
-	$(PEERS)/bin/python -m pip install --quiet 'pytest>=8'
+# pyburn beside PyTorch: for the environment of the peers.
+.PHONY: build-torch
+build-torch: build peers
 	rm -rf build/torch && $(VENV)/bin/python -m pip install --quiet --no-build-isolation --no-deps --target build/torch \
 		--config-settings=build-dir=build/release .
+
+.PHONY: test-torch
+TORCH_DEVICES ?= torch;fusion(torch)
+test-torch: build-torch  ## Every operation on PyTorch as a backend (TORCH_DEVICES="torch:cuda:0" for others), in the peers' environment
+	$(PEERS)/bin/python -m pip install --quiet 'pytest>=8'
 	PYTHONPATH=$(CURDIR)/build/torch $(PEERS)/bin/python -m pytest tests/python/test_torch_backend.py
 	PYTHONPATH=$(CURDIR)/build/torch PYBURN_CONFORMANCE_DEVICES="$(TORCH_DEVICES)" $(PEERS)/bin/python -m pytest tests/conformance $(PYTEST_ARGS)
 
@@ -129,13 +133,33 @@ fuzz-calls-asan: build-asan  ## Hostile calls of every public function under ASa
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FILES ?= 2000000
 FUZZ_NAMES ?= 5000000
-fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), hostile calls (FUZZ_CALLS=n)
+fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), the wire, hostile calls (FUZZ_CALLS=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
-	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES) tests/golden/io
+	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES)
 	build/release/tests/fuzz/device_names_fuzz --runs $(FUZZ_NAMES)
 	build/release/tests/fuzz/graph_files_fuzz --runs $(FUZZ_FILES)
+	build/release/tests/fuzz/server_fuzz --runs $(FUZZ_FILES)
+	build/release/tests/fuzz/client_fuzz --runs $(FUZZ_FILES)
 	$(VENV)/bin/python tests/fuzz/damaged_files.py --runs $$(($(FUZZ_FILES) / 100))
 	$(VENV)/bin/python tests/fuzz/calls --runs $(FUZZ_CALLS)
+
+.PHONY: fuzz-libfuzzer
+FUZZ_SECONDS ?= 600
+fuzz-libfuzzer:  ## The same targets under libFuzzer with ASan + UBSan, in build/fuzz (needs clang; FUZZ_SECONDS=n each)
+	cmake --preset fuzz --log-level=NOTICE
+	cmake --build --preset fuzz
+	for target in readers_fuzz device_names_fuzz graph_files_fuzz server_fuzz client_fuzz; do \
+		mkdir -p build/fuzz/corpus/$$target && build/fuzz/tests/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=30 \
+			-max_len=65536 -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$target tests/fuzz/corpus/$$target; done
+
+.PHONY: fuzz-planted
+fuzz-planted: build  ## Proof that the fuzzer of calls finds the bugs of before within 100,000 calls
+	$(VENV)/bin/python tests/fuzz/planted.py
+
+.PHONY: fuzz-torch
+FUZZ_TORCH ?= 50000
+fuzz-torch: build-torch  ## Random programs with gradients mean the same in PyTorch (FUZZ_TORCH=n, SEED=n), in the peers' environment
+	PYTHONPATH=$(CURDIR)/build/torch $(PEERS)/bin/python tests/fuzz/torch_programs --programs $(FUZZ_TORCH) --seed $${SEED:-1}
 
 .PHONY: fuzz-coverage
 fuzz-coverage: build  ## How much of each file reader the fuzzer reaches

@@ -21,7 +21,7 @@ if(NOT TARGET nlohmann_json::nlohmann_json)
   FetchContent_MakeAvailable(nlohmann_json)
 endif()
 
-if(PYBURN_TESTS)
+if(PYBURN_TESTS AND NOT PYBURN_LIBFUZZER)
   find_package(GTest 1.11 QUIET)
   if(NOT TARGET GTest::gtest_main)
     set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)

@@ -18,10 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 READERS = ("bundle_read", "checkpoint_read", "float8", "inflate", "npy_read", "pickle_names", "pickle_read", "safetensors_index",
            "safetensors_read", "zip_read", "byte_cursor", "fields_json")  # fmt: skip
 LEAST = 90.0
+FUZZ = ROOT / "tests" / "fuzz"
 
 
 def compile_counted(source: Path, folder: Path) -> None:
     command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "--coverage", "-fPIC", f"-I{ROOT / 'src'}"]
+    command += [f"-I{FUZZ}", f'-DPYBURN_GOLDEN_FILES="{ROOT / "tests" / "golden" / "io"}"']
     subprocess.run([*command, "-c", str(source), "-o", str(folder / f"{source.stem}.o")], check=True, cwd=folder)
 
 
@@ -34,19 +36,20 @@ def covered(name: str, folder: Path) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "release", help="the folder of libpyburn.so")
-    parser.add_argument("--runs", type=int, default=2000, help="damaged files per good file")
+    parser.add_argument("--runs", type=int, default=80_000, help="damaged files")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     library = arguments.library.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = [*sorted((ROOT / "src" / "pyburn" / "io").glob("*.cpp")), ROOT / "tests" / "fuzz" / "readers_fuzz.cpp"]
+        harness = (FUZZ / "harness" / f"{name}.cpp" for name in ("driver", "entry_points", "random"))
+        sources = [*sorted((ROOT / "src" / "pyburn" / "io").glob("*.cpp")), FUZZ / "readers_fuzz.cpp", *harness]
         with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(lambda source: compile_counted(source, folder), sources))
         objects = [str(folder / f"{source.stem}.o") for source in sources]
         fuzz = str(folder / "fuzz")
         subprocess.run(["g++", "--coverage", *objects, f"-L{library}", "-lpyburn", f"-Wl,-rpath,{library}", "-o", fuzz], check=True)
-        runs = [fuzz, "--runs", str(arguments.runs), str(ROOT / "tests" / "golden" / "io")]
+        runs = [fuzz, "--runs", str(arguments.runs)]
         subprocess.run(runs, check=True, cwd=folder, stdout=subprocess.DEVNULL)
         shares = {reader: covered(reader, folder) for reader in READERS}
     for reader, share in shares.items():

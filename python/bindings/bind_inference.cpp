@@ -8,6 +8,7 @@
 #include "pyburn/inference/operation_cost.h"
 #include "pyburn/inference/operation_times.h"
 #include "pyburn/inference/session.h"
+#include "pyburn/support/fault.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,6 +38,7 @@ struct SessionObject {
 Tensors tensors_of(nb::handle list) {
   Tensors result;
   for (nb::handle t : list) {
+    if (!is_tensor(t.ptr()) && planted_fault == Fault::unchecked_casts) throw std::bad_cast();
     if (!is_tensor(t.ptr())) throw nb::type_error(format("[inference] expected a Tensor: got {}", Py_TYPE(t.ptr())->tp_name).c_str());
     result.push_back(unwrap(t.ptr()));
   }

@@ -43,11 +43,7 @@ void bind_op_table(nb::module_& m) {
     }
     return rows;
   });
-  m.def("_plant_fault", [](const std::string& name) {
-    const char* names[] = {"none", "missing_version_bump", "missing_flush", "missing_overlap_copy"};
-    for (int i = 0; i < 4; ++i)
-      if (name == names[i]) planted_fault = Fault(i);
-  });
+  m.def("_plant_fault", [](const std::string& name) { planted_fault = fault_named(name); });
   m.def("_supports", [](nb::handle device, const std::string& name, nb::handle dtype) {
     const OpInfo* op = OpTable::global().find(name);
     return op && to_device(device.ptr()).leaf().known_support(*op, to_dtype(dtype.ptr())) != KernelSupport::none;

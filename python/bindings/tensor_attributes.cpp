@@ -76,7 +76,7 @@ PyObject* transposed(const TensorHandle& t) {
   for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
   return wrap(fn::permute(t, order));
 }
-PyObject* matrix_transposed(const TensorHandle& t) { return wrap(fn::transpose(t, -2, -1)); }
+PyObject* matrix_transposed(const TensorHandle& t) { return wrap(t.rank() ? fn::transpose(t, -2, -1) : TensorHandle(t)); }
 PyObject* conjugate_transposed(const TensorHandle& t) {
   require(t.rank() == 2 || t.rank() == 0, "[H] expected a matrix: got {}", t.shape());
   return wrap(t.rank() ? fn::transpose(t, 0, 1) : TensorHandle(t));

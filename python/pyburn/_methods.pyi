@@ -141,7 +141,7 @@ class TensorMethods:
         """The last two axes exchanged; a view."""
         ...
     def ravel(self) -> Tensor:
-        """All elements along one axis; a view where possible."""
+        """All elements along one axis, in plain order: a view where they lie so already, else a copy."""
         ...
     def unflatten(self, dim: int, sizes: int | Sequence[int]) -> Tensor:
         """The axis dim as several of the given sizes, one of which may be -1."""

@@ -41,6 +41,12 @@ def backward(self: Tensor, gradient=None, retain_graph: bool | None = None, crea
     _core._backward([self], [gradient], keep, create_graph, _as_list(inputs))
 
 
+def _assign_requires_grad(self: Tensor, on: bool) -> None:
+    if not self.is_leaf:  # requires_grad_() is milder: it accepts what is so already
+        raise _core.GradientError("you can only change requires_grad flags of leaf variables; use detach() to cut the history")
+    _core._set_requires_grad(self, on)
+
+
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Sets requires_grad and returns the tensor.
 
@@ -150,7 +156,7 @@ def install() -> None:
             "The gradient, after backward.\n\n>>> pyburn.ones(2).grad",
         ),
         "requires_grad": property(
-            _core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?\n\n>>> pyburn.ones(2).requires_grad"
+            _core._requires_grad, _assign_requires_grad, None, "Is this tensor differentiated?\n\n>>> pyburn.ones(2).requires_grad"
         ),
         "grad_fn": property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves.\n\n>>> pyburn.ones(2).grad_fn"),
         "output_nr": property(

@@ -1,10 +1,10 @@
 // Random programs of views, writes and operations, with gradients, must mean the same on every device as in a naive
 // reference interpreter. `aliasing_fuzzer --help` tells the options.
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "device_run.h"
+#include "harness/options.h"
 #include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
@@ -25,7 +25,7 @@ constexpr const char* kHelp = R"(usage: aliasing_fuzzer [options]
   --no-random        programs without random numbers
 )";
 
-struct Options {
+struct Settings {
   int64_t programs = 10000;
   uint64_t seed = 1;
   std::string devices = "cpu,fusion(cpu)";
@@ -34,30 +34,14 @@ struct Options {
   GeneratorOptions generator;
 };
 
-Fault fault_named(std::string_view name) {
-  if (name == "missing_version_bump") return Fault::missing_version_bump;
-  if (name == "missing_flush") return Fault::missing_flush;
-  require<ValueError>(name == "missing_overlap_copy", "unknown fault: got {}", name);
-  return Fault::missing_overlap_copy;
-}
-
-Options parse(int argc, char** argv) {
-  Options o;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    auto value = [&] {
-      require<ValueError>(i + 1 < argc, "{} needs a value", name);
-      return argv[++i];
-    };
-    if (name == "--programs") o.programs = std::stoll(value());
-    else if (name == "--seed") o.seed = std::stoull(value());
-    else if (name == "--devices") o.devices = value();
-    else if (name == "--plant") o.fault = fault_named(value());
-    else if (name == "--dump") o.dump = true;
-    else if (name == "--no-random") o.generator.random_numbers = false;
-    else if (name == "--help") std::fputs(kHelp, stdout), std::exit(0);
-    else fail<ValueError>("unknown option: got {}; see --help", name);
-  }
+Settings parse(int argc, char** argv) {
+  Settings o;
+  Options options(kHelp);
+  options.add("--programs", o.programs), options.add("--seed", o.seed), options.add("--devices", o.devices);
+  options.add("--plant", [&](const char* name) { o.fault = fault_named(name); });
+  options.add("--dump", o.dump), options.add("--no-random", o.generator.random_numbers, false);
+  const std::vector<std::string> rest = options.parse(argc, argv);
+  require<ValueError>(rest.empty(), "expected options only: got {}; see --help", rest.empty() ? "" : rest[0]);
   return o;
 }
 
@@ -84,14 +68,14 @@ std::vector<Device*> devices_of(const std::string& list) {
   return devices;
 }
 
-void dump(const Options& o) {
+void dump(const Settings& o) {
   std::printf("[");
   for (int64_t k = 0; k < o.programs; ++k)
     std::printf("%s%s", k ? ",\n" : "", to_json(generate(o.seed + uint64_t(k), o.generator)).c_str());
   std::printf("]\n");
 }
 
-int run(const Options& o) {
+int run(const Settings& o) {
   const std::vector<Device*> devices = devices_of(o.devices);
   planted_fault = o.fault;
   for (int64_t k = 0; k < o.programs; ++k) {
@@ -115,10 +99,10 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   try {
-    const Options options = parse(argc, argv);
+    const Settings settings = parse(argc, argv);
     start();
-    if (options.dump) return dump(options), 0;
-    return run(options);
+    if (settings.dump) return dump(settings), 0;
+    return run(settings);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 2;

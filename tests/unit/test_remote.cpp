@@ -164,6 +164,44 @@ TEST(Remote, MalformedRequestsNeverCrash) {
   EXPECT_GT(malformed, 1000);
 }
 
+Bytes request_to_allocate(uint64_t id, uint64_t floats) {
+  OpNames none;
+  WireWriter w(none);
+  w.byte(uint8_t(remote::Command::allocate)), w.count(id), w.byte(uint8_t(DType::float32)), w.count(floats);
+  return w.take();
+}
+bool succeeds(const Bytes& answer) { return answer.at(0) == std::byte(1); }
+
+TEST(Remote, AServerBoundsWhatOneClientHolds) {
+  remote::Server server(cpu_ref(), {.storage_bytes = 4096, .stretched_bytes = 1024});
+  EXPECT_TRUE(succeeds(server.answer(request_to_allocate(1, 1000))));
+  EXPECT_EQ(server.storage_bytes(), 4000);
+  EXPECT_FALSE(succeeds(server.answer(request_to_allocate(2, 1000))));
+  EXPECT_FALSE(succeeds(server.answer(request_to_allocate(3, uint64_t(1) << 47))));
+  EXPECT_TRUE(succeeds(server.answer(request_to_allocate(4, 0))));
+  EXPECT_FALSE(succeeds(server.answer(request_to_allocate(5, 20))));  // an empty storage counts as 64 bytes
+  OpNames none;
+  WireWriter w(none);
+  w.byte(uint8_t(remote::Command::release)), w.count(1);
+  EXPECT_TRUE(succeeds(server.answer(w.take())));
+  EXPECT_EQ(server.storage_bytes(), 64);
+}
+
+TEST(Remote, LayoutsThatRepeatElementsAreBounded) {
+  remote::Server server(cpu_ref(), {.stretched_bytes = 1024});
+  ASSERT_TRUE(succeeds(server.answer(request_to_allocate(1, 1))));
+  const auto download = [&](const Shape& shape) {
+    OpNames none;
+    WireWriter w(none);
+    w.byte(uint8_t(remote::Command::download));
+    encode(w, remote::RemoteTensor{1, DType::float32, {shape, Dims(shape.size(), 0), 0}});
+    return succeeds(server.answer(w.take()));
+  };
+  EXPECT_TRUE(download({256}));
+  EXPECT_FALSE(download({257}));
+  EXPECT_FALSE(download({int64_t(1) << 40, 0}));  // nothing to read, but loops over the extents would not end
+}
+
 TEST(Remote, SaysWhichTransportIsMissing) {
   cpu();
   EXPECT_EQ(make_backend("remote(ndarray)")->name(), "remote(ndarray)");

@@ -2896,7 +2896,7 @@ const FunctionEntry kFunctions[] = {
     {"swapaxes(Tensor input, int axis0, int axis1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape", call_swapaxes, nullptr, kMethod},
     {"swapdims(Tensor input, int dim0, int dim1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape", call_swapdims, nullptr, kMethod},
     {"adjoint(Tensor input) -> Tensor", "The last two axes exchanged; a view.", "pyburn.adjoint(pyburn.ones(2, 3)).shape", call_adjoint, nullptr, kMethod},
-    {"ravel(Tensor input) -> Tensor", "All elements along one axis; a view where possible.", "pyburn.ravel(pyburn.ones(2, 3)).shape", call_ravel, nullptr, kMethod},
+    {"ravel(Tensor input) -> Tensor", "All elements along one axis, in plain order: a view where they lie so already, else a copy.", "pyburn.ravel(pyburn.ones(2, 3)).shape", call_ravel, nullptr, kMethod},
     {"unflatten(Tensor input, int dim, int[] sizes) -> Tensor", "The axis dim as several of the given sizes, one of which may be -1.", "pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape", call_unflatten, nullptr, kMethod},
     {"broadcast_to(Tensor input, int[] size) -> Tensor", "Axes of extent 1 stretched to the given size, without a copy. The same as expand.", "pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape", call_broadcast_to, nullptr, kMethod},
     {"broadcast_tensors(Tensor[] tensors) -> Tensor[]", "The tensors, each stretched to their common size.", "pyburn.broadcast_tensors(pyburn.ones(3, 1), pyburn.ones(2))", call_broadcast_tensors, nullptr, 0},

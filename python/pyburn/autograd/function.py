@@ -121,6 +121,11 @@ class Function:
             return result
 
         ctx._pack()
+        for t in ctx._dirty:
+            if any(x is not None and x.is_leaf and x.requires_grad for x in (t, t._base)):
+                raise _core.GradientError(
+                    f"[{cls.__name__}] a leaf Variable that requires grad, or a view of it, has been used in an in-place operation"
+                )
         dirty = {id(t) for t in ctx._dirty}
         plain = {id(t) for t in ctx._non_differentiable}
         given = {id(t) for t in inputs}

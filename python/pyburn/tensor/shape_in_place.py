@@ -18,8 +18,9 @@ def _become(self: Tensor, function: str, change: Callable[[Tensor], Tensor]) -> 
         if _core._get_modes()[0]:
             raise _core.GradientError(f"[{function}] a leaf Variable that requires grad is being used in an in-place operation")
         self.data = change(self.data)
-        return self
-    self._swap(change(self))
+    else:
+        self._swap(change(self))
+    _core._increment_version(self)  # as a write does: what was saved for a backward pass is not this tensor any more
     return self
 
 

@@ -52,7 +52,7 @@ void visit_values(const void* attrs, FieldVisitor& visitor) {
       continue;
     }
     if (is_optional(type)) visitor.optional(name, given);
-    use_value(a.values[i], [&](const auto& v) { visitor.field(name, v); });
+    use_value(a.values[i], [&, &name = name](const auto& v) { visitor.field(name, v); });  // clang 14 captures no structured bindings
   }
 }
 
@@ -75,7 +75,7 @@ void edit_values(void* attrs, FieldEditor& editor) {
       }
       if (!given) value = blank(required_form(type));
     }
-    use_value(value, [&](auto& v) { editor.field(name, v); });
+    use_value(value, [&, &name = name](auto& v) { editor.field(name, v); });
   }
 }
 

@@ -1,6 +1,7 @@
 // Axes in another order, joined, taken apart or stretched: views, written with those of movement.cpp.
 #include "pyburn/ops/generated/axes.h"
 
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/rules.h"
@@ -39,7 +40,7 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.adjoint(pyburn.ones(2, 3)).shape",
         .samples = "t(2, 3)\nt(2, 3, 4)\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt() ! at least 2"},
     {.schema = "ravel(Tensor input) -> Tensor",
-        .doc = "All elements along one axis; a view where possible.",
+        .doc = "All elements along one axis, in plain order: a view where they lie so already, else a copy.",
         .example = "pyburn.ravel(pyburn.ones(2, 3)).shape",
         .samples = kOne},
     {.schema = "unflatten(Tensor input, int dim, int[] sizes) -> Tensor",
@@ -142,7 +143,7 @@ TensorHandle fn::adjoint(const TensorHandle& input) {
   require(input.rank() >= 2, "[adjoint] expected at least 2 axes: got {}", input.shape());
   return transpose(input, -2, -1);
 }
-TensorHandle fn::ravel(const TensorHandle& input) { return reshape(input, Dims{input.numel()}); }
+TensorHandle fn::ravel(const TensorHandle& input) { return reshape(contiguous(input), Dims{input.numel()}); }
 TensorHandle fn::unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
   require<IndexError>(input.rank() > 0, "[unflatten] needs at least one axis: got rank 0");
   require(!sizes.empty(), "[unflatten] sizes must be non-empty");

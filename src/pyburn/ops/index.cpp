@@ -22,6 +22,7 @@ Meta infer_select(const IndexAxis& a, Metas in) {
   check_dim(a.dim, in[0].shape.rank());
   Shape shape = in[0].shape;
   if (shape.rank() > 0) shape[a.dim] = in[1].shape.numel();
+  else require(in[1].shape.numel() == 1, "expected one index for a tensor without axes: got {}", in[1].shape);
   return {shape, in[0].dtype};
 }
 // The parts that go to the places of the index: `source` has its extent along the axis. No axes count as one of extent 1.
@@ -30,7 +31,8 @@ Meta infer_placed(int64_t dim, Metas in) {
   check_dim(dim, in[0].shape.rank());
   Shape expected = in[0].shape;
   if (expected.rank() > 0) expected[dim] = in[1].shape.numel();
-  require(in[2].shape == expected || (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
+  require((in[2].shape == expected && expected.rank() > 0) ||
+              (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
       "source does not fit: got {} for {}", in[2].shape, expected);
   require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);
   return in[0];
@@ -204,6 +206,7 @@ TensorHandle fn::index_fill(const TensorHandle& input, int64_t dim, const Tensor
   }
   Dims size = input.shape();
   if (input.rank()) size[normalise_dim(dim, input.rank())] = index.numel();
+  else size = {index.numel()};
   return index_copy(input, dim, index, expand(one, size));
 }
 TensorHandle fn::argwhere(const TensorHandle& input) { return nonzero(input); }

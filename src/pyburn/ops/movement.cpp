@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/part_gradient.h"
 #include "pyburn/support/checked.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 
@@ -78,6 +79,7 @@ Slice Slice::from(const TensorHandle& x, int64_t dim, std::optional<int64_t> sta
   const int64_t n = x.shape()[d];
   auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clamp(start.value_or(0)), last = std::max(first, clamp(end.value_or(n)));
+  if (planted_fault == Fault::rounded_up_slices) return {d, first, int64_t(uint64_t(last - first) + uint64_t(step) - 1) / step, step};
   return {d, first, divide_up(last - first, step), step};
 }
 

@@ -28,8 +28,11 @@ Meta infer(const ConstantPad& a, Metas in) {
   require(a.pad.size() % 2 == 0, "the length of pad must be even: got {}", a.pad);
   require(a.pad.size() <= 2 * shape.rank(), "pad must not be longer than twice the number of axes: got {} for {}", a.pad, shape);
   for (int i = 0; i < shape.rank(); ++i) {
-    shape[i] = Checked(shape[i]) + a.before(i, shape.rank()) + a.after(i, shape.rank());
-    require(shape[i] >= 0, "the result would have a negative size at dimension {}: got {} for {}", i, a.pad, in[0].shape);
+    const int64_t before = a.before(i, shape.rank()), after = a.after(i, shape.rank());
+    // Negative widths cut first: a wide border on one side does not make up for what the other side lacks.
+    const int64_t kept = Checked(shape[i]) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    shape[i] = Checked(kept) + std::max<int64_t>(before, 0) + std::max<int64_t>(after, 0);
+    require(kept >= 0, "the result would have a negative size at dimension {}: got {} for {}", i, a.pad, in[0].shape);
   }
   checked_numel(shape);
   return {shape, in[0].dtype};
@@ -110,7 +113,8 @@ t(3, dtype=f16), (1, 1), 0.5
 t(3, dtype=b8), (1, 0), True
 t(3), (1,) ! even
 t(3), (1, 1, 1, 1) ! longer
-t(3), (-2, -2) ! negative)"});
+t(3), (-2, -2) ! negative
+t(1), (5, -4) ! negative)"});
 constinit OpInfo _border_pad =
     define<BorderPad, infer_border, grad_border>({.schema = "_border_pad(Tensor input, int[] pad, str mode) -> Tensor",
         .doc = "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.",

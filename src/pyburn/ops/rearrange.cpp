@@ -25,7 +25,7 @@ namespace {
 
 Meta infer_flip(const Flip& a, Metas in) {
   for (int64_t i = 0; i < a.dims.size(); ++i) {
-    check_dim(a.dims[i], in[0].shape.rank());
+    require<IndexError>(a.dims[i] >= 0 && a.dims[i] < in[0].shape.rank(), "dims out of range: got {} for {}", a.dims, in[0].shape);
     require(i == 0 || a.dims[i - 1] < a.dims[i], "expected each axis once: got {}", a.dims);
   }
   return in[0];

@@ -18,6 +18,7 @@
 #include "pyburn/ops/linalg.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 
@@ -338,6 +339,7 @@ TensorHandle power(const TensorHandle& a, uint64_t n) {
 }
 
 TensorHandle signed_power(const TensorHandle& a, int64_t n) {
+  if (planted_fault == Fault::negated_exponent) return n < 0 ? power(linalg_inv(a), uint64_t(-n)) : power(a, uint64_t(n));
   return n < 0 ? power(linalg_inv(a), 0 - uint64_t(n)) : power(a, uint64_t(n));
 }
 

@@ -18,6 +18,22 @@
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
+
+// Memory and swap of the machine. The system may promise more, and end the process when it is written to.
+int64_t host_memory_limit() {
+  static const int64_t bytes = [] {
+    constexpr int64_t unknown = int64_t(1) << 46;
+#ifdef __linux__
+    struct sysinfo info {};
+    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : unknown;
+#else  // where swap grows as it is needed
+    const int64_t pages = sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? pages * int64_t(sysconf(_SC_PAGESIZE)) : unknown;
+#endif
+  }();
+  return bytes;
+}
+
 namespace {
 
 constexpr int64_t kSmall = 4096;  // up to here: this thread's bins, no lock
@@ -143,21 +159,7 @@ LargeBins& large() {
   return *bins;
 }
 
-// Memory and swap of the machine. The system may promise more, and end the process when it is written to.
-int64_t machine_memory() {
-  static const int64_t bytes = [] {
-    constexpr int64_t unknown = int64_t(1) << 46;
-#ifdef __linux__
-    struct sysinfo info {};
-    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : unknown;
-#else  // where swap grows as it is needed
-    const int64_t pages = sysconf(_SC_PHYS_PAGES);
-    return pages > 0 ? pages * int64_t(sysconf(_SC_PAGESIZE)) : unknown;
-#endif
-  }();
-  return bytes;
-}
-int64_t cache_limit() { return machine_memory() / 2; }
+int64_t cache_limit() { return host_memory_limit() / 2; }
 
 // PYBURN_POISON: what blocks hold when they are handed out, to find what reads memory that nobody wrote: "nan" shows in results,
 // "subnormal" in times (processors compute with such numbers a hundred times slower). 0: whatever they held.
@@ -183,8 +185,8 @@ void* allocate(int64_t bytes) {
     require<OutOfMemoryError>(p, "cannot allocate host memory: got a request for {} bytes", bytes);
     return p;
   }
-  require<OutOfMemoryError>(
-      bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes", machine_memory(), bytes);
+  require<OutOfMemoryError>(bytes <= host_memory_limit(), "more than the memory of this machine ({} bytes): got a request for {} bytes",
+      host_memory_limit(), bytes);
   const int64_t size = rounded(bytes);
   {
     std::lock_guard lock(large().mutex);

@@ -7,7 +7,7 @@
 
 namespace pyburn {
 
-[[noreturn]] int64_t fail_size_overflow();  // ShapeError; in error.cpp
+[[gnu::cold]] int64_t size_overflow(int64_t wrapped);  // ShapeError; gives what it got where that bug is planted (fault.h)
 
 class Checked {
  public:
@@ -16,15 +16,15 @@ class Checked {
 
   Checked plus(int64_t b) const {
     int64_t r;
-    return __builtin_add_overflow(value_, b, &r) ? fail_size_overflow() : r;
+    return __builtin_add_overflow(value_, b, &r) ? size_overflow(r) : r;
   }
   Checked minus(int64_t b) const {
     int64_t r;
-    return __builtin_sub_overflow(value_, b, &r) ? fail_size_overflow() : r;
+    return __builtin_sub_overflow(value_, b, &r) ? size_overflow(r) : r;
   }
   Checked times(int64_t b) const {
     int64_t r;
-    return __builtin_mul_overflow(value_, b, &r) ? fail_size_overflow() : r;
+    return __builtin_mul_overflow(value_, b, &r) ? size_overflow(r) : r;
   }
   Checked& operator+=(int64_t b) { return *this = plus(b); }
   Checked& operator*=(int64_t b) { return *this = times(b); }

@@ -64,7 +64,7 @@ template <class T>
 void solve(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& x) {
   const Matrices<T> as(a), bs(b);
   const MatricesOut<T> xs(x);
-  for_matrices(as, [&](int64_t k) {
+  for_matrices(as, x.numel(), [&](int64_t k) {
     const int64_t n = as.rows, columns = bs.columns;
     std::vector<T> lu(as[k], as[k] + n * n);
     T* to = xs[k];
@@ -82,7 +82,7 @@ void lu(const NoAttrs&, Inputs in, Outputs out) {
   const Matrices<T> as(*in[0]);
   const PlainTarget factors(out[0], dtype_of<T>), pivots(out[1], DType::int32);
   const int64_t size = as.rows * as.columns, diagonal = std::min(as.rows, as.columns);
-  for_matrices(as, [&](int64_t k) {
+  for_matrices(as, out[0].numel() + out[1].numel(), [&](int64_t k) {
     T* to = factors.template data<T>() + k * size;
     int32_t* row = pivots.template data<int32_t>() + k * diagonal;
     std::copy_n(as[k], size, to);
@@ -97,7 +97,7 @@ template <class T>
 void slogdet(const NoAttrs&, Inputs in, Outputs out) {
   const Matrices<T> as(*in[0]);
   const PlainTarget signs(out[0], dtype_of<T>), logs(out[1], dtype_of<T>);
-  for_matrices(as, [&](int64_t k) {
+  for_matrices(as, out[0].numel(), [&](int64_t k) {
     const int64_t n = as.rows;
     std::vector<T> lu(as[k], as[k] + n * n);
     double sign = factorise(lu.data(), n, n, [](int64_t, int64_t) {}), log = 0;
@@ -117,7 +117,7 @@ template <class T>
 void solve_triangular(const Triangular& a, const TensorHandle& m, const TensorHandle& b, TensorHandle& x) {
   const Matrices<T> ms(m), bs(b);
   const MatricesOut<T> xs(x);
-  for_matrices(ms, [&](int64_t k) {
+  for_matrices(ms, x.numel(), [&](int64_t k) {
     const int64_t n = ms.rows;
     if (a.left) {
       std::copy_n(bs[k], n * bs.columns, xs[k]);
@@ -137,7 +137,7 @@ template <class T>
 void cholesky(const Cholesky& a, const TensorHandle& m, TensorHandle& l_) {
   const Matrices<T> ms(m);
   const MatricesOut<T> ls(l_);
-  for_matrices(ms, [&](int64_t k) {
+  for_matrices(ms, l_.numel(), [&](int64_t k) {
     const int64_t n = ms.rows;
     std::vector<T> l(size_t(n * n), T(0));
     auto given = [&](int64_t i, int64_t j) { return a.upper ? ms[k][j * n + i] : ms[k][i * n + j]; };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/plain_tensors.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -10,7 +11,7 @@ namespace pyburn::cpu {
 template <class T>
 struct Matrices {
   explicit Matrices(const TensorHandle& x) : tensor(x), rows(x.shape()[x.rank() - 2]), columns(x.shape()[x.rank() - 1]) {
-    for (int i = 0; i + 2 < x.rank(); ++i) count *= x.shape()[i];
+    for (int i = 0; i + 2 < x.rank(); ++i) count = Checked(count) * x.shape()[i];
   }
   const T* operator[](int64_t k) const { return tensor.data() + k * rows * columns; }
 
@@ -30,8 +31,10 @@ struct MatricesOut {
   int64_t size = 1;
 };
 
+// `results` is the number of elements of all results: where there are none, the extents of the batch may be any numbers.
 template <class T, class Body>
-void for_matrices(const Matrices<T>& all, Body body) {
+void for_matrices(const Matrices<T>& all, int64_t results, Body body) {
+  if (results == 0) return;
   const int64_t work = std::max<int64_t>(1, all.rows * all.columns * std::min(all.rows, all.columns));
   parallel_for(all.count, std::max<int64_t>(1, 16384 / work), [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) body(k);

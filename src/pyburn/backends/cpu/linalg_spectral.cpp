@@ -52,7 +52,7 @@ void qr(const Qr& a, Inputs in, Outputs out) {
   const Matrices<T> as(*in[0]);
   const MatricesOut<T> qs(out[0], a.mode == QrMode::r ? 1 : 2), rs(out[1]);
   const int64_t m = as.rows, n = as.columns, k = a.mode == QrMode::complete ? m : std::min(m, n);
-  for_matrices(as, [&](int64_t index) {
+  for_matrices(as, out[0].numel() + out[1].numel(), [&](int64_t index) {
     Numbers r(as[index], as[index] + m * n), q;
     householder(r, m, n, q);
     std::copy_n(r.begin(), k * n, rs[index]);
@@ -90,7 +90,7 @@ void eigh(const Eigh& a, Inputs in, Outputs out) {
   const Matrices<T> as(*in[0]);
   const MatricesOut<T> values(out[0], 1), vectors(out[1]);
   const int64_t n = as.rows;
-  for_matrices(as, [&](int64_t index) {
+  for_matrices(as, out[0].numel() + out[1].numel(), [&](int64_t index) {
     Numbers m(size_t(n * n)), v(size_t(n * n), 0);
     double norm = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -178,7 +178,7 @@ void svd(const Svd& a, Inputs in, Outputs out) {
   const bool wide = as.rows < as.columns;
   const int64_t k = std::min(as.rows, as.columns), m = std::max(as.rows, as.columns);
   const int64_t long_count = a.full ? m : k;
-  for_matrices(as, [&](int64_t index) {
+  for_matrices(as, out[0].numel() + out[1].numel() + out[2].numel(), [&](int64_t index) {
     Numbers w(size_t(k * m)), v(size_t(k * k), 0);
     for (int64_t i = 0; i < as.rows; ++i)
       for (int64_t j = 0; j < as.columns; ++j) w[size_t(wide ? i * m + j : j * m + i)] = double(as[index][i * as.columns + j]);

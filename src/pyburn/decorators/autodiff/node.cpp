@@ -316,7 +316,7 @@ TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient)
 }
 
 Grads AccumulateGrad::apply(Grads& dy) {
-  if (!dy[0].defined()) return {};
+  if (!dy[0].defined() || !leaf_.requires_grad()) return {};  // detach_() may have come after the forward pass
   TensorHandle g = std::move(dy[0]);
   History& h = ensure_history(leaf_);
   if (h.grad.defined()) {

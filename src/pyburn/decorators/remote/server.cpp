@@ -5,12 +5,14 @@
 #include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::remote {
 
 namespace {
 
-constexpr int64_t kLargestStretch = int64_t(1) << 30;  // bytes
+// Even an empty storage takes memory.
+int64_t cost_of(int64_t bytes) { return std::max<int64_t>(bytes, 64); }
 
 void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
   SmallVector<bool, 8> given;
@@ -20,7 +22,7 @@ void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outp
 
 }  // namespace
 
-Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(device_of(backend_)) {
+Server::Server(Ref<Backend> backend, ServerLimits limits) : backend_(std::move(backend)), limits_(limits), device_(device_of(backend_)) {
   for (const OpInfo* op : OpTable::global().rows()) names_.add(op->name());
   names_.sealed = true;
 }
@@ -28,6 +30,11 @@ Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(dev
 int64_t Server::storages() const {
   std::lock_guard lock(mutex_);
   return int64_t(storages_.size());
+}
+
+int64_t Server::storage_bytes() const {
+  std::lock_guard lock(mutex_);
+  return storage_bytes_;
 }
 
 Bytes Server::answer(BytesView request) {
@@ -71,8 +78,7 @@ void Server::perform(Command command, WireReader& in, WireWriter& out) {
     case Command::allocate:
       return allocate(in);
     case Command::release:
-      storages_.erase(in.count());
-      return;
+      return release(in.count());
     case Command::execute:
       return execute(in);
     case Command::execute_dynamic:
@@ -122,8 +128,24 @@ void Server::supports_call(WireReader& in, WireWriter& out) const {
   out.byte(backend_->supports(op.ref(), list, {outputs.data(), size_t(outputs.size())}));
 }
 
+void Server::require_room(int64_t bytes) const {
+  require<OutOfMemoryError>(bytes <= limits_.storage_bytes - storage_bytes_,
+      "[remote] the tensors of a client take too much memory: got {} bytes, and {} more, expected at most {}", storage_bytes_, bytes,
+      limits_.storage_bytes);
+}
+
 void Server::keep(uint64_t id, Ref<Storage> storage) {
+  const int64_t bytes = cost_of(storage->bytes);
+  require_room(bytes);
   require<RemoteError>(storages_.try_emplace(id, std::move(storage)).second, "[remote] an id is used twice: got {}", id);
+  storage_bytes_ += bytes;
+}
+
+void Server::release(uint64_t id) {
+  const auto it = storages_.find(id);
+  if (it == storages_.end()) return;
+  storage_bytes_ -= cost_of(it->second->bytes);
+  storages_.erase(it);
 }
 
 void Server::allocate(WireReader& in) {
@@ -131,16 +153,22 @@ void Server::allocate(WireReader& in) {
   const DType dtype = in.dtype();
   const uint64_t elements = in.count();
   require<OutOfMemoryError>(elements < (uint64_t(1) << 48), "[remote] too many elements: got {}", elements);
+  require_room(cost_of(bytes_of(dtype, int64_t(elements))));
   keep(id, backend_->allocate(dtype, int64_t(elements)));
 }
 
-// A layout that reaches beyond its storage would read somebody else's memory. An empty one reads nothing, wherever it starts.
+// A layout that reaches beyond its storage would read somebody else's memory. An empty one reads nothing, wherever it starts. One that
+// repeats elements is small on the wire, and may be huge for who reads it; so may be the extents beside one that is 0.
 TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
   require<RemoteError>(t.layout.numel() == 0 || t.layout.extent().second <= it->second->bytes / size_of(t.dtype),
       "[remote] the layout exceeds the storage: got {}", t.layout);
+  Checked elements = 1;
+  for (int64_t extent : t.layout.shape) elements *= std::max<int64_t>(extent, 1);
+  require<RemoteError>(bytes_of(t.dtype, elements) <= std::max(it->second->bytes, limits_.stretched_bytes),
+      "[remote] the layout repeats too many elements: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
 
@@ -192,10 +220,7 @@ void Server::upload(WireReader& in) {
 
 void Server::download(WireReader& in, WireWriter& out) {
   const TensorHandle from = tensor(in);
-  // A stretched layout is small on the wire and huge when written out.
-  const int64_t bytes = bytes_of(from.dtype(), from.numel());
-  require<RemoteError>(bytes <= std::max(from.storage()->bytes, kLargestStretch), "[remote] too large an answer: got {}", from.layout());
-  const std::span<std::byte> to = out.extend(size_t(bytes));
+  const std::span<std::byte> to = out.extend(size_t(bytes_of(from.dtype(), from.numel())));
   read_elements(*backend_, from, {to.data(), from.meta()});
 }
 

@@ -3,16 +3,24 @@
 #include <unordered_map>
 
 #include "pyburn/decorators/remote/protocol.h"
+#include "pyburn/runtime/allocator.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::remote {
 
+// What one client can make a server hold or read (docs/limits.md).
+struct ServerLimits {
+  int64_t storage_bytes = host_memory_limit();  // all storages of the client together; an empty one counts as 64 bytes
+  int64_t stretched_bytes = int64_t(1) << 30;   // of a tensor whose layout repeats the elements of its storage
+};
+
 class Server {
  public:
-  explicit Server(Ref<Backend> backend);
+  explicit Server(Ref<Backend> backend, ServerLimits limits = {});
   Bytes answer(BytesView request);
-  int64_t storages() const;  // held for the client
+  int64_t storages() const;       // held for the client
+  int64_t storage_bytes() const;  // in them
 
  private:
   void perform(Command, WireReader& in, WireWriter& out);
@@ -25,13 +33,17 @@ class Server {
   void download(WireReader& in, WireWriter& out);
   TensorHandle tensor(WireReader& in) const;
   Tensors tensors(WireReader& in) const;  // an absent one is undefined
+  void require_room(int64_t bytes) const;
   void keep(uint64_t id, Ref<Storage> storage);
+  void release(uint64_t id);
 
   Ref<Backend> backend_;
+  ServerLimits limits_;
   Device& device_;
   OpNames names_;
   mutable ForkSafeMutex mutex_;
   std::unordered_map<uint64_t, Ref<Storage>> storages_;
+  int64_t storage_bytes_ = 0;
 };
 
 }  // namespace pyburn::remote

@@ -9,7 +9,7 @@ TensorHandle moveaxis(const TensorHandle& input, const Dims& source, const Dims&
 TensorHandle swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
 TensorHandle swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
 TensorHandle adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
-TensorHandle ravel(const TensorHandle& input);  // All elements along one axis; a view where possible.
+TensorHandle ravel(const TensorHandle& input);  // All elements along one axis, in plain order: a view where they lie so already, else a copy.
 TensorHandle unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
 TensorHandle broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
 Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.

@@ -99,7 +99,7 @@ Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& desti
 Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
 Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
 Tensor adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
-Tensor ravel(const TensorHandle& input);  // All elements along one axis; a view where possible.
+Tensor ravel(const TensorHandle& input);  // All elements along one axis, in plain order: a view where they lie so already, else a copy.
 Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
 Tensor broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
 Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.

@@ -1,0 +1,81 @@
+"""Bugs that the fuzzers of the wire and of programs (tests/fuzz) found, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+import pyburn
+import pyburn.nn.functional as F
+
+
+class AddOne(pyburn.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def test_a_wide_pad_does_not_make_up_for_a_cut_that_is_too_deep() -> None:
+    for pad in ((5, -4), (-4, 5)):
+        with pytest.raises(pyburn.ShapeError, match="negative"):
+            F.pad(pyburn.ones(1), pad)
+    assert F.pad(pyburn.ones(2), (5, -1)).tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_indices_into_a_tensor_without_axes() -> None:
+    """They read behind the one element."""
+    x, three = pyburn.tensor(2.5), pyburn.tensor([0, 0, 0])
+    with pytest.raises(pyburn.ShapeError, match="one index"):
+        pyburn.index_select(x, 0, three)
+    with pytest.raises(pyburn.ShapeError, match="source does not fit"):
+        pyburn.index_copy(x, 0, three, pyburn.tensor(1.0))
+    assert x.index_fill(0, three, 1.5).item() == 1.5
+
+
+def test_batches_of_empty_matrices_take_no_time() -> None:
+    for function in (pyburn.linalg.lu_factor, pyburn.linalg.qr, pyburn.linalg.svd):
+        assert function(pyburn.empty(2**40, 0, 0))[0].shape[0] == 2**40
+
+
+def test_an_operation_in_place_that_changes_the_shape_raises_the_version() -> None:
+    x = pyburn.ones(2, 3)
+    before = x._version
+    x.transpose_(0, 1)
+    assert x._version > before
+    y = pyburn.ones(2, 2, requires_grad=True) * 1.0
+    z = y * y
+    y.unsqueeze_(0)
+    with pytest.raises(pyburn.GradientError, match="modified"):
+        z.sum().backward()
+
+
+def test_functions_cannot_write_into_leaves() -> None:
+    x = pyburn.ones(3, requires_grad=True)
+    for leaf_or_view in (x, x[1:], pyburn.ones(4).reshape(2, 2).requires_grad_()):
+        with pytest.raises(pyburn.GradientError, match="leaf"):
+            AddOne.apply(leaf_or_view)
+
+
+def test_requires_grad_of_a_computed_tensor_cannot_be_assigned() -> None:
+    y = pyburn.ones(3, requires_grad=True) * 2
+    with pytest.raises(pyburn.GradientError, match="leaf"):
+        y.requires_grad = True
+    assert y.requires_grad_() is y
+
+
+def test_a_leaf_that_was_detached_gets_no_gradient() -> None:
+    x = pyburn.ones(3, requires_grad=True)
+    y = x * 2
+    x.detach_()
+    y.sum().backward()
+    assert x.grad is None
+
+
+def test_views_of_scalars_and_of_strided_vectors() -> None:
+    assert pyburn.tensor(2.0).mT.item() == 2.0
+    column = pyburn.arange(6.0).reshape(3, 2)[:, 0]
+    assert column.ravel().stride() == (1,) and column.flatten().stride() == (2,)
