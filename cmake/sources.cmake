@@ -361,6 +361,7 @@ set(PYBURN_BINDINGS
   python/bindings/row_call.cpp
   python/bindings/signature.cpp
   python/bindings/size_object.cpp
+  python/bindings/tape_traverse.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_index.cpp
   python/bindings/tensor_number.cpp
