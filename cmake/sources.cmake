@@ -97,6 +97,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/moments.cpp
   src/pyburn/ops/calculus.cpp
   src/pyburn/ops/vector_norm.cpp
+  src/pyburn/ops/cdist.cpp
   src/pyburn/ops/scan.cpp
   src/pyburn/ops/sort.cpp
   src/pyburn/ops/search.cpp

@@ -338,9 +338,8 @@ void bind_autograd(nb::module_& m) {
   nb::class_<WeakNodeObject>(m, "_WeakNode");
   nb::class_<KeptTensor>(m, "_KeptTensor", nb::type_slots(kept_slots))
       .def(nb::init<const TensorHandle&>())
-      .def("__init__", [](KeptTensor* self, const TensorHandle& t, const WeakNodeObject& f, int32_t output) {
-        new (self) KeptTensor(t, f.node, output);
-      })
+      .def("__init__", [](KeptTensor* self, const TensorHandle& t, const WeakNodeObject& f,
+                           int32_t output) { new (self) KeptTensor(t, f.node, output); })
       .def("unpack", &KeptTensor::unpack);
   m.def("_increment_version", [](const TensorHandle& t) { t.storage()->bump_version(); });
   m.def("_current_pass", [] { return current_pass(); });

@@ -18,7 +18,8 @@ using nn::Module;
 
 // ---- garbage collection
 
-// What m's registry keeps alive; the tensors are added to a list. A child that Python has never seen is passed through, if m alone holds it.
+// What m's registry keeps alive; the tensors are added to a list. A child that Python has never seen is passed through, if m alone holds
+// it.
 int visit_entries(const Module& m, std::vector<const TensorHandle*>& tensors, visitproc visit, void* arg) {
   for (const Entry& e : m.entries()) {
     if (e.tensor.defined()) tensors.push_back(&e.tensor);

@@ -26,9 +26,9 @@ class HeldByTape {
 void count_reachable_through_tape(int more) noexcept;
 
 // Each returns what `visit` does, as a tp_traverse.
-int traverse_tensor(const TensorHandle& t, visitproc visit, void* arg);                // by its Python object
+int traverse_tensor(const TensorHandle& t, visitproc visit, void* arg);     // by its Python object
 int traverse_node(const autograd::Node& node, visitproc visit, void* arg);  // by its Python object
-int traverse_held(Inputs tensors, visitproc visit, void* arg);  // by an object that holds each of them once
+int traverse_held(Inputs tensors, visitproc visit, void* arg);              // by an object that holds each of them once
 int traverse_held(const autograd::Node* node, const autograd::HostReferences* packed, visitproc visit, void* arg);
 
 }  // namespace pyburn::python
