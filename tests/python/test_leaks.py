@@ -6,11 +6,11 @@ import gc
 import weakref
 
 import pytest
+from tests.python.leaks import check, table
 
 import pyburn
 from pyburn import autograd
 from pyburn.autograd.function import once_differentiable
-from tests.python.leaks import check, table
 
 N = 256  # elements: 1 KB of tensor, and each of them is seen
 
@@ -582,14 +582,18 @@ def test_a_node_has_one_object_while_it_is_held():
 
 
 def test_a_collection_goes_through_a_long_tape():
-    """No recursion, and no time to speak of."""
-    x = leaf()
-    y = x
-    for _ in range(100_000):
-        y = y + 1
-    x.register_hook(lambda g: y)
-    gc.collect()
-    died = weakref.ref(x)
-    del x, y
+    """Without recursion: the cycle is 100,000 nodes long."""
+
+    def made():
+        x = leaf()
+        y = x
+        for _ in range(100_000):
+            y = y + 1
+        x.register_hook(lambda g: y)
+        gc.collect()
+        return weakref.ref(y)
+
+    died = made()
+    assert died() is not None
     gc.collect()
     assert died() is None

@@ -7,12 +7,13 @@ import gc
 import pickle
 import weakref
 
+from tests.python.leaks import check, table
+
 import pyburn
 import pyburn.module as M
 from pyburn import nn
 from pyburn.nn.utils import parametrizations, parametrize, prune
 from pyburn.utils.checkpoint import checkpoint, checkpoint_sequential
-from tests.python.leaks import check, table
 
 SIZE = 16
 

@@ -6,12 +6,12 @@ import gc
 import threading
 
 import pytest
+from tests.python.leaks import check, table
 
 import pyburn
 from pyburn import nn
 from pyburn.data import DataLoader
 from pyburn.train import Callback, Learner
-from tests.python.leaks import check, table
 
 SIZE = 16
 
@@ -74,10 +74,11 @@ def failing(workers, **options):
     return program
 
 
+WORKERS = {"here": (0, {}, 20), "threads": (2, {}, 10), "processes": (1, {"multiprocessing_context": "fork"}, 3)}
+
+
 @pytest.mark.parametrize("make", [loaded, left_early, failing], ids=lambda make: make.__name__)
-@pytest.mark.parametrize(
-    ("workers", "options", "count"), [(0, {}, 20), (2, {}, 10), (1, {"multiprocessing_context": "fork"}, 3)], ids=["here", "threads", "processes"]
-)
+@pytest.mark.parametrize(("workers", "options", "count"), WORKERS.values(), ids=WORKERS)
 def test_loaders_leave_nothing_behind(make, workers, options, count):
     check(make(workers, **options), count, more=4)
 
