@@ -100,6 +100,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/moments.cpp
   src/pyburn/ops/calculus.cpp
   src/pyburn/ops/vector_norm.cpp
+  src/pyburn/ops/cdist.cpp
   src/pyburn/ops/scan.cpp
   src/pyburn/ops/sort.cpp
   src/pyburn/ops/search.cpp
@@ -364,6 +365,7 @@ set(PYBURN_BINDINGS
   python/bindings/row_call.cpp
   python/bindings/signature.cpp
   python/bindings/size_object.cpp
+  python/bindings/tape_traverse.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_index.cpp
   python/bindings/tensor_number.cpp

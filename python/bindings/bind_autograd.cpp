@@ -10,6 +10,7 @@
 #include "pyburn/support/log.h"
 #include "pyburn/support/patient_lock.h"
 #include "python_exception.h"
+#include "tape_traverse.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,17 +20,7 @@ namespace {
 
 using namespace autograd;
 
-// A Python object held by C++ that may die on any thread.
-class Held {
- public:
-  explicit Held(nb::object o) : p_(o.release().ptr()) {}
-  ~Held() { release_later(p_); }
-  Held(const Held&) = delete;
-  nb::handle get() const { return p_; }
-
- private:
-  PyObject* p_;
-};
+using Held = HeldByTape;
 
 std::string name_of(nb::handle function) {
   const GilAcquire gil;
@@ -39,10 +30,10 @@ std::string name_of(nb::handle function) {
 
 class PythonHook final : public Hook {
  public:
-  explicit PythonHook(nb::object fn) : fn_(std::move(fn)) {}
+  explicit PythonHook(nb::object fn) : fn_(fn.release().ptr()) {}
   TensorHandle call(const TensorHandle& g) override {
     const GilAcquire gil;
-    nb::object result = fn_.get()(nb::cast(g));
+    nb::object result = nb::handle(fn_.get())(nb::cast(g));
     if (result.is_none()) return {};
     if (!is_tensor(result.ptr())) {
       PyErr_Format(PyExc_TypeError, "a hook must return a Tensor or None: got %s", Py_TYPE(result.ptr())->tp_name);
@@ -51,7 +42,7 @@ class PythonHook final : public Hook {
     return unwrap(result.ptr());
   }
   std::string name() const override { return name_of(fn_.get()); }
-  void* host_object() const override { return fn_.get().ptr(); }
+  void visit_host(void (*visit)(void*, void*), void* with) const override { visit(fn_.get(), with); }
 
  private:
   Held fn_;
@@ -72,17 +63,18 @@ Grads gradients_of(nb::handle result) {
 // grad_fn.register_prehook and grad_fn.register_hook: what they return takes the place of the gradients.
 class PythonNodeHook final : public NodeHook {
  public:
-  PythonNodeHook(nb::object fn, bool before) : fn_(std::move(fn)), before_(before) {}
+  PythonNodeHook(nb::object fn, bool before) : fn_(fn.release().ptr()), before_(before) {}
   void before(Grads& dy) override {
     if (!before_) return;
     const GilAcquire gil;
-    replace(dy, fn_.get()(nb::steal(wrap(dy))));
+    replace(dy, nb::handle(fn_.get())(nb::steal(wrap(dy))));
   }
   void after(Grads& dx, const Grads& dy) override {
     if (before_) return;
     const GilAcquire gil;
-    replace(dx, fn_.get()(nb::steal(wrap(dx)), nb::steal(wrap(dy))));
+    replace(dx, nb::handle(fn_.get())(nb::steal(wrap(dx)), nb::steal(wrap(dy))));
   }
+  void visit_host(void (*visit)(void*, void*), void* with) const override { visit(fn_.get(), with); }
 
  private:
   void replace(Grads& old, nb::handle result) const {
@@ -115,22 +107,27 @@ class PythonNodeHook final : public NodeHook {
 // autograd.graph.saved_tensors_hooks.
 class PythonSavedTensorHooks final : public SavedTensorHooks {
  public:
-  PythonSavedTensorHooks(nb::object pack, nb::object unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+  PythonSavedTensorHooks(nb::object pack, nb::object unpack) : pack_(pack.release().ptr()), unpack_(unpack.release().ptr()) {}
   Ref<PackedTensor> pack(const TensorHandle& t) override {
     const GilAcquire gil;
-    return Ref<PackedTensor>(new Packed(nb::borrow(unpack_.get()), pack_.get()(nb::cast(t))));
+    return Ref<PackedTensor>(new Packed(nb::borrow(unpack_.get()), nb::handle(pack_.get())(nb::cast(t))));
   }
 
  private:
   class Packed final : public PackedTensor {
    public:
-    Packed(nb::object unpack, nb::object value) : unpack_(std::move(unpack)), value_(std::move(value)) {}
+    Packed(nb::object unpack, nb::object value) : unpack_(unpack.release().ptr()), value_(value.release().ptr()) {}
     TensorHandle unpack() const override {
       const GilAcquire gil;
-      nb::object result = unpack_.get()(value_.get());
+      nb::object result = nb::handle(unpack_.get())(nb::handle(value_.get()));
       if (is_tensor(result.ptr())) return unwrap(result.ptr());
       PyErr_Format(PyExc_TypeError, "the unpack hook of a saved tensor must return a Tensor: got %s", Py_TYPE(result.ptr())->tp_name);
       throw nb::python_error();
+    }
+
+    void visit_host(void (*visit)(void*, void*), void* with) const override {
+      visit(unpack_.get(), with);
+      visit(value_.get(), with);
     }
 
    private:
@@ -139,31 +136,87 @@ class PythonSavedTensorHooks final : public SavedTensorHooks {
   Held pack_, unpack_;
 };
 
+// The backward of a Function.
+class PythonFunction final : public HostReferences {
+ public:
+  explicit PythonFunction(nb::object fn) : fn_(fn.release().ptr()) {}
+  Grads call(const Grads& dy) const {
+    const GilAcquire gil;
+    return gradients_of(nb::handle(fn_.get())(nb::steal(wrap(dy))));
+  }
+  void visit_host(void (*visit)(void*, void*), void* with) const override { visit(fn_.get(), with); }
+
+ private:
+  Held fn_;
+};
+
+// A node as an object of a class of its rule's name: programs that draw graphs print type(node).__name__. One at a time.
 struct NodeObject {
+  NodeObject(Ref<Node> n, PyObject* self) : node(std::move(n)), self(self) { node->host_object = self; }
+  ~NodeObject() { forget(); }
+  NodeObject(const NodeObject&) = delete;
+  void forget() {
+    if (node->host_object == self) node->host_object = nullptr;
+  }
   Ref<Node> node;
+  PyObject* self;
 };
 
-// A tensor that a Function keeps while hooks on saved tensors are there.
-struct KeptTensor {
-  explicit KeptTensor(const TensorHandle& t) : saved(t), edge(edge_of(t)) {}
-  TensorHandle unpack() const { return saved.unpack(edge); }
-  SavedTensor saved;
-  Edge edge;
-};
+int traverse_node_object(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? traverse_node(*nb::inst_ptr<NodeObject>(self)->node, visit, arg) : 0;
+}
+int clear_node_object(PyObject* self) {
+  auto* n = nb::inst_ptr<NodeObject>(self);
+  n->forget();
+  n->node = make_ref<Overwrite>();  // a finaliser may still look at it
+  return 0;
+}
 
-// A node as an object of a class of its rule's name: programs that draw graphs print type(node).__name__.
 nb::object node_object(const Ref<Node>& node) {
   if (!node) return nb::none();
+  if (auto* known = static_cast<PyObject*>(node->host_object); known && Py_REFCNT(known) > 0) return nb::borrow(known);
   static PyObject* const classes = PyDict_New();
   const nb::str name(node->name().c_str());
   nb::object type = nb::borrow(PyDict_GetItem(classes, name.ptr()));
-  const nb::object plain = nb::cast(NodeObject{node});
   if (!type.is_valid()) {
     type = nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type))(name, nb::make_tuple(nb::type<NodeObject>()), nb::dict());
     if (PyDict_SetItem(classes, name.ptr(), type.ptr()) != 0) throw nb::python_error();
   }
-  return type(plain);
+  nb::object made = nb::inst_alloc(type);
+  new (nb::inst_ptr<NodeObject>(made)) NodeObject(node, made.ptr());
+  nb::inst_mark_ready(made);
+  return made;
 }
+
+// A tensor that a Function keeps for its backward pass in another form than that of a tensor: where hooks on saved tensors are there, and
+// where it is a result of the Function, which leads to the Function and would keep it.
+struct KeptTensor {
+  explicit KeptTensor(const TensorHandle& t) : saved(t), edge(edge_of(t)) {}
+  KeptTensor(const TensorHandle& t, Ref<WeakNode> function, int32_t output) : saved(t), function(std::move(function)), output(output) {}
+  TensorHandle unpack() const { return saved.unpack(function ? Edge{function->lock(), output} : edge); }
+  SavedTensor saved;
+  Edge edge;
+  Ref<WeakNode> function;
+  int32_t output = 0;
+};
+
+int traverse_kept_tensor(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* kept = nb::inst_ptr<KeptTensor>(self);
+  return traverse_held(kept->edge.node.get(), kept->saved.packed.get(), visit, arg);
+}
+int clear_kept_tensor(PyObject* self) {
+  auto* kept = nb::inst_ptr<KeptTensor>(self);
+  kept->edge = {};
+  kept->saved = {};
+  return 0;
+}
+
+struct WeakNodeObject {
+  Ref<WeakNode> node;
+};
 
 Tensors tensors_of(nb::handle list) {
   Tensors result;
@@ -225,8 +278,9 @@ void bind_autograd(nb::module_& m) {
     if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) != 0) throw nb::python_error();
   });
   bind_modes(m);
-  nb::class_<NodeObject>(m, "Node", "A node of the graph of recorded operations.")
-      .def(nb::init<const NodeObject&>())
+  static PyType_Slot node_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_node_object)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear_node_object)}, {0, nullptr}};
+  nb::class_<NodeObject>(m, "Node", nb::type_slots(node_slots), "A node of the graph of recorded operations.")
       .def(
           "name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node's rule.")
       .def("__repr__", [](const NodeObject& n) { return "<" + n.node->name() + ">"; })
@@ -281,14 +335,29 @@ void bind_autograd(nb::module_& m) {
     saved_tensor_hooks().pop_back();
   });
   m.def("_has_saved_tensor_hooks", [] { return !saved_tensor_hooks().empty(); });
-  nb::class_<KeptTensor>(m, "_KeptTensor").def(nb::init<const TensorHandle&>()).def("unpack", &KeptTensor::unpack);
+  static PyType_Slot kept_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_kept_tensor)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear_kept_tensor)}, {0, nullptr}};
+  nb::class_<WeakNodeObject>(m, "_WeakNode");
+  nb::class_<KeptTensor>(m, "_KeptTensor", nb::type_slots(kept_slots))
+      .def(nb::init<const TensorHandle&>())
+      .def("__init__", [](KeptTensor* self, const TensorHandle& t, const WeakNodeObject& f,
+                           int32_t output) { new (self) KeptTensor(t, f.node, output); })
+      .def("unpack", &KeptTensor::unpack);
   m.def("_increment_version", [](const TensorHandle& t) { t.storage()->bump_version(); });
   m.def("_current_pass", [] { return current_pass(); });
   m.def("_after_this_pass", [](nb::object then) {
-    const auto held = std::make_shared<Held>(std::move(then));
+    const auto held = std::make_shared<Held>(then.release().ptr());
     after_this_pass([held] {
       const GilAcquire gil;
-      held->get()();
+      nb::handle(held->get())();
+    });
+  });
+  m.def("_at_end_of_this_pass", [](nb::object then) {
+    const auto held = std::make_shared<Held>(then.release().ptr());
+    at_end_of_this_pass([held] {
+      const GilAcquire gil;
+      const Object result(PyObject_CallNoArgs(held->get()));
+      if (!result) PyErr_WriteUnraisable(held->get());
     });
   });
   m.def("_retain_grad", [](const TensorHandle& t) { retain_grad(t); });
@@ -307,12 +376,9 @@ void bind_autograd(nb::module_& m) {
   m.def("_attach_function", [](nb::object backward, const std::string& name, nb::handle inputs, nb::handle outputs, nb::handle written) {
     std::vector<bool> was_written;
     for (nb::handle w : written) was_written.push_back(nb::cast<bool>(w));
-    const auto held = std::make_shared<Held>(std::move(backward));
-    const auto call = [held](const Grads& dy) {
-      const GilAcquire gil;
-      return gradients_of(held->get()(nb::steal(wrap(dy))));
-    };
-    attach_function(name, tensors_of(inputs), tensors_of(outputs), call, was_written);
+    const auto held = make_ref<PythonFunction>(std::move(backward));
+    const auto call = [python = held.get()](const Grads& dy) { return python->call(dy); };  // the node holds both
+    return WeakNodeObject{attach_function(name, tensors_of(inputs), tensors_of(outputs), call, was_written, held)};
   });
   m.def("_set_parameter_class", [](nb::object type) { parameter_type = type.release().ptr(); });
 }

@@ -144,9 +144,16 @@ void set_python_error() noexcept {
 void release_later(PyObject* p) noexcept {
   if (!p || !Py_IsInitialized()) return;  // at exit the interpreter is gone: so is the object
   if (PyGILState_Check()) return Py_DECREF(p);
-  std::lock_guard lock(released().mutex);
-  released().objects.push_back(p);
-  released().any = true;
+  {
+    std::lock_guard lock(released().mutex);
+    released().objects.push_back(p);
+    if (released().any.exchange(true)) return;
+  }
+  const auto drain = [](void*) {
+    drain_released();
+    return 0;
+  };
+  Py_AddPendingCall(drain, nullptr);  // for the main thread. Where the queue is full, the next thread that comes back to Python drains
 }
 
 void drain_released() noexcept {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "python_fields.h"
+#include "tape_traverse.h"
 
 namespace nb = nanobind;
 
@@ -17,15 +18,15 @@ using nn::Module;
 
 // ---- garbage collection
 
-// What m's registry keeps alive. A child that Python has never seen is passed through, if m alone holds it.
-int visit_entries(const Module& m, visitproc visit, void* arg) {
+// What m's registry keeps alive; the tensors are added to a list. A child that Python has never seen is passed through, if m alone holds
+// it.
+int visit_entries(const Module& m, std::vector<const TensorHandle*>& tensors, visitproc visit, void* arg) {
   for (const Entry& e : m.entries()) {
-    if (e.tensor.defined())
-      if (const int stop = visit_kept(e.tensor, visit, arg)) return stop;
+    if (e.tensor.defined()) tensors.push_back(&e.tensor);
     if (!e.module) continue;
     if (void* object = e.module->host_object()) Py_VISIT(static_cast<PyObject*>(object));
     else if (e.module->use_count() == 1)
-      if (const int stop = visit_entries(*e.module, visit, arg)) return stop;
+      if (const int stop = visit_entries(*e.module, tensors, visit, arg)) return stop;
   }
   return 0;
 }
@@ -33,8 +34,11 @@ int visit_entries(const Module& m, visitproc visit, void* arg) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(as_object(self)->dict);
-  if (const Module* m = ready_module(self)) return visit_entries(*m, visit, arg);
-  return 0;
+  const Module* m = ready_module(self);
+  if (!m) return 0;
+  std::vector<const TensorHandle*> tensors;
+  const int stop = visit_entries(*m, tensors, visit, arg);
+  return stop ? stop : traverse_held(tensors, visit, arg);
 }
 
 int clear(PyObject* self) {

@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <atomic>
 #include <utility>
 
 namespace pyburn::python {
@@ -37,18 +38,30 @@ void about_to_take_gil() noexcept;
 void has_taken_gil() noexcept;
 void stop_threads_at_exit();  // to be called once, by the module
 
+// Decrements now when this thread holds the GIL, else soon, on a thread that does. Safe at exit.
+void release_later(PyObject* p) noexcept;
+void drain_released() noexcept;
+
+inline std::atomic<int> threads_without_gil{0};  // inside a GilRelease; does not change while somebody holds the GIL
+
 class GilRelease {
  public:
-  explicit GilRelease(bool wanted = true) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
+  explicit GilRelease(bool wanted = true) : state_(wanted ? release() : nullptr) {}
   ~GilRelease() {
     if (!state_) return;
     about_to_take_gil();
     PyEval_RestoreThread(state_);
     has_taken_gil();
+    threads_without_gil.fetch_sub(1);
+    drain_released();
   }
   GilRelease(const GilRelease&) = delete;
 
  private:
+  static PyThreadState* release() {
+    threads_without_gil.fetch_add(1);
+    return PyEval_SaveThread();
+  }
   PyThreadState* state_;
 };
 
@@ -77,8 +90,5 @@ inline Object checked(PyObject* p) {
 
 // Turns the exception in flight into a Python one; for use in catch (...).
 void set_python_error() noexcept;
-// Decrements now when this thread holds the GIL, else when the next one that does comes by. Safe at exit.
-void release_later(PyObject* p) noexcept;
-void drain_released() noexcept;
 
 }  // namespace pyburn::python

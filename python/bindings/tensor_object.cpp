@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "arguments.h"
-#include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/generated/fill.h"
+#include "tape_traverse.h"
+#include "tensor_sleep.h"
 
 namespace pyburn::python {
 
@@ -16,19 +17,13 @@ PyObject* parameter_type = nullptr;
 
 namespace {
 
-// TensorImpl::py is null, a live TensorObject (borrowed), or one that sleeps: nobody refers to it, but its memory, class and attributes
-// are kept for the next one who asks, so that a parameter has one id() for all its life. The lowest bit tells the last two apart.
-bool is_asleep(void* py) { return reinterpret_cast<uintptr_t>(py) & 1; }
-PyObject* sleeper(void* py) { return reinterpret_cast<PyObject*>(reinterpret_cast<uintptr_t>(py) & ~uintptr_t(1)); }
-void* asleep(PyObject* self) { return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(self) | 1); }
-
+TensorObject* as_tensor(PyObject* p) { return reinterpret_cast<TensorObject*>(p); }
 void forget_python(void* py) {
   if (!is_asleep(py)) return;
+  if (as_tensor(sleeper(py))->dict) count_reachable_through_tape(-1);
   Py_SET_REFCNT(sleeper(py), 1);  // awake, without a tensor, to be deallocated under the GIL
   release_later(sleeper(py));
 }
-
-TensorObject* as_tensor(PyObject* p) { return reinterpret_cast<TensorObject*>(p); }
 
 PyObject* wake(const TensorHandle& t) {
   PyObject* self = sleeper(t.impl()->py);
@@ -37,6 +32,7 @@ PyObject* wake(const TensorHandle& t) {
   Py_DECREF(type);  // the sleeper has held it
   new (&as_tensor(self)->handle) TensorHandle(t);
   t.impl()->py = self;
+  if (as_tensor(self)->dict) count_reachable_through_tape(-1);
   PyObject_GC_Track(self);
   return self;
 }
@@ -65,10 +61,11 @@ void dealloc(PyObject* self) {
   TensorObject* t = as_tensor(self);
   if (t->weakrefs) PyObject_ClearWeakRefs(self);
   if (TensorImpl* impl = t->handle.impl()) {
-    const bool has_attributes = t->dict && PyDict_GET_SIZE(t->dict) > 0;
-    const bool sleeps = impl->use_count() > 1 && (has_attributes || type != tensor_type);  // C++ still holds the tensor
+    if (t->dict && PyDict_GET_SIZE(t->dict) == 0) Py_CLEAR(t->dict);
+    const bool sleeps = impl->use_count() > 1 && (t->dict || type != tensor_type);  // C++ still holds the tensor
     impl->py = sleeps ? asleep(self) : nullptr;
     if (sleeps) {
+      if (t->dict) count_reachable_through_tape(1);
       t->weakrefs = nullptr;
       TensorHandle given_up = std::exchange(t->handle, TensorHandle());
       return;
@@ -82,10 +79,13 @@ void dealloc(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(as_tensor(self)->dict);
-  return 0;
+  return traverse_tensor(as_tensor(self)->handle, visit, arg);
 }
 int clear(PyObject* self) {
   Py_CLEAR(as_tensor(self)->dict);
+  // What others hold too stays as it is. The elements stay in any case: a finaliser may still look at them.
+  TensorImpl* impl = as_tensor(self)->handle.impl();
+  if (impl && impl->use_count() == 1) std::exchange(impl->autograd, nullptr);
   return 0;
 }
 
@@ -154,15 +154,6 @@ PyObject* wrap(const Tensors& ts) {
   PyObject* tuple = PyTuple_New(Py_ssize_t(ts.size()));
   for (int64_t i = 0; tuple && i < ts.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), wrap(ts[i]));
   return tuple;
-}
-
-int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
-  // Only when the caller holds the one C++ reference: then the attributes and the hooks are reachable from nowhere else.
-  if (!t.defined() || t.impl()->use_count() != 1) return 0;
-  if (t.impl()->py && is_asleep(t.impl()->py)) Py_VISIT(as_tensor(sleeper(t.impl()->py))->dict);
-  if (const autograd::History* h = autograd::history_of(t); h && h->hooks)
-    for (const autograd::OutputHook& hook : *h->hooks) Py_VISIT(static_cast<PyObject*>(hook.hook->host_object()));
-  return 0;
 }
 
 bool make_tensor_type(PyObject* module) {

@@ -28,8 +28,6 @@ PyObject* wrap(TensorHandle&& t);   // a result: the object takes the reference 
 PyObject* wrap(const Tensors& ts);  // a tuple
 // A fresh object of class `type` for a tensor that has none yet.
 PyObject* wrap_as(PyTypeObject* type, TensorHandle t);
-// For garbage collection: visits what only C++ keeps of the Python object of t, and its hooks.
-int visit_kept(const TensorHandle& t, visitproc visit, void* arg);
 
 bool make_tensor_type(PyObject* module);  // false: a Python error is set
 extern const PyType_Slot tensor_number_slots[];

@@ -337,6 +337,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 def corrcoef(input: Tensor) -> Tensor:
     """The coefficients of correlation of variables, which are rows."""
     ...
+def _cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
+    """cdist of tensors of one dtype and equal batch axes."""
+    ...
 def conv2d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of conv2d with respect to its input."""
     ...

@@ -361,3 +361,33 @@ def test_a_session_takes_tensors():
 def test_huge_stretched_tensors_print_at_once():
     assert repr(pyburn.ones(1).expand(2**40)) == "tensor([1., 1., 1.,  ..., 1., 1., 1.])"
     assert repr(pyburn.ones(1, 1).expand(2**30, 2)).count("[1., 1.]") == 6
+
+
+def test_texts_of_what_holds_huge_stretched_tensors():
+    huge = pyburn.ones(1).expand(2**40)
+    text = repr(huge)
+    assert str(huge) == f"{huge}" == text
+    assert repr([huge]) == f"[{text}]" and repr({"x": huge}) == f"{{'x': {text}}}"
+    module = pyburn.nn.Module()
+    module.register_buffer("huge", huge)
+    assert repr(module) == "Module()" and text in str(dict(module.state_dict()))
+    parameters = pyburn.nn.ParameterList([pyburn.nn.Parameter(huge)])
+    assert "1099511627776" in repr(parameters)
+
+
+@pytest.mark.parametrize("p", [2.0, 1.0])
+def test_cdist_of_large_inputs_takes_memory_for_its_result(p):
+    """Not for the differences of all pairs of rows, which are 64 times as many: 1000 x 1000 x 64 float32 are 244 MB."""
+    program = (
+        "import pyburn; x, y = pyburn.rand(1000, 64, requires_grad=True), pyburn.rand(1000, 64, requires_grad=True); "
+        f"pyburn.cdist(x, y, {p}).sum().backward(); print(pyburn.device('cpu').memory()['peak'])"
+    )
+    peak = int(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+    assert peak < 130e6
+    x, y = pyburn.rand(1000, 64, requires_grad=True), pyburn.rand(1000, 64, requires_grad=True)
+    distances = pyburn.cdist(x, y, p)
+    assert pyburn.allclose(distances[::100, ::100], pyburn.cdist(x[::100], y[::100], p))
+    distances.sum().backward()
+    whole, x.grad = x.grad, None
+    pyburn.cdist(x[500:501], y, p).sum().backward()
+    assert pyburn.allclose(whole[500], x.grad[500], rtol=1e-4)

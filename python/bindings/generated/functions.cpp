@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/bits.h"
 #include "pyburn/ops/generated/calculus.h"
+#include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/copy.h"
@@ -579,6 +580,12 @@ PyObject* call_cov(const Arguments& a) {
 }
 PyObject* call_corrcoef(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::corrcoef(x...); }, a.tensor(0)));
+}
+PyObject* call__cdist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_cdist(x...); }, a.tensor(0), a.tensor(1), a.number(2)));
+}
+void into__cdist(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_cdist_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.number(2));
 }
 PyObject* call_conv2d_input(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
@@ -2967,6 +2974,7 @@ const FunctionEntry kFunctions[] = {
     {"vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", "A row for each element of a vector: its powers, the highest first unless increasing.", "pyburn.vander(pyburn.tensor([1, 2, 3]))", call_vander, nullptr, 0},
     {"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", "The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.", "pyburn.cov(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))", call_cov, nullptr, kMethod},
     {"corrcoef(Tensor input) -> Tensor", "The coefficients of correlation of variables, which are rows.", "pyburn.corrcoef(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))", call_corrcoef, nullptr, kMethod},
+    {"_cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", "cdist of tensors of one dtype and equal batch axes.", "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))", call__cdist, into__cdist, 0},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
     {"conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its input.", "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_input, into_conv3d_input, 0},

@@ -16,7 +16,7 @@ class Context:
 
     def __init__(self) -> None:
         self._saved: tuple[tuple[Tensor | None, int], ...] = ()
-        self._packed: tuple[Any, ...] | None = None
+        self._kept: dict[int, Any] = {}  # those of them that are kept in another form, by position
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._materialize = True
@@ -29,23 +29,33 @@ class Context:
                 raise TypeError(f"save_for_backward can only save tensors: argument {i} is a {type(tensor).__name__}")
         self._saved = tuple((t, t._version if t is not None else 0) for t in tensors)
 
-    def _pack(self) -> None:
-        """Where hooks on saved tensors are there, keeps what they make of the tensors."""
-        if _core._has_saved_tensor_hooks() and self._saved:
-            self._packed = tuple(None if tensor is None else _core._KeptTensor(tensor) for tensor, _ in self._saved)
-            self._saved = ()
+    def _keep(self, outputs: list[Tensor | None], node: Any) -> None:
+        """Replaces saved tensors that must not be held as they are: outputs, which would keep the node that keeps this context, and all
+        of them where hooks on saved tensors are active."""
+        numbers = {id(tensor): i for i, tensor in enumerate(outputs) if tensor is not None and tensor.requires_grad}
+        hooked = _core._has_saved_tensor_hooks()
+        for i, (tensor, _) in enumerate(self._saved):
+            if tensor is None:
+                continue
+            if (number := numbers.get(id(tensor))) is not None:
+                self._kept[i] = _core._KeptTensor(tensor, node, number)
+            elif hooked:
+                self._kept[i] = _core._KeptTensor(tensor)
+        if self._kept:
+            self._saved = tuple((None, 0) if i in self._kept else entry for i, entry in enumerate(self._saved))
+        self._dirty = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        if self._packed is not None:
-            return tuple(None if kept is None else kept.unpack() for kept in self._packed)
         for tensor, version in self._saved:
             if tensor is not None and tensor._version != version:
                 raise _core.GradientError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
                     f"[{tensor.dtype} {tuple(tensor.shape)}] is at version {tensor._version}; expected version {version} instead"
                 )
-        return tuple(tensor for tensor, _ in self._saved)
+        if not self._kept:
+            return tuple(tensor for tensor, _ in self._saved)
+        return tuple(self._kept[i].unpack() if i in self._kept else tensor for i, (tensor, _) in enumerate(self._saved))
 
     saved_variables = saved_tensors  # the name of the time when tensors were variables
 
@@ -120,7 +130,6 @@ class Function:
         if not record:
             return result
 
-        ctx._pack()
         for t in ctx._dirty:
             if any(x is not None and x.is_leaf and x.requires_grad for x in (t, t._base)):
                 raise _core.GradientError(
@@ -132,6 +141,7 @@ class Function:
         # An input that is returned as it came becomes a tensor of its own, so that it can have a history of its own.
         outputs = [o.view(o.shape) if isinstance(o, Tensor) and id(o) in given and id(o) not in dirty else o for o in outputs]
         metas = [(o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs]
+        are_tensors = [isinstance(a, Tensor) for a in args]  # the arguments themselves would keep an input that was written
 
         def backward(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
             if ctx._materialize:
@@ -140,15 +150,16 @@ class Function:
                 )
             found = cls.backward(ctx, *gradients)
             found = found if isinstance(found, tuple) else (found,)
-            if len(found) < len(args) or any(g is not None for g in found[len(args) :]):
+            expected = len(are_tensors)
+            if len(found) < expected or any(g is not None for g in found[expected:]):
                 raise _core.GradientError(
-                    f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got {len(found)})"
+                    f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {expected}, got {len(found)})"
                 )
-            return tuple(g for g, a in zip(found, args) if isinstance(a, Tensor))
+            return tuple(g for g, is_tensor in zip(found, are_tensors) if is_tensor)
 
         attached = [o if isinstance(o, Tensor) and id(o) not in plain else None for o in outputs]
         written = [isinstance(o, Tensor) and id(o) in dirty for o in outputs]
-        _core._attach_function(backward, cls.__name__, inputs, attached, written)
+        ctx._keep(attached, _core._attach_function(backward, cls.__name__, inputs, attached, written))
         return outputs[0] if single else tuple(outputs)
 
 

@@ -156,6 +156,7 @@ class _Gathering:
                 complete = all(g is not None for g in gradients)
             if not known:
                 _core._after_this_pass(lambda: self._finish(number))
+                _core._at_end_of_this_pass(lambda: self._forget(number))  # also after an error
             if self.first_only and not known:
                 self.function(gradient)
             elif not self.first_only and complete:
@@ -165,9 +166,11 @@ class _Gathering:
         return arrived
 
     def _finish(self, number: int) -> None:
-        gradients = self.passes.pop(number)
         if not self.first_only and number not in self.done:
-            self.function(gradients)
+            self.function(self.passes[number])
+
+    def _forget(self, number: int) -> None:
+        self.passes.pop(number, None)
         self.done.discard(number)
 
 

@@ -53,7 +53,8 @@ class BackwardHooks:
             )
             return result
         outputs = result if isinstance(result, tuple) else (result,)
-        outputs, where = _watched(outputs, lambda gradients: self._on_output_gradients(gradients, where, len(outputs)))
+        size = len(outputs)  # not the outputs: they lead to the function that holds this lambda
+        outputs, where = _watched(outputs, lambda gradients: self._on_output_gradients(gradients, where, size))
         if not isinstance(result, tuple):
             return outputs[0]
         make = getattr(type(result), "_make", None)  # of a named tuple
@@ -61,6 +62,7 @@ class BackwardHooks:
 
     def _on_output_gradients(self, gradients: tuple, where: list[int], size: int) -> tuple:
         self.grad_outputs = _spread(gradients, where, size)
+        _core._at_end_of_this_pass(self._forget)  # a pass need not reach the inputs
         for hook in self.before:
             self.grad_outputs = _replaced(self.grad_outputs, hook(self.module, self.grad_outputs), "grad_output", "pre hook")
         result = tuple(self.grad_outputs[i] for i in where)
@@ -79,6 +81,9 @@ class BackwardHooks:
                     )
             self.grad_outputs = None
         return result
+
+    def _forget(self) -> None:
+        self.grad_outputs = None
 
     def _on_input_gradients(self, gradients: tuple, where: list[int]) -> tuple:
         if self.grad_outputs is None:  # the gradient came around the module's outputs

@@ -57,6 +57,7 @@ class RemovableHandle:
         self.id = next(_ids)
         self._hooks = hooks_dict
         self._extra = extra_dict if isinstance(extra_dict, (list, tuple)) else [] if extra_dict is None else [extra_dict]
+        self._wants: list[set[int]] = []
 
     def hooks_dict_ref(self) -> Any:
         """The hooks among which this one is or was, by their numbers."""
@@ -66,6 +67,8 @@ class RemovableHandle:
         """Takes the hook away."""
         for hooks in (self._hooks, *self._extra):
             hooks.pop(self.id, None)
+        for numbers in self._wants:
+            numbers.discard(self.id)
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -85,6 +88,7 @@ def register(
     handle = handle_class(hooks)
     for numbers in wants:
         numbers.add(handle.id)
+        handle._wants.append(numbers)
     hooks[handle.id] = hook
     if prepend:
         hooks.move_to_end(handle.id, last=False)

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/decorators/autodiff/engine.h"
 #include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/nn/module.h"
@@ -88,6 +89,10 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
     for (const auto& hook : before_) call(hook.function, dy, none);
     if (watches_inputs_) {
       grad_outputs_ = dy;
+      // The pass may end before it reaches the inputs. Gradients that were recorded lead back to this call: they would keep each other.
+      autograd::at_end_of_this_pass([way = weak_from_this()] {
+        if (const auto alive = way.lock()) alive->grad_outputs_.reset();
+      });
     } else {
       if (!hooks_.empty())
         warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients.");

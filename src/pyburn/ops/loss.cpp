@@ -8,6 +8,7 @@
 #include "pyburn/ops/cross_entropy.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/logic.h"
@@ -439,7 +440,19 @@ TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p,
       "compute_mode is '{}', '{}' or '{}': got '{}'", kModes[0], kModes[1], kModes[2], compute_mode);
   require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
   require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
-  return linalg_vector_norm(unsqueeze(widened(x1), -2) - unsqueeze(x2, -3), p, Dims{-1});
+  const DType common = promote(x1.dtype(), x2.dtype()), dtype = is_floating(common) ? common : default_dtype();
+  const auto batch_of = [](const TensorHandle& x) {
+    Shape batch;
+    batch.append(x.shape().begin(), x.shape().end() - 2);
+    return batch;
+  };
+  const Shape batch = broadcast_shapes(batch_of(x1), batch_of(x2));
+  const auto as_batch = [&](const TensorHandle& x) {
+    Shape shape = batch;
+    shape.append(x.shape().end() - 2, x.shape().end());
+    return expand(x.dtype() == dtype ? x : TensorHandle(cast(x, dtype)), shape);
+  };
+  return fn::_cdist(as_batch(x1), as_batch(x2), p);
 }
 
 void register_loss(OpTable& table) { table.add(functions); }

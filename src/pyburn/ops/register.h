@@ -64,6 +64,7 @@ void register_extremum(OpTable&);
 void register_moments(OpTable&);
 void register_calculus(OpTable&);
 void register_vector_norm(OpTable&);
+void register_cdist(OpTable&);
 void register_scan(OpTable&);
 void register_sort(OpTable&);
 void register_search(OpTable&);
@@ -90,6 +91,7 @@ inline void register_operations(OpTable& table) {
            register_moments,
            register_calculus,
            register_vector_norm,
+           register_cdist,
            register_scan,
            register_sort,
            register_search,

@@ -45,14 +45,17 @@ thread_local Pass* running = nullptr;
 class Pass {
  public:
   const uint64_t number = ++passes;
-  std::vector<std::function<void()>> callbacks;
+  std::vector<std::function<void()>> callbacks, endings;
 
   Pass(std::span<const Edge> roots, std::span<const Edge> wanted, const BackwardOptions& options) : options_(options), wanted_(wanted) {
     captured_.resize(int64_t(wanted.size()));
     if (!wanted.empty()) leading_ = leading_to(wanted, roots);
     running = this;
   }
-  ~Pass() { running = outer_; }
+  ~Pass() {
+    for (const auto& ending : endings) ending();
+    running = outer_;
+  }
   Pass(const Pass&) = delete;
 
   void add(const Edge& e, TensorHandle gradient) {
@@ -233,6 +236,11 @@ class Pass {
 void after_this_pass(std::function<void()> then) {
   require<GradientError>(running, "a callback can only be queued while a backward pass runs on this thread");
   running->callbacks.push_back(std::move(then));
+}
+
+void at_end_of_this_pass(std::function<void()> then) {
+  require<GradientError>(running, "a callback can only be queued while a backward pass runs on this thread");
+  running->endings.push_back(std::move(then));
 }
 
 uint64_t current_pass() { return running ? running->number : 0; }

@@ -14,6 +14,8 @@ struct BackwardOptions {
 
 // Calls `then` when the pass that runs on this thread is through. GradientError where none runs.
 void after_this_pass(std::function<void()> then);
+// Calls `then` when that pass ends, also where it fails: for what is kept during a pass. It must not throw.
+void at_end_of_this_pass(std::function<void()> then);
 uint64_t current_pass();  // a number of its own for each pass; 0 where none runs on this thread
 
 // Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and

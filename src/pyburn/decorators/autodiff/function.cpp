@@ -10,14 +10,15 @@ namespace {
 
 class FunctionNode final : public Node {
  public:
-  FunctionNode(std::string name, const Tensors& inputs, int64_t outputs, BackwardFunction backward)
-      : name_(std::move(name)), outputs_(outputs), backward_(std::move(backward)) {
+  FunctionNode(std::string name, const Tensors& inputs, int64_t outputs, BackwardFunction backward, Ref<HostReferences> held)
+      : name_(std::move(name)), outputs_(outputs), backward_(std::move(backward)), held_(std::move(held)) {
     for (const TensorHandle& t : inputs) {
       edges.push_back(t.defined() ? edge_of(t) : Edge());
       inputs_.push_back(t.defined() ? Input{t.meta(), &t.device()} : Input());
     }
     number();
   }
+  ~FunctionNode() override { weak->expire(); }
   Grads apply(Grads& dy) override {
     dy.resize(outputs_);
     Grads dx = backward_(dy);
@@ -28,6 +29,11 @@ class FunctionNode final : public Node {
     return dx;
   }
   std::string name() const override { return name_ + "Backward"; }
+  void visit_references(ReferenceVisitor& v) const override {
+    Node::visit_references(v);
+    if (held_) v.host(*held_);
+  }
+  const Ref<WeakNode> weak = make_ref<WeakNode>(this);
 
  private:
   struct Input {
@@ -59,15 +65,26 @@ class FunctionNode final : public Node {
   SmallVector<Input, 3> inputs_;
   int64_t outputs_;
   BackwardFunction backward_;
+  Ref<HostReferences> held_;
 };
 
 }  // namespace
 
-void attach_function(
-    std::string name, const Tensors& inputs, const Tensors& outputs, BackwardFunction backward, const std::vector<bool>& written) {
-  const Ref<Node> node(new FunctionNode(std::move(name), inputs, outputs.size(), std::move(backward)));
+Ref<Node> WeakNode::lock() const {
+  const std::lock_guard lock(mutex_);
+  return node_ && node_->try_retain() ? Ref<Node>::adopt(node_) : Ref<Node>();
+}
+void WeakNode::expire() {
+  const std::lock_guard lock(mutex_);
+  node_ = nullptr;
+}
+
+Ref<WeakNode> attach_function(std::string name, const Tensors& inputs, const Tensors& outputs, BackwardFunction backward,
+    const std::vector<bool>& written, Ref<HostReferences> held) {
+  const Ref<FunctionNode> node(new FunctionNode(std::move(name), inputs, outputs.size(), std::move(backward), std::move(held)));
   for (int64_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].defined()) set_history(node, outputs[i], int32_t(i), size_t(i) < written.size() && written[size_t(i)]);
+  return node->weak;
 }
 
 }  // namespace pyburn::autograd

@@ -13,6 +13,15 @@ History& ensure_history(const TensorHandle& t) {
   return *history_of(t);
 }
 
+void History::visit_references(ReferenceVisitor& v) const {
+  if (node) v.node(*node);
+  if (grad.defined()) v.tensor(grad);
+  if (retained) v.box(*retained);
+  if (base.defined()) v.tensor(base);
+  if (hooks)
+    for (const OutputHook& h : *hooks) v.host(*h.hook);
+}
+
 bool is_view(const TensorHandle& t) {
   const History* h = history_of(t);
   return h && h->base.defined();

@@ -17,6 +17,8 @@ struct History final : AutogradMeta {
   SmallVector<Operation, 2> chain;  // from the base to here
   uint32_t base_generation = 0;     // differs from the base's: the node must be rebuilt
   bool made_without_grad = false;   // a view made under no_grad
+
+  void visit_references(ReferenceVisitor& v) const;
 };
 
 History* history_of(const TensorHandle& t);  // null when there is none

@@ -66,6 +66,17 @@ void Node::destroy() const noexcept {
   draining = false;
 }
 
+void Node::visit_references(ReferenceVisitor& v) const {
+  for (const Edge& e : edges)
+    if (e.node) v.node(*e.node);
+  if (hooks)
+    for (const OutputHook& h : *hooks) v.host(*h.hook);
+  if (node_hooks)
+    for (const NumberedNodeHook& h : *node_hooks) v.host(*h.hook);
+  if (retained)
+    for (const RetainedGrad& r : *retained) v.box(*r.box);
+}
+
 SavedTensor::SavedTensor(const TensorHandle& t)
     : storage(t.impl()->storage), layout(t.layout()), device(&t.device()), version(t.storage()->version()), dtype(t.dtype()) {
   require<GradientError>(!t.has(Flag::inference), "inference tensors cannot be saved for backward; clone them first");
@@ -79,7 +90,7 @@ SavedTensor::SavedTensor(const TensorHandle& t)
 
 namespace {
 TensorHandle with_history(TensorHandle t, const Edge& edge) {
-  if (!edge.node) return t;
+  if (!edge.node || !is_floating(t.dtype())) return t;
   History& h = ensure_history(t);
   h.node = edge.node;
   h.output = edge.output;
@@ -251,6 +262,14 @@ bool OpNode::add_part(TensorHandle& sum, const Grads& dy) const {
   return true;
 }
 
+void OpNode::visit_references(ReferenceVisitor& v) const {
+  Node::visit_references(v);
+  for (const SavedTensor& saved : saved_inputs_)
+    if (saved.packed) v.host(*saved.packed);
+  for (const SavedTensor& saved : saved_outputs_)
+    if (saved.packed) v.host(*saved.packed);
+}
+
 void OpNode::release_saved() {
   if (saved_inputs_.empty() && saved_outputs_.empty()) return;  // nothing kept: may be used again
   saved_inputs_.clear();
@@ -346,11 +365,21 @@ Grads AccumulateGrad::apply(Grads& dy) {
   return {};
 }
 
+void AccumulateGrad::visit_references(ReferenceVisitor& v) const {
+  Node::visit_references(v);
+  v.tensor(leaf_);
+}
+
 CopySlices::CopySlices(Edge base, const TensorHandle& base_tensor, const SmallVector<Operation, 2>& chain, Ref<Node> write)
     : layout_{base_tensor.shape(), dense_strides_like(base_tensor.layout()), 0}, chain_(chain), write_(std::move(write)) {
   edges.push_back(std::move(base));
   for (const Edge& e : write_->edges) edges.push_back(e);
   number();
+}
+
+void CopySlices::visit_references(ReferenceVisitor& v) const {
+  Node::visit_references(v);
+  v.node(*write_);
 }
 
 namespace {

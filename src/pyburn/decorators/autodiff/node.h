@@ -8,6 +8,27 @@
 namespace pyburn::autograd {
 
 class Node;
+struct GradBox;
+struct History;
+
+// Something of the tape that holds objects of a host language, such as the functions of a Python program.
+class HostReferences : public Counted {
+ public:
+  virtual void visit_host(void (*visit)(void* object, void* with), void* with) const { (void)visit, (void)with; }
+};
+
+// Is shown what an object of the tape keeps alive, one call per reference. Garbage collectors of host languages look through the tape in
+// this way: the tape counts references and does not find cycles.
+class ReferenceVisitor {
+ public:
+  virtual void tensor(const TensorHandle& t) = 0;
+  virtual void node(const Node& node) = 0;
+  virtual void box(const GradBox& box) = 0;
+  virtual void host(const HostReferences& references) = 0;
+
+ protected:
+  ~ReferenceVisitor() = default;
+};
 
 // Where a gradient goes: output `output` of `node`. No node: nobody wants it.
 struct Edge {
@@ -16,11 +37,10 @@ struct Edge {
 };
 
 // A user's function on a gradient that passes by; may replace it by one of the same shape, dtype and device.
-class Hook : public Counted {
+class Hook : public HostReferences {
  public:
   virtual TensorHandle call(const TensorHandle& gradient) = 0;  // undefined: keep it as it is
   virtual std::string name() const { return "hook"; }           // for errors
-  virtual void* host_object() const { return nullptr; }         // what it holds of a host language, for the garbage collector
 };
 struct OutputHook {
   static constexpr int32_t kAfter = -1;  // of a leaf: called with the leaf when its .grad has grown
@@ -42,7 +62,7 @@ struct RetainedGrad {
 };
 
 // A user's function on a whole node: what reaches it, and what it makes of that.
-class NodeHook : public Counted {
+class NodeHook : public HostReferences {
  public:
   virtual void before(Grads& dy) { (void)dy; }
   virtual void after(Grads& dx, const Grads& dy) { (void)dx, (void)dy; }
@@ -62,6 +82,7 @@ class Node : public Counted, public Pooled {
   // A view of a part of its input adds its gradient to a sum for the whole, instead of making a whole of zeros around it. False
   // where the node is something else. `sum` belongs to the pass alone; undefined counts as zeros.
   virtual bool add_part(TensorHandle& sum, const Grads& dy) const { return (void)sum, (void)dy, false; }
+  virtual void visit_references(ReferenceVisitor& v) const;
 
   SmallVector<Edge, 3> edges;
   // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
@@ -71,6 +92,7 @@ class Node : public Counted, public Pooled {
   std::unique_ptr<std::vector<RetainedGrad>> retained;  // filled after all hooks on the same output
   std::unique_ptr<std::vector<NumberedNodeHook>> node_hooks;
   std::unique_ptr<std::string> made_at;  // anomaly detection: the user's line
+  void* host_object = nullptr;           // bindings only: the node as an object of the host language, while there is one
 
  protected:
   void number();  // call when the edges are complete
@@ -82,7 +104,7 @@ class Node : public Counted, public Pooled {
 };
 
 // A tensor in the form that a user's function gave it, until it is needed.
-class PackedTensor : public Counted {
+class PackedTensor : public HostReferences {
  public:
   virtual TensorHandle unpack() const = 0;
 };
@@ -116,6 +138,7 @@ class OpNode final : public Node {
   std::string name() const override;
   void release_saved() override;
   bool add_part(TensorHandle& sum, const Grads& dy) const override;
+  void visit_references(ReferenceVisitor& v) const override;
 
  private:
   friend class RuleContext;
@@ -142,6 +165,7 @@ class AccumulateGrad final : public Node {
   ~AccumulateGrad() override;
   Grads apply(Grads& dy) override;
   std::string name() const override { return "AccumulateGrad"; }
+  void visit_references(ReferenceVisitor& v) const override;
   const TensorHandle& leaf() const { return leaf_; }
 
  private:
@@ -155,6 +179,7 @@ class CopySlices final : public Node {
   Grads apply(Grads& dy) override;
   std::string name() const override { return "CopySlices"; }
   void release_saved() override { write_->release_saved(); }
+  void visit_references(ReferenceVisitor& v) const override;
 
  private:
   Layout layout_;

@@ -106,6 +106,7 @@ Tensors gradient(const TensorHandle& input, const Tensors& spacing, const Option
 Tensor vander(const TensorHandle& x, std::optional<int64_t> N, bool increasing) { return naming("vander", [&] { return fn::vander(x, N, increasing); }); }
 Tensor cov(const TensorHandle& input, int64_t correction, const TensorHandle& fweights, const TensorHandle& aweights) { return naming("cov", [&] { return fn::cov(input, correction, fweights, aweights); }); }
 Tensor corrcoef(const TensorHandle& input) { return naming("corrcoef", [&] { return fn::corrcoef(input); }); }
+Tensor _cdist(const TensorHandle& x1, const TensorHandle& x2, double p) { return fn::_cdist(x1, x2, p); }
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv2d_input(grad_output, weight, input_size, stride, padding, dilation, groups); }
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv2d_weight(input, grad_output, weight_size, stride, padding, dilation, groups); }
 Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv3d_input(grad_output, weight, input_size, stride, padding, dilation, groups); }

@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/bits.h"
 #include "pyburn/ops/generated/calculus.h"
+#include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/copy.h"
@@ -170,6 +171,7 @@ Tensors gradient(const TensorHandle& input, const Tensors& spacing, const Option
 Tensor vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // A row for each element of a vector: its powers, the highest first unless increasing.
 Tensor cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.
 Tensor corrcoef(const TensorHandle& input);  // The coefficients of correlation of variables, which are rows.
+Tensor _cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // cdist of tensors of one dtype and equal batch axes.
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
 Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
@@ -726,6 +728,7 @@ using fn::lcm_into;
 using fn::ldexp_into;
 using fn::_view_bits_into;
 using fn::frexp_into;
+using fn::_cdist_into;
 using fn::conv2d_input_into;
 using fn::conv2d_weight_into;
 using fn::conv3d_input_into;

@@ -1,0 +1,83 @@
+"""Finds leaks: what a program leaves behind per iteration, exactly.
+
+A program is a function of one argument: whether to use the feature under test. Each version runs N times to fill caches, and N times more.
+After a garbage collection, the bytes of tensors on the CPU must be the same, and the blocks of Python's allocator and of malloc must not
+grow with the number of iterations.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+import pyburn
+
+Program = Callable[[bool], object]
+
+
+class Memory(NamedTuple):
+    tensors: int  # bytes
+    blocks: int  # of Python's allocator
+    heap: int  # bytes of malloc; 0 where it cannot be asked
+
+
+class _MallInfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ["arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"]
+    ]
+
+
+def _heap_in_use() -> int:
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except AttributeError:  # not glibc
+        return 0
+    mallinfo.restype = _MallInfo
+    info = mallinfo()
+    return info.uordblks + info.hblkhd
+
+
+def in_use() -> Memory:
+    for _ in range(3):  # what the first collection finalises may release more
+        gc.collect()
+    return Memory(pyburn.device("cpu").memory()["in_use"], sys.getallocatedblocks(), _heap_in_use())
+
+
+def growth(program: Program, feature: bool, count: int) -> tuple[Memory, int]:
+    """What `2 * count` iterations leave behind, and their number, after as many that fill caches and pools."""
+    for _ in range(2 * count):
+        program(feature)
+    before = in_use()
+    for _ in range(2 * count):
+        program(feature)
+    after = in_use()
+    return Memory(*(a - b for a, b in zip(after, before))), 2 * count
+
+
+def check(program: Program, count: int = 20, more: int = 10) -> None:
+    """Fails where the program, with the feature or without it, leaves something behind in each iteration.
+
+    Bytes of tensors are exact. Python, malloc and the core's pools fill caches of their own, which end at some size: a second run, `more`
+    times as long, tells them from leaks.
+    """
+    for feature in (False, True):
+        for factor, blocks, heap in ((1, 0, 0), (more, 64, 1 << 16)):
+            left, iterations = growth(program, feature, factor * count)
+            what = f"{program.__name__}({feature}) leaves behind per iteration: " + ", ".join(
+                f"{value / iterations:.1f} {name}" for name, value in left._asdict().items()
+            )
+            assert left.tensors == 0, what
+            if left.blocks < iterations / 2 + blocks and left.heap < 64 * iterations + heap:
+                break
+        else:
+            pytest.fail(what)
+
+
+def table(programs: list[Program]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("program", programs, ids=lambda program: program.__name__)
