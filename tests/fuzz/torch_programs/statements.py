@@ -121,7 +121,7 @@ def select(s: State) -> str:
     x = s.any()
     y, c = s.like(x), s.rng.choice(COMPARISONS)
     return s.rng.choice([
-        f"{s.new()} = T.where({x} {c} 0.25, {x}, {y})", f"{s.new()} = {x}.masked_fill({x} {c} 0.25, 1.5)",
+        f"{s.new()} = T.where({x} {c} 0.25, {x}, {y})", f"{s.new()} = {x}.contiguous().masked_fill({x} {c} 0.25, 1.5)",
         f"{s.new()} = {x} {c} {y}", f"{s.new()} = {x}.clamp(-1.0, 1.25)", f"{s.new()} = {x} ** {s.rng.choice([2, 3, 1])}",
         f"{s.new()} = T.lerp({x}, {x} * 2, 0.25)", f"{s.new()} = T.addcmul({x}, {x}, {y if y[0] == 'x' else x}, value=0.5)",
     ])  # fmt: skip
