@@ -1,4 +1,4 @@
-"""Gives the classes from C++ the methods that are written in Python."""
+"""Adds the methods implemented in Python to the classes from C++."""
 
 from __future__ import annotations
 
