@@ -90,7 +90,7 @@ def load_into(
     key: str = "",
     mmap: bool = False,
 ) -> LoadReport:
-    r"""Loads a file of any format into a model, one tensor at a time.
+    r"""Loads a file of any format into a model, one tensor at a time. On errors, the model is unchanged.
 
     Args:
         module: The model.
@@ -105,11 +105,12 @@ def load_into(
         mmap: Whether to memory-map the file.
 
     Returns:
-        A report of the tensors that were applied, missing and unused. On errors, including wrong shapes, the model is unchanged.
+        A report of the tensors that were applied, missing and unused.
 
     Raises:
-        ValueError: dtype is unknown.
+        ArgumentError: A shape differs, or with strict, tensors are missing or unused.
         FormatError: The file is damaged.
+        ValueError: dtype is unknown.
 
     >>> model = pyburn.nn.Linear(2, 1)
     >>> pyburn.save({"net.weight": pyburn.ones(1, 2)}, "part.pt")
