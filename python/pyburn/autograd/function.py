@@ -108,14 +108,34 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs; override it as a static method.
+
+        Args:
+            *args: The context, then the arguments of `apply`.
+            **kwargs: The keyword arguments of `apply`.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function: a static method forward(ctx, ...)")
 
     @staticmethod
     def backward(ctx: Context, *gradients: Any) -> Any:
+        """Computes the gradients of the arguments from those of the outputs; override it as a static method.
+
+        Args:
+            ctx: The context.
+            *gradients: The gradient of each output.
+
+        Returns:
+            The gradient of each argument of forward; None for arguments without one.
+        """
         raise NotImplementedError("a Function needs a static method backward(ctx, *gradients)")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Runs forward and records the operation.
+
+        Raises:
+            GradientError: A leaf that requires grad was modified in place.
+        """
         ctx = Context()
         separate = hasattr(cls, "setup_context")
         if kwargs or separate:  # by position and with defaults, in the order of the gradients from backward

@@ -114,6 +114,7 @@ def _tell_core() -> None:
 
 
 def hooks_of(module: Any) -> ModuleHooks:
+    """Returns the hooks of a module; an empty object if it has none."""
     return module.__dict__.get("_pb_hooks", _none)
 
 

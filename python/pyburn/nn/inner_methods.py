@@ -184,6 +184,7 @@ def _decoded(
 
 
 def install() -> None:
+    """Adds the methods to the layers."""
     from .transformer import TransformerDecoderLayer, TransformerEncoderLayer
 
     rows: tuple[tuple[tuple[Any, ...], type, tuple[str, ...], Any], ...] = (

@@ -49,6 +49,7 @@ class ModelSummary:
 
     @property
     def non_trainable_params(self) -> int:
+        """The number of parameters that do not require grad."""
         return self.total_params - self.trainable_params
 
     @property

@@ -114,10 +114,12 @@ class CallbackList:
         }
 
     def call(self, hook: str, *args: Any) -> None:
+        """Calls a hook of all callbacks that override it."""
         for function in self.functions[hook]:
             function(*args)
 
     def state_dict(self) -> list[dict[str, Any]]:
+        """Returns the states of the callbacks with their type names."""
         return [{"type": type(c).__name__, "state": c.state_dict()} for c in self.callbacks]
 
     def load_state_dict(self, states: list[dict[str, Any]]) -> None:

@@ -144,6 +144,7 @@ class Every(Rule):
         return mine if self.keep is None else mine[-self.keep :]
 
     def saved(self, now: float) -> None:
+        """Records the time of the last checkpoint, for intervals in minutes."""
         self._last = now
 
 

@@ -69,6 +69,7 @@ class EpochData:
         return True
 
     def state_dict(self) -> dict[str, Any]:
+        """Returns the position in the epoch and the random state."""
         return {
             "start": self._start,
             "now": random_state(),
@@ -79,6 +80,7 @@ class EpochData:
 
 
 def has_state(data: Any) -> bool:
+    """Returns whether a loader can save and restore its position."""
     return callable(getattr(data, "state_dict", None)) and callable(getattr(data, "load_state_dict", None))
 
 

@@ -79,6 +79,7 @@ class Updater:
         return autocast("cpu", dtype=self.dtype)
 
     def parameters(self) -> Iterable[Tensor]:
+        """Iterates over the parameters of the optimizer."""
         return (p for group in self.optimizer.param_groups for p in group["params"])
 
     @property
@@ -118,6 +119,7 @@ class Updater:
 
     @property
     def due(self) -> bool:
+        """Whether enough batches were accumulated for a step."""
         return self._batches >= self.accumulate
 
     def step_if_due(self, last: bool = False) -> bool:
@@ -167,6 +169,7 @@ class Updater:
                 state["step"] = state["step"] - steps
 
     def state_dict(self) -> dict[str, Any]:
+        """Returns the state of optimizer, gradient scaler and averaged model."""
         return {
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict() if self.scaler is not None else None,
@@ -174,6 +177,11 @@ class Updater:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores a state from `state_dict`.
+
+        Raises:
+            ValueError: Only one of the state and this Updater has a scaler, or an averaged model.
+        """
         for part, name in ((self.scaler, "scaler"), (self.ema, "ema")):
             if (part is None) != (state[name] is None):
                 there, here = ("without", "with") if state[name] is None else ("with", "without")

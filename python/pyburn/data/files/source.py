@@ -39,6 +39,7 @@ def name_of(file: Any) -> str:
 
 
 def is_gzip(data: bytes) -> bool:
+    """Returns whether data starts with the gzip magic number."""
     return data[:2] == b"\x1f\x8b"
 
 
@@ -93,12 +94,19 @@ class ByteReader:
 
     @property
     def left(self) -> int:
+        """The number of remaining bytes."""
         return len(self.data) - self.at
 
     def fail(self, message: str) -> FormatError:
+        """Returns a FormatError with the name of the format."""
         return FormatError(f"[{self.format}] {message}")
 
     def take(self, count: int, what: str = "the data") -> memoryview:
+        """Returns the next `count` bytes.
+
+        Raises:
+            FormatError: There are fewer bytes left.
+        """
         if count < 0 or count > self.left:
             raise self.fail(f"the file ends inside {what}: {count} bytes are wanted at {self.at}, {self.left} are left")
         part = self.data[self.at : self.at + count]
@@ -106,4 +114,9 @@ class ByteReader:
         return part
 
     def unpack(self, layout: str, what: str = "the data") -> tuple[Any, ...]:
+        """Reads values with a struct format.
+
+        Raises:
+            FormatError: There are too few bytes left.
+        """
         return struct.unpack(layout, self.take(struct.calcsize(layout), what))

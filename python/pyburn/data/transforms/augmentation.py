@@ -43,15 +43,19 @@ SIGNED = {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness"
 
 
 class Augment(Transform):
+    """Base class of automatic augmentations."""
+
     num_magnitude_bins: int
     interpolation: InterpolationMode
     fill: Fill
 
     def change(self, img: Any, name: str, strength: float) -> Any:
+        """Applies an operation by name."""
         return _CHANGES[name](img, strength, self.interpolation, self.fill)
 
 
 def at_level(low: float, high: float, level: int, levels: int) -> float:
+    """Interpolates between low and high by level."""
     return low + (high - low) * level / max(levels - 1, 1)
 
 

@@ -171,6 +171,7 @@ class ConvMethods(_Bound):
 
 
 def install() -> None:
+    """Adds the methods to the base classes."""
     copy_methods(LossMethods, _Loss)
     copy_methods(WeightedLossMethods, _WeightedLoss)
     copy_methods(NormMethods, _NormBase)

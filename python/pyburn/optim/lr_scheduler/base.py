@@ -177,5 +177,6 @@ class LRScheduler:
 
 
 def check_optimizer(optimizer: Any) -> None:
+    """Raises TypeError if the value is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")

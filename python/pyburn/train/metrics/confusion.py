@@ -112,6 +112,7 @@ class ClassCounts(Metric):
         state["rest"] = state["rest"] + items - predicted - true + hits
 
     def merge(self, other: Metric) -> None:
+        """Adds the counts of another metric of the same type."""
         mine, theirs = (sum(int(v[0]) for v in m.state.values()) if len(m.state["hits"]) else 0 for m in (self, other))
         sizes = len(self.state["hits"]), len(other.state["hits"])
         super().merge(other)
@@ -124,6 +125,7 @@ class ClassCounts(Metric):
         raise NotImplementedError
 
     def per_class(self) -> np.ndarray:
+        """Returns the value of each class."""
         return self.ratio(self.state["hits"], self.state["false_alarms"], self.state["misses"])
 
     def compute(self) -> Any:
@@ -164,6 +166,7 @@ def divided(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.
 
 
 def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
+    """Returns class names, with indices for classes without a name."""
     return [str(labels[i]) if labels is not None and i < len(labels) else str(i) for i in range(count)]
 
 

@@ -70,6 +70,7 @@ class Metric:
         self.reset()
 
     def initial(self) -> dict[str, Any]:
+        """Returns the initial state: numbers, arrays and lists by name."""
         raise NotImplementedError(f"{type(self).__name__}.initial")
 
     def update(self, output: Any, target: Any) -> None:
@@ -140,6 +141,7 @@ class Metric:
                 self.measure(output[start:end], target[start:end])
 
     def compute(self) -> Any:
+        """Returns the value over all batches so far."""
         raise NotImplementedError(f"{type(self).__name__}.compute")
 
     def table(self) -> dict[str, Any] | None:
@@ -157,6 +159,7 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
     def reset(self) -> None:
+        """Resets the state."""
         self._waiting = []
         self._bytes = 0
         self._state = self.initial()
@@ -168,6 +171,11 @@ class Metric:
         return other
 
     def merge(self, other: Metric) -> None:
+        """Merges the state of another metric of the same type, which saw another part of the data.
+
+        Raises:
+            TypeError: The metrics have different types.
+        """
         if type(other) is not type(self):
             raise TypeError(f"[merge] expected a {type(self).__name__}: got a {type(other).__name__}")
         state = self.state
@@ -179,6 +187,11 @@ class Metric:
         return {key: _saved(value) for key, value in self.state.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores a state from `state_dict`.
+
+        Raises:
+            KeyError: The names of the state do not match.
+        """
         expected = self.initial()
         if set(state) != set(expected):
             raise KeyError(f"[load_state_dict] the state of {self!r} has keys {sorted(expected)}: got {sorted(state)}")

@@ -19,6 +19,7 @@ class _Reading(Metric):
         return {"total": 0.0, "count": 0}
 
     def read(self) -> float:
+        """Returns the current reading."""
         raise NotImplementedError
 
     def update(self, output: Any = None, target: Any = None) -> None:

@@ -15,6 +15,7 @@ class AppendFile:
         self._pending = bytearray()
 
     def add(self, data: bytes) -> None:
+        """Buffers bytes."""
         self._pending += data
 
     @property

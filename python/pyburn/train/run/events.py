@@ -135,9 +135,17 @@ class EventWriter:
 
     @property
     def path(self) -> Path:
+        """The event file."""
         return self._file.path
 
     def scalars(self, values: Mapping[str, float], step: int, when: float | None = None) -> None:
+        """Writes scalars by tag.
+
+        Args:
+            values: The values by tag.
+            step: The step.
+            when: The time in seconds since the epoch; None for now.
+        """
         summary = b"".join(_message(1, _message(1, tag.encode()) + _float(2, value)) for tag, value in values.items())
         self._event(summary, step, when)
 
@@ -157,4 +165,5 @@ class EventWriter:
         self._file.add(record(head + _message(5, summary)))
 
     def flush(self) -> OSError | None:
+        """Writes buffered events. Returns an OSError instead of raising it; the events then stay buffered."""
         return self._file.flush()

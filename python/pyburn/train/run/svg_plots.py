@@ -26,6 +26,8 @@ _MOST_POINTS = 600
 
 
 class Curve(NamedTuple):
+    """A curve of a line chart."""
+
     label: str
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray

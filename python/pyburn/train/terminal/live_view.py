@@ -132,6 +132,7 @@ class LiveView:
             del self._now.messages[:-_MOST_MESSAGES]
 
     def snapshot(self) -> Snapshot:
+        """Returns a consistent copy of the data."""
         with self._lock:
             now = self._now
             curves = {m: {s: (list(p.x), list(p.y)) for s, p in splits.items()} for m, splits in self._points.items()}
