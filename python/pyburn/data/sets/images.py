@@ -261,9 +261,9 @@ def read_picture(path: Path, mode: str) -> np.ndarray:
 
 
 class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
-    """Electron microscopy of nerve cells (ISBI 2012): 30 images of 512 x 512 with masks of membranes (0) and cells (1).
+    """Electron microscopy of nerve cells (ISBI 2012): 30 images of 512 x 512 with masks of membranes (0) and everything else (1).
 
-    Samples are (image, mask), both (1, 512, 512) uint8. The masks of the test set are not public, so the training set is split.
+    Samples are (image, mask), both (1, 512, 512) uint8. There is no test set with known masks, so the training set is split.
 
     Args:
         root: The folder of the files; None searches PYBURN_DATA and the cache.
