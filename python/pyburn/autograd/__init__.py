@@ -32,14 +32,14 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """A tensor, as scripts from before 2018 wrap it: `Variable(x)` has the memory of x, and a history of its own.
+    """PyTorch's wrapper from before 0.4: `Variable(x)` is a tensor with the memory of x and a separate history.
 
     >>> pyburn.autograd.Variable(pyburn.ones(2), requires_grad=True).requires_grad
     True
     """
 
     class _execution_engine:  # noqa: N801
-        """The backward pass that is running, as programs for PyTorch reach it."""
+        """Access to the running backward pass, as in PyTorch."""
 
         queue_callback: Any = staticmethod(_core._after_this_pass)
 
@@ -54,7 +54,7 @@ def _as_list(tensors, length: int | None = None) -> list:
     if tensors is None:
         return [None] * (length or 0)
     if isinstance(tensors, Mapping):
-        if type(tensors) is not dict:  # as in PyTorch: what it holds may come in an order of its own
+        if type(tensors) is not dict:  # as in PyTorch: other mappings may have another order
             raise TypeError(f"inputs by name must be a dict: got {type(tensors).__name__}")
         tensors = tensors.values()
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -63,7 +63,18 @@ def _as_list(tensors, length: int | None = None) -> list:
 def backward(
     tensors, grad_tensors=None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables=None, inputs=None
 ) -> None:
-    """Adds the gradients of `tensors` to the `.grad` of the leaves they were computed from.
+    """Computes gradients and accumulates them in the `.grad` of the leaves.
+
+    Args:
+        tensors: The tensors to differentiate.
+        grad_tensors: The gradient of each tensor; None for scalars.
+        retain_graph: Whether to keep the graph for another backward pass; by default the value of create_graph.
+        create_graph: Whether to record the backward pass, for higher-order gradients.
+        grad_variables: Deprecated alias of grad_tensors.
+        inputs: The leaves whose gradients are accumulated; None for all.
+
+    Raises:
+        RuntimeError: The numbers of tensors and gradients differ, or inputs is empty.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> pyburn.autograd.backward((x * 3).sum())
@@ -97,11 +108,24 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of `outputs` with respect to `inputs`, returned and not stored: a tuple, or a dict where `inputs` is one, such as
-    `dict(model.named_parameters())`.
+    """Computes the gradients of `outputs` with respect to `inputs` and returns them.
 
-    With `is_grads_batched` the first axis of each of `grad_outputs` counts gradients, and so does that of the results. `only_inputs`
-    is always so.
+    Args:
+        outputs: The tensors to differentiate.
+        inputs: The tensors to differentiate by, or a dict of them, such as `dict(model.named_parameters())`.
+        grad_outputs: The gradient of each output; None for scalars.
+        retain_graph: Whether to keep the graph for another backward pass; by default the value of create_graph.
+        create_graph: Whether to record the backward pass, for higher-order gradients.
+        only_inputs: Accepted for compatibility with PyTorch; always True.
+        allow_unused: Whether inputs that do not affect the outputs are allowed; their gradients are None.
+        is_grads_batched: Whether the first dimension of grad_outputs, and of the results, is a batch of gradients.
+        materialize_grads: Whether to return zeros instead of None.
+
+    Returns:
+        A tuple of gradients, or a dict if `inputs` is one.
+
+    Raises:
+        ValueError: materialize_grads is True and allow_unused is False.
 
     >>> x = pyburn.tensor([2.0], requires_grad=True)
     >>> (g,) = pyburn.autograd.grad(x * x * x, x, create_graph=True)
@@ -133,7 +157,7 @@ def grad(
         return tuple(None if column[0] is None else _core.stack(column) for column in zip(*rows))
     found = _core._grad(roots, wanted, gradients, keep, create_graph, bool(allow_unused) or materialize_grads)
     if materialize_grads:
-        # Zeros that may be differentiated again, as a derivative of a higher order is.
+        # Zeros that can be differentiated again, for higher-order gradients.
         found = tuple(_core.zeros_like(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, wanted))
     return found
 

@@ -1,4 +1,4 @@
-"""Compares gradients with finite differences."""
+"""Checks of gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .modes import enable_grad, no_grad
 
 
 class GradcheckError(RuntimeError):
-    """A gradient differs from the finite difference."""
+    """Raised when a gradient differs from the finite difference."""
 
 
 class _Slopes:
-    """Central differences of sum(weight * output[which]), by one input."""
+    """Central differences of sum(weight * output[which]) with respect to one input."""
 
     def __init__(self, function: Callable[..., Any], inputs: list[Any], eps: float, weight: Tensor, which: int) -> None:
         self.function, self.inputs, self.eps, self.weight, self.which = function, inputs, eps, weight, which
@@ -29,7 +29,7 @@ class _Slopes:
             return (outputs[self.which].double() * self.weight).sum().item()
 
     def of_each(self, index: int) -> list[float]:
-        """By each element of the input."""
+        """Returns the difference quotient for each element of the input."""
         data, slopes = self.inputs[index].data, []
         for i in range(data.numel()):
             part = data[tuple(_core.unravel_index(tensor(i), tuple(data.shape)))] if data.ndim else data
@@ -43,7 +43,7 @@ class _Slopes:
         return slopes
 
     def along(self, index: int, direction: Tensor) -> float:
-        """Along a direction of the input."""
+        """Returns the difference quotient along a direction."""
         data = self.inputs[index].data
         before = data.clone()
         data.copy_(before + direction * self.eps)
@@ -72,10 +72,25 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Checks the gradient of func at inputs (float64 tensors that require grad) against finite differences.
+    """Checks the gradients of a function against finite differences.
 
-    fast_mode compares along one random direction instead of by each element. The other options of PyTorch ask for checks that have
-    no meaning here, and change nothing.
+    Other options of PyTorch are accepted; they have no effect.
+
+    Args:
+        func: A function of tensors that returns one or several tensors.
+        inputs: The inputs; float64 tensors that require grad.
+        eps: The step of the finite differences.
+        atol: The absolute tolerance.
+        rtol: The relative tolerance.
+        raise_exception: Whether to raise an error instead of returning False.
+        fast_mode: Whether to compare along one random direction instead of for each element.
+
+    Returns:
+        Whether the gradients are correct.
+
+    Raises:
+        GradcheckError: A gradient differs from the finite difference.
+        ValueError: No input requires grad.
 
     >>> x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
     >>> pyburn.autograd.gradcheck(pyburn.exp, x)
@@ -141,7 +156,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Checks the gradient of the gradient of func against finite differences; its options are those of `gradcheck`."""
+    """Checks second-order gradients of a function against finite differences; options as for `gradcheck`."""
     arguments = _as_list(inputs)
     outputs = [o for o in _as_list(func(*arguments)) if isinstance(o, Tensor) and o.requires_grad]
     generator = _core.Generator().manual_seed(11)

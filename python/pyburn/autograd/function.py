@@ -1,4 +1,4 @@
-"""Operations with a gradient of the user's own, written in Python."""
+"""Custom operations with a user-defined gradient, written in Python."""
 
 from __future__ import annotations
 
@@ -12,26 +12,31 @@ from .modes import no_grad
 
 
 class Context:
-    """What forward leaves for backward; the `ctx` of a Function."""
+    """The `ctx` of a Function: passes data from forward to backward."""
 
     def __init__(self) -> None:
         self._saved: tuple[tuple[Tensor | None, int], ...] = ()
-        self._kept: dict[int, Any] = {}  # those of them that are kept in another form, by position
+        self._kept: dict[int, Any] = {}  # saved tensors that are stored in another form, by index
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._materialize = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors; a later write to one of them is noticed in backward."""
+        """Saves tensors for backward; later in-place changes to them are detected in backward.
+
+        Raises:
+            TypeError: An argument is not a tensor.
+        """
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(f"save_for_backward can only save tensors: argument {i} is a {type(tensor).__name__}")
         self._saved = tuple((t, t._version if t is not None else 0) for t in tensors)
 
     def _keep(self, outputs: list[Tensor | None], node: Any) -> None:
-        """Replaces saved tensors that must not be held as they are: outputs, which would keep the node that keeps this context, and all
-        of them where hooks on saved tensors are active."""
+        """Replaces saved tensors that must not be stored directly: outputs, which would form a cycle, and all of them if saved-tensor
+        hooks are active.
+        """
         numbers = {id(tensor): i for i, tensor in enumerate(outputs) if tensor is not None and tensor.requires_grad}
         hooked = _core._has_saved_tensor_hooks()
         for i, (tensor, _) in enumerate(self._saved):
@@ -47,6 +52,11 @@ class Context:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The saved tensors.
+
+        Raises:
+            GradientError: A tensor was modified in place after it was saved.
+        """
         for tensor, version in self._saved:
             if tensor is not None and tensor._version != version:
                 raise _core.GradientError(
@@ -57,21 +67,21 @@ class Context:
             return tuple(tensor for tensor, _ in self._saved)
         return tuple(self._kept[i].unpack() if i in self._kept else tensor for i, (tensor, _) in enumerate(self._saved))
 
-    saved_variables = saved_tensors  # the name of the time when tensors were variables
+    saved_variables = saved_tensors  # deprecated alias
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """No effect: it is for derivatives taken forwards, which pyburn does not take."""
+        """No effect; forward-mode differentiation is not supported."""
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Says that forward wrote into these inputs."""
+        """Marks inputs that forward modified in place."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Says that these outputs have no gradient."""
+        """Marks outputs that have no gradient."""
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """False: backward gets None instead of zeros for outputs without a gradient."""
+        """Sets whether backward gets zeros (the default) or None for outputs without a gradient."""
         self._materialize = value
 
 
@@ -79,7 +89,7 @@ FunctionCtx = Context
 
 
 class Function:
-    """Subclass with static methods forward(ctx, ...) and backward(ctx, *gradients), then call apply.
+    """Base class of custom operations: implement the static methods forward(ctx, ...) and backward(ctx, *gradients), then call `apply`.
 
     >>> class Double(pyburn.autograd.Function):
     ...     @staticmethod
@@ -98,21 +108,41 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs; override it as a static method.
+
+        Args:
+            *args: The context, then the arguments of `apply`.
+            **kwargs: The keyword arguments of `apply`.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function: a static method forward(ctx, ...)")
 
     @staticmethod
     def backward(ctx: Context, *gradients: Any) -> Any:
+        """Computes the gradients of the arguments from those of the outputs; override it as a static method.
+
+        Args:
+            ctx: The context.
+            *gradients: The gradient of each output.
+
+        Returns:
+            The gradient of each argument of forward; None for arguments without one.
+        """
         raise NotImplementedError("a Function needs a static method backward(ctx, *gradients)")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Runs forward and records the operation.
+
+        Raises:
+            GradientError: A leaf that requires grad was modified in place.
+        """
         ctx = Context()
         separate = hasattr(cls, "setup_context")
-        if kwargs or separate:  # by position, with the defaults, as backward gives its gradients
-            import inspect  # here: it takes long to load
+        if kwargs or separate:  # by position and with defaults, in the order of the gradients from backward
+            import inspect  # imported here since it is slow to import
 
             signature, whole = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
-            signature.bind_partial(*whole, **kwargs)  # says which name is unknown, before which one is missing
+            signature.bind_partial(*whole, **kwargs)  # reports unknown names before missing ones
             bound = signature.bind(*whole, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args[not separate :], bound.kwargs
@@ -138,10 +168,10 @@ class Function:
         dirty = {id(t) for t in ctx._dirty}
         plain = {id(t) for t in ctx._non_differentiable}
         given = {id(t) for t in inputs}
-        # An input that is returned as it came becomes a tensor of its own, so that it can have a history of its own.
+        # An input that is returned unchanged becomes a new tensor, which can have its own history.
         outputs = [o.view(o.shape) if isinstance(o, Tensor) and id(o) in given and id(o) not in dirty else o for o in outputs]
         metas = [(o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs]
-        are_tensors = [isinstance(a, Tensor) for a in args]  # the arguments themselves would keep an input that was written
+        are_tensors = [isinstance(a, Tensor) for a in args]  # not the arguments: they would keep overwritten inputs alive
 
         def backward(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
             if ctx._materialize:
@@ -164,14 +194,14 @@ class Function:
 
 
 class InplaceFunction(Function):
-    """A Function that knows whether it writes in place: what older code derives from."""
+    """A Function with an `inplace` flag, for older code."""
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
 
 
 class _DifferentiatedOnce(Function):
-    """Passes gradients through; what is computed from them cannot be differentiated."""
+    """Identity whose gradients cannot be differentiated again."""
 
     @staticmethod
     def forward(ctx: Context, count: int, *tensors: Any) -> Any:
@@ -183,7 +213,7 @@ class _DifferentiatedOnce(Function):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks the backward of a Function whose result has no gradient itself: to ask for one raises.
+    """Decorates the backward of a Function whose result cannot be differentiated: requesting its gradient raises RuntimeError.
 
     >>> class Cube(pyburn.autograd.Function):
     ...     @staticmethod

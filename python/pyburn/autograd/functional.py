@@ -1,4 +1,4 @@
-"""Derivatives of functions, under the names of torch.autograd.functional."""
+"""Derivatives of functions, with the names of torch.autograd.functional."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 def _tensors(given: Any, what: str) -> tuple[Tensor, ...]:
-    """A tensor, or a tuple or list of them, as a tuple."""
+    """Returns a tensor, or a tuple or list of tensors, as a tuple."""
     several = (given,) if isinstance(given, Tensor) else given
     if not isinstance(several, (tuple, list)):
         raise TypeError(f"The {what} must be either a Tensor or a tuple of Tensors: got {type(given).__name__}")
@@ -24,7 +24,7 @@ def _tensors(given: Any, what: str) -> tuple[Tensor, ...]:
 
 
 def _inputs(inputs: Any, create_graph: bool) -> tuple[tuple[Tensor, ...], bool]:
-    """The inputs as tensors to differentiate by, and whether there was one that was not in a tuple."""
+    """Returns the inputs as tensors to differentiate by, and whether a single tensor was given."""
     alone = isinstance(inputs, Tensor)
     several = _tensors(inputs, "inputs")
     if create_graph:
@@ -69,7 +69,17 @@ def _result(tensors: tuple[Tensor, ...], alone: bool, create_graph: bool) -> Any
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs, and the gradient of v · outputs.
+    """Computes the vector-Jacobian product.
+
+    Args:
+        func: A function of tensors.
+        inputs: A tensor or a tuple of tensors.
+        v: The vector, of the shape of the outputs; None for a scalar output.
+        create_graph: Whether the results can be differentiated.
+        strict: Whether to raise an error if an output does not depend on an input.
+
+    Returns:
+        The outputs and the product.
 
     >>> pyburn.autograd.functional.vjp(lambda x: x * x, pyburn.tensor([1.0, 2.0]), pyburn.ones(2))[1]
     tensor([2., 4.])
@@ -82,7 +92,17 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs, and how they change along v: the gradient of a gradient, which is linear in the weights.
+    """Computes the Jacobian-vector product, as the gradient of a gradient, which is linear in its weights.
+
+    Args:
+        func: A function of tensors.
+        inputs: A tensor or a tuple of tensors.
+        v: The vector, of the shape of the inputs; None for a scalar input.
+        create_graph: Whether the results can be differentiated.
+        strict: Whether to raise an error if an output does not depend on an input.
+
+    Returns:
+        The outputs and the product.
 
     >>> pyburn.autograd.functional.jvp(lambda x: x * x, pyburn.tensor([1.0, 2.0]), pyburn.ones(2))[1]
     tensor([2., 4.])
@@ -105,7 +125,15 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives: of each output by each input, (*output, *input).
+    """Computes the Jacobian, of shape (*output, *input).
+
+    Args:
+        func: A function of tensors.
+        inputs: A tensor or a tuple of tensors.
+        create_graph: Whether the result can be differentiated.
+        strict: Whether to raise an error if an output does not depend on an input.
+        vectorize: Accepted for compatibility with PyTorch.
+        strategy: "reverse-mode", or with vectorize "forward-mode"; accepted for compatibility with PyTorch.
 
     >>> pyburn.autograd.functional.jacobian(lambda x: x * x, pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -138,7 +166,7 @@ def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
 
 
 def _slope(func: Callable[..., Any], create_graph: bool, strict: bool) -> Callable[..., tuple[Tensor, ...]]:
-    """The gradient of a function of one number, as a function."""
+    """Returns the gradient function of a scalar function."""
 
     def slope(*inputs: Tensor) -> tuple[Tensor, ...]:
         outputs, _ = _outputs(func, inputs)
@@ -157,9 +185,15 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function of one number.
+    """Computes the Hessian of a scalar function.
 
-    `vectorize` and `outer_jacobian_strategy` change how PyTorch computes, and nothing here.
+    Args:
+        func: A function of tensors that returns a scalar.
+        inputs: A tensor or a tuple of tensors.
+        create_graph: Whether the result can be differentiated.
+        strict: Whether to raise an error if the output does not depend on an input.
+        vectorize: Accepted for compatibility with PyTorch; has no effect.
+        outer_jacobian_strategy: Accepted for compatibility with PyTorch; has no effect.
 
     >>> pyburn.autograd.functional.hessian(lambda x: (x * x).sum(), pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -172,7 +206,17 @@ def hessian(
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The value of the function, and its Hessian times v.
+    """Computes the Hessian-vector product of a scalar function.
+
+    Args:
+        func: A function of tensors that returns a scalar.
+        inputs: A tensor or a tuple of tensors.
+        v: The vector, of the shape of the inputs; None for a scalar input.
+        create_graph: Whether the results can be differentiated.
+        strict: Whether to raise an error if the output does not depend on an input.
+
+    Returns:
+        The value of the function and the product.
 
     >>> pyburn.autograd.functional.hvp(lambda x: (x * x).sum(), pyburn.ones(2), pyburn.tensor([1.0, 3.0]))[1]
     tensor([2., 6.])

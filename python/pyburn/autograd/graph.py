@@ -1,4 +1,4 @@
-"""The graph of recorded operations: its nodes, hooks on several gradients, and what is done to tensors that are kept for backward."""
+"""The autograd graph: nodes, hooks on several gradients, and hooks on saved tensors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ Node = _core.Node
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes: output `output_nr` of a node."""
+    """The edge that a gradient flows along: output `output_nr` of a node."""
 
     node: Any
     output_nr: int
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The node and the number of its output that a tensor is.
+    """Returns the gradient edge of a tensor.
+
+    Raises:
+        RuntimeError: The tensor does not require grad.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> pyburn.autograd.graph.get_gradient_edge(x * 2).node.name()
@@ -49,7 +52,7 @@ _refused = threading.local()
 
 
 class saved_tensors_hooks:  # noqa: N801
-    """While it lasts, every tensor that is kept for backward is kept as pack_hook(tensor); unpack_hook makes it a tensor again.
+    """Context manager in which tensors saved for backward are stored as pack_hook(tensor), and restored by unpack_hook.
 
     >>> x = pyburn.tensor([3.0], requires_grad=True)
     >>> with pyburn.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().tobytes(), lambda b: pyburn.frombuffer(b, dtype=pyburn.float32)):
@@ -72,7 +75,7 @@ class saved_tensors_hooks:  # noqa: N801
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """Tensors that are kept for backward wait on the CPU and go back to their device when they are needed.
+    """Context manager in which tensors saved for backward are stored on the CPU, and moved back when needed.
 
     >>> x = pyburn.tensor([3.0], requires_grad=True)
     >>> with pyburn.autograd.graph.save_on_cpu():
@@ -85,7 +88,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801
-    """Tensors that are kept for backward may be written: what is kept is a copy.
+    """Context manager in which tensors saved for backward may be modified in place: copies are saved.
 
     >>> x = pyburn.tensor([3.0], requires_grad=True)
     >>> with pyburn.autograd.graph.allow_mutation_on_saved_tensors():
@@ -103,7 +106,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Whoever asks for saved_tensors_hooks inside gets a RuntimeError with this message."""
+    """Context manager in which saved_tensors_hooks raises RuntimeError with the given message."""
     if _core._has_saved_tensor_hooks():
         raise RuntimeError(error_message)
     before = getattr(_refused, "message", None)
@@ -115,8 +118,18 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Calls fn once per backward pass: with the list of the tensors' gradients when all have come (None where none came), or for
-    mode="any" with the first that comes.
+    """Registers a hook on the gradients of several tensors, called once per backward pass.
+
+    Args:
+        tensors: The tensors.
+        fn: The hook.
+        mode: "all" calls fn with the list of all gradients (None if a tensor got none), "any" with the first gradient computed.
+
+    Returns:
+        A handle whose `remove` unregisters the hook.
+
+    Raises:
+        ValueError: mode is unknown.
 
     >>> a, b = pyburn.ones(2, requires_grad=True), pyburn.ones(2, requires_grad=True)
     >>> seen = []
@@ -138,7 +151,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 
 
 class _Gathering:
-    """The gradients of one backward pass that have come so far; passes of several threads do not mix."""
+    """Collects the gradients of one backward pass; concurrent passes of several threads are kept separate."""
 
     def __init__(self, count: int, function: Callable[..., None], first_only: bool) -> None:
         self.count, self.function, self.first_only = count, function, first_only
@@ -175,7 +188,7 @@ class _Gathering:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Says that tensors were written by other means: a gradient that needs them as they were raises.
+    """Marks tensors as modified in place, so that a backward pass that needs their old values raises an error.
 
     >>> x = pyburn.ones(2)
     >>> pyburn.autograd.graph.increment_version(x)

@@ -1,4 +1,4 @@
-"""What is recorded: context managers that also decorate functions, as in PyTorch."""
+"""Autograd modes: context managers and decorators that control recording, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _graphs_stay: ContextVar[bool] = ContextVar("graphs_stay", default=False)
 
 
 def graphs_stay() -> bool:
-    """Whether `grad` keeps what it goes through although nothing was said about it."""
+    """Returns whether `grad` keeps the graph by default."""
     return _graphs_stay.get()
 
 
 @contextlib.contextmanager
 def keeping_graphs(keep: bool) -> Iterator[None]:
-    """A scope in which the same graph may be gone through again."""
+    """Context manager in which graphs are kept by default."""
     before = _graphs_stay.set(keep or graphs_stay())
     try:
         yield
@@ -29,7 +29,7 @@ def keeping_graphs(keep: bool) -> Iterator[None]:
 
 
 class _Mode:
-    """Sets (grad, inference, anomaly) on entry and restores them on exit."""
+    """Base class: sets (grad, inference, anomaly) on entry and restores them on exit."""
 
     def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         raise NotImplementedError
@@ -45,7 +45,7 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: Any) -> Any:
-        import inspect  # here: it would be a quarter of the time of `import pyburn`
+        import inspect  # imported here: it would take a quarter of the time of `import pyburn`
 
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not classes: got {function.__name__}")
@@ -74,7 +74,7 @@ class _Mode:
 
 
 class _PlainMode(_Mode):
-    """May decorate without parentheses: @no_grad."""
+    """Mode that can decorate without parentheses: @no_grad."""
 
     def __new__(cls, function: Any = None) -> Any:
         mode = super().__new__(cls)
@@ -82,7 +82,7 @@ class _PlainMode(_Mode):
 
 
 class no_grad(_PlainMode):  # noqa: N801
-    """Operations are not recorded.
+    """Disables the recording of operations.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> with pyburn.no_grad():
@@ -96,7 +96,7 @@ class no_grad(_PlainMode):  # noqa: N801
 
 
 class enable_grad(_PlainMode):  # noqa: N801
-    """Operations are recorded again, inside no_grad.
+    """Enables the recording of operations, inside no_grad.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> with pyburn.no_grad(), pyburn.enable_grad():
@@ -110,7 +110,7 @@ class enable_grad(_PlainMode):  # noqa: N801
 
 
 class set_grad_enabled(_Mode):  # noqa: N801
-    """Switches recording on or off: at once, and as a context manager.
+    """Enables or disables the recording of operations, immediately or as a context manager.
 
     >>> with pyburn.set_grad_enabled(False):
     ...     pyburn.is_grad_enabled()
@@ -129,7 +129,7 @@ class set_grad_enabled(_Mode):  # noqa: N801
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: Any) -> Any:
-        _core._set_modes(*self._saved[-1])  # as a decorator it must not act at once
+        _core._set_modes(*self._saved[-1])  # as a decorator it must not take effect immediately
         return super().__call__(function)
 
     def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
@@ -137,7 +137,7 @@ class set_grad_enabled(_Mode):  # noqa: N801
 
 
 class inference_mode(_Mode):  # noqa: N801
-    """no_grad, and results that can never join a recorded computation: the fastest way to run a model.
+    """Like no_grad, with results that can never be part of a recorded computation: the fastest way to run a model.
 
     >>> with pyburn.inference_mode():
     ...     y = pyburn.ones(2, requires_grad=True) * 2
@@ -163,7 +163,7 @@ class inference_mode(_Mode):  # noqa: N801
 
 
 class detect_anomaly(_Mode):  # noqa: N801
-    """Errors and NaN in backward name the line of the forward call.
+    """Makes errors and NaN in the backward pass report the line of the forward call.
 
     >>> with pyburn.autograd.detect_anomaly():
     ...     pyburn.is_anomaly_enabled()
@@ -178,7 +178,7 @@ class detect_anomaly(_Mode):  # noqa: N801
 
 
 class set_detect_anomaly(set_grad_enabled):  # noqa: N801
-    """Switches anomaly detection on or off: at once, and as a context manager."""
+    """Enables or disables anomaly detection, immediately or as a context manager."""
 
     def clone(self) -> _Mode:
         return set_detect_anomaly(self.mode)

@@ -1,4 +1,4 @@
-"""Options of models and programs: declared once, checked, saved as JSON."""
+"""Configuration of models and programs: declared as classes, validated, saved as JSON."""
 
 from .config import Config, ConfigError, field
 

@@ -21,7 +21,7 @@ class _Factory:
 
 
 def field(*, default_factory: Any) -> Any:
-    """A default that is made anew for each config.
+    """Declares a field with a default factory, which is called for each config.
 
     >>> class Run(pyburn.config.Config):
     ...     seeds: list[int] = pyburn.config.field(default_factory=lambda: [1, 2])
@@ -32,10 +32,13 @@ def field(*, default_factory: Any) -> Any:
 
 
 class Config:
-    """Options as annotated fields of a subclass. Fields without a default are required.
+    """Base class of configurations: the annotated fields of a subclass are options. Fields without a default are required.
 
-    Values are checked when a config is made: ConfigError says which field, what was expected and what was got. A config does not
-    change; `with_<field>(value)` gives a changed copy. `init` makes what the config describes; override it.
+    Values are validated on construction; ConfigError names the field, the expected type and the actual value. Configs are immutable;
+    `with_<field>(value)` returns a changed copy. `init` creates the object that the config describes; override it.
+
+    Raises:
+        ConfigError: A value is missing, unknown or has the wrong type.
 
     >>> class MlpConfig(pyburn.config.Config):
     ...     inputs: int
@@ -93,29 +96,33 @@ class Config:
         return default.make() if isinstance(default, _Factory) else copy.deepcopy(default)
 
     def validate(self) -> None:
-        """Override it to check what annotations cannot say; raise ConfigError or ValueError."""
+        """Override it for checks beyond types; raise ConfigError or ValueError."""
 
     def init(self, device: Any = None) -> Any:
-        """Makes what the config describes, usually a module."""
+        """Creates the object that the config describes, usually a module."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it describes: define init(self, device=None)")
 
     @classmethod
     def fields(cls) -> dict[str, Any]:
-        """The fields and their types, in order."""
+        """Returns the fields and their types, in order."""
         hints: dict[str, Any] = _hints(cls)  # type: ignore[arg-type]
         return {name: hints[name] for name in cls._defaults}
 
     def replace(self, **changes: Any) -> Any:
-        """A copy with other values; `with_<field>` does the same for one."""
+        """Returns a copy with changed values; `with_<field>` does the same for one field."""
         return type(self)(**{**self.__dict__, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON can hold them."""
+        """Returns the fields as JSON-compatible values."""
         return {name: to_plain(value) for name, value in self.__dict__.items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], where: str = "") -> Any:
-        """The config of what to_dict gave. Keys that do not exist are refused."""
+        """Creates a config from a dict, as returned by to_dict.
+
+        Raises:
+            ConfigError: A field is unknown, missing or has the wrong type.
+        """
         where = where or cls.__name__
         if not isinstance(values, dict):
             raise ConfigError(f"{where}: expected a dict, got {values!r} ({type(values).__name__})")
@@ -128,7 +135,11 @@ class Config:
         return cls(**given)
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The config as JSON."""
+        """Returns the config as JSON.
+
+        Raises:
+            ConfigError: A value cannot be represented in JSON.
+        """
         import json
 
         try:
@@ -138,7 +149,11 @@ class Config:
 
     @classmethod
     def from_json(cls, text: str) -> Any:
-        """The config of a JSON text."""
+        """Creates a config from JSON.
+
+        Raises:
+            ConfigError: The text is not JSON, or does not match the fields.
+        """
         import json
 
         try:
@@ -148,14 +163,18 @@ class Config:
         return cls.from_dict(values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the config to a JSON file, which appears when it is complete."""
+        """Saves the config to a JSON file, atomically."""
         from ..io import atomic_write
 
         atomic_write(os.fspath(path), (self.to_json() + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
-        """The config of a JSON file, or the one inside a .pyburn file."""
+        """Loads a config from a JSON file or from a .pyburn file.
+
+        Raises:
+            ConfigError: The file is not JSON, or does not match the fields.
+        """
         with open(path, "rb") as file:
             data = file.read(8)
             if data == b"PYBURN\r\n":

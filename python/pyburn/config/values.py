@@ -1,4 +1,4 @@
-"""Values of annotated fields: are they what the annotation says, and how do they look in JSON?"""
+"""Values of annotated fields: type checks, and conversion to and from JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 class ConfigError(_core.FormatError):
-    """A field has a value that it must not have, or there is no such field. The message says which, what was expected and what was got."""
+    """Raised for an invalid value or an unknown field. The message names the field, the expected type and the actual value."""
 
 
 def describe(expected: Any) -> str:
-    """An annotation as a message should say it."""
+    """Formats an annotation for messages."""
     if expected is None or expected is type(None):
         return "None"
     if typing.get_origin(expected) is typing.Literal:
@@ -33,7 +33,11 @@ def describe(expected: Any) -> str:
 
 
 def checked(value: Any, expected: Any, where: str) -> Any:
-    """The value, converted where nothing is lost (int to float, list to tuple); ConfigError where it does not fit."""
+    """Returns the value, with lossless conversions (int to float, list to tuple).
+
+    Raises:
+        ConfigError: The value does not match the annotation.
+    """
     fits, result = _match(value, expected, where)
     if not fits:
         raise ConfigError(f"{where}: expected {describe(expected)}, got {value!r} ({type(value).__name__})")
@@ -62,12 +66,12 @@ def _match(value: Any, expected: Any, where: str) -> tuple[bool, Any]:
 
 
 def _is_number(value: Any, kind: type) -> bool:
-    """Also those of numpy. True and False count as no numbers."""
+    """Includes NumPy numbers, excludes bools."""
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _match_any(value: Any, options: tuple[Any, ...], where: str) -> tuple[bool, Any]:
-    """An exact match goes before a conversion, so that `float | int` keeps 3 an int."""
+    """Prefers an exact match over a conversion, so that `float | int` keeps 3 an int."""
     for option in sorted(options, key=lambda option: type(value) is not option):
         try:
             fits, result = _match(value, option, where)
@@ -98,7 +102,7 @@ def _match_container(value: Any, kind: Any, arguments: tuple[Any, ...], where: s
 
 
 def to_plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """Converts a value to a JSON-compatible one."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, enum.Enum):
@@ -115,7 +119,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any, expected: Any, where: str) -> Any:
-    """The other way: what JSON holds as the annotation says it. Mistakes are left for `checked` to find."""
+    """Converts a JSON value back to the annotated type. Mismatches are left for `checked` to report."""
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if _is_union(expected):
         return _from_plain_any(value, arguments, where)
@@ -140,7 +144,7 @@ def from_plain(value: Any, expected: Any, where: str) -> Any:
 
 
 def _from_plain_any(value: Any, options: tuple[Any, ...], where: str) -> Any:
-    """The first option that takes the value; the error of the last where a dict fits none of several configs."""
+    """Returns the value of the first matching option; raises the last error if a dict matches none of several configs."""
     problem: ConfigError | None = None
     for option in options:
         try:

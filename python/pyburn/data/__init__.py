@@ -1,6 +1,6 @@
-"""Data: sets of samples, loaders that make batches of them, transforms, readers of files and sets with a name.
+"""Data: data sets, data loaders, transforms, file readers and named data sets.
 
-Everything is loaded when it is asked for.
+Submodules are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Annotations in COCO's format: boxes of objects, in one file of JSON for all images."""
+"""Object detection annotations in the COCO format: one JSON file for all images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ Boxes = tuple[list[list[float]], list[int]]
 
 
 def read_coco(annotations: str | os.PathLike[str], images: str | os.PathLike[str]) -> tuple[list[tuple[str, Boxes]], list[str]]:
-    """The images, each with its boxes (x, y, width, height) and the numbers of their classes, and the names of the classes."""
+    """Reads a COCO annotation file.
+
+    Args:
+        annotations: The JSON file.
+        images: The folder of the images.
+
+    Returns:
+        The image paths, each with its boxes (x, y, width, height) and class indices; and the class names in the order of the category ids.
+
+    Raises:
+        FormatError: The file is invalid.
+    """
     folder = Path(images)
     with format_errors(f"[coco] {os.fspath(annotations)} is not a file of annotations"):
         content = json.loads(Path(annotations).read_bytes())
@@ -37,7 +48,7 @@ def _box(values: Any) -> list[float]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """A file of the folder: a name in a file of annotations must not lead elsewhere."""
+    """Returns the path of a file in a folder, and rejects names that lead outside of it."""
     if os.path.isabs(name) or ".." in Path(name).parts:
         raise FormatError(f"[coco] expected the name of a file inside {folder}: got {name!r}")
     return folder / name

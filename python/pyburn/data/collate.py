@@ -1,4 +1,4 @@
-"""Putting samples together to batches."""
+"""Collating samples into batches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..tensor.creation import as_tensor, tensor
 
 Collate = Callable[..., Any]
 
-# numpy's arrays of text and objects have no dtype of a tensor.
+# NumPy string and object dtypes, which tensors do not support.
 _NO_NUMBERS = re.compile(r"[SaUO]")
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays of numpy as tensors, inside dictionaries, lists and tuples too; everything else stays what it is.
+    """Converts NumPy arrays to tensors, recursively in dicts, lists and tuples. Other values are returned unchanged.
 
     >>> import numpy
     >>> default_convert([numpy.zeros(2), "text"])
@@ -44,7 +44,16 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Collate] | None = None) -> Any:
-    """Samples as a batch, with functions for the types that the map names: `function(samples, collate_fn_map=map)`."""
+    """Collates samples into a batch, with a collate function per type.
+
+    Args:
+        batch: The samples.
+        collate_fn_map: Functions by type, called as `function(samples, collate_fn_map=map)`.
+
+    Raises:
+        RuntimeError: Sequences in the samples differ in length.
+        TypeError: A type is not supported.
+    """
     first = batch[0]
     kind = type(first)
     if collate_fn_map is not None:
@@ -67,21 +76,27 @@ def collate(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Collate
 
 
 def default_collate(batch: Any) -> Any:
-    """Samples as a batch: tensors and arrays are stacked, numbers become tensors, texts lists; dictionaries, tuples and lists are
-    gone through, and graphs become one graph of parts that are not connected.
+    """Collates samples into a batch.
+
+    Tensors and arrays are stacked, numbers become a tensor, strings a list. Dicts, tuples and lists are collated recursively; graphs become
+    one graph of disconnected components.
+
+    Raises:
+        RuntimeError: Samples differ in shape or length.
+        TypeError: A type is not supported.
 
     >>> default_collate([(pyburn.ones(2), 0), (pyburn.zeros(2), 1)])
     [tensor([[1., 1.],
             [0., 0.]]), tensor([0, 1])]
     """
-    graph = sys.modules.get("pyburn.nn.graph")  # nobody has graphs without it
+    graph = sys.modules.get("pyburn.nn.graph")  # without this import there are no graphs
     if graph is not None and isinstance(batch[0], graph.Data):
         return graph.Batch.from_data_list(batch)
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def _like(original: Any, parts: Any) -> Any:
-    """The parts in a container of the original's class, where it can be made; else a plain one."""
+    """Returns the parts in a container of the original's class if possible, else in a plain one."""
     try:
         if isinstance(original, MutableMapping) and type(original) is not dict:
             clone = copy.copy(original)
@@ -98,7 +113,7 @@ def _like(original: Any, parts: Any) -> Any:
 
 
 def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
-    """The tensors, all of one size, along a new first axis."""
+    """Stacks tensors of equal shape along a new first dimension."""
     first = batch[0].shape
     for i, sample in enumerate(batch):
         if sample.shape != first:
@@ -109,7 +124,7 @@ def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) ->
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
-    """The arrays, all of one size, along a new first axis, copied once."""
+    """Stacks arrays of equal shape along a new first dimension, with one copy."""
     import numpy as np
 
     if _NO_NUMBERS.search(batch[0].dtype.str) is not None:
@@ -124,29 +139,29 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) 
 
 
 def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
-    """numpy's numbers as a vector."""
+    """Converts NumPy scalars to a 1-d tensor."""
     import numpy as np
 
     return as_tensor(np.stack(batch))
 
 
 def collate_float_fn(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
-    """Python's floats as a vector of float64, in which they lose nothing."""
+    """Converts Python floats to a 1-d float64 tensor, without loss of precision."""
     return tensor(list(batch), dtype=_core.float64)
 
 
 def collate_int_fn(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
-    """Python's integers or bools as a vector."""
+    """Converts Python ints or bools to a 1-d tensor."""
     return tensor(list(batch))
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
-    """Texts stay texts."""
+    """Returns strings unchanged."""
     return batch
 
 
 class _Numpy(type):
-    """Stands for a class of numpy without importing it: whoever has an instance has imported it."""
+    """Metaclass that stands for a NumPy class without importing NumPy: if there is an instance, NumPy is already imported."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         numpy = sys.modules.get("numpy")
@@ -165,7 +180,7 @@ class _NumpyScalar(metaclass=_Numpy):
     pass
 
 
-# float64 of numpy is a float of Python as well: numpy comes first.
+# numpy.float64 is a subclass of float, so NumPy comes first.
 default_collate_fn_map: dict[type | tuple[type, ...], Collate] = {
     Tensor: collate_tensor_fn,
     _NumpyArray: collate_numpy_array_fn,

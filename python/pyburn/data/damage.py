@@ -1,4 +1,4 @@
-"""What libraries raise for a damaged file becomes FormatError, in one place."""
+"""Converts the exceptions that libraries raise for damaged files to FormatError."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from .._core import FormatError
 
-# Errors of the system (OSError) are not among them, but for the position before the start of a file that a damaged offset leads to.
+# OSError is not included, except for seeks before the start of a file, which a damaged offset causes.
 _DAMAGE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, SyntaxError, TypeError, ValueError, re.error),
     *(lzma.LZMAError, struct.error, tarfile.TarError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
@@ -24,7 +24,7 @@ _DAMAGE = (
 
 @contextlib.contextmanager
 def format_errors(message: str) -> Iterator[None]:
-    """Raises FormatError with a message, and the reason, where the body fails because of what a file contains.
+    """Context manager that raises FormatError with a message and the cause if the body fails because of the content of a file.
 
     >>> with format_errors("[list] a.json is no list of numbers"):
     ...     int("x")

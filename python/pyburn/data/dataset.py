@@ -1,4 +1,4 @@
-"""Data sets: what a loader takes samples from. PyTorch's classes; those of Burn are in derived.py."""
+"""Data sets with PyTorch's interface; those with Burn's interface are in derived.py."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ T = TypeVar("T")
 
 
 class Dataset(Generic[T_co]):
-    """Samples that are found by a key, mostly a number: subclasses write `__getitem__`, and `__len__` for samplers.
+    """Base class of data sets with samples that are accessed by key, usually an index.
 
-    A subclass may also have `__getitems__(indices)`, which loads the samples of a batch at once.
+    Subclasses implement `__getitem__`, and `__len__` for samplers. They may also implement `__getitems__(indices)`, which loads all samples
+    of a batch at once.
 
     >>> class Squares(Dataset):
     ...     def __len__(self): return 4
@@ -39,8 +40,9 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """A stream of samples: subclasses write `__iter__`. Every worker of a loader walks the stream on its own; `get_worker_info()`
-    says which one is asking, so that each may give its part.
+    """Base class of streams of samples. Subclasses implement `__iter__`.
+
+    Every worker of a loader iterates over the whole stream; use `get_worker_info()` to let each worker yield its own part.
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -54,7 +56,13 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Samples are the rows of tensors that have as many rows as each other.
+    """Data set whose samples are the rows of tensors.
+
+    Args:
+        *tensors: Tensors with the same size in dimension 0.
+
+    Raises:
+        AssertionError: The sizes differ.
 
     >>> TensorDataset(pyburn.ones(3, 2), pyburn.tensor([0, 1, 0]))[1]
     (tensor([1., 1.]), tensor(1))
@@ -69,7 +77,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def _batch(self, indices: Sequence[int]) -> list[Tensor] | None:
-        """What default_collate makes of the samples, in one step per tensor; None where a subclass makes samples of its own."""
+        """Returns the collated batch, with one index operation per tensor; None if a subclass overrides `__getitem__`."""
         if type(self).__getitem__ is not TensorDataset.__getitem__:
             return None
         places = _core._tensor(list(indices), _core.int64, None, False)
@@ -80,7 +88,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Samples of several data sets side by side: tuples of them, or dictionaries where they have names.
+    """Combines data sets of equal length: samples are tuples, or dicts if the data sets are given by keyword.
+
+    Raises:
+        ValueError: The lengths differ, none is given, or both positional and keyword arguments are given.
 
     >>> StackDataset(image=[10, 11], label=[0, 1])[1]
     {'image': 11, 'label': 1}
@@ -115,7 +126,7 @@ class StackDataset(Dataset[Any]):
 
 
 def _items(dataset: Any, indices: list[Any]) -> list[Any]:
-    """Several samples of a data set, at once where it can."""
+    """Returns several samples of a data set, with `__getitems__` if it has it."""
     together = getattr(dataset, "__getitems__", None)
     if together is None:
         return [dataset[index] for index in indices]
@@ -126,7 +137,13 @@ def _items(dataset: Any, indices: list[Any]) -> list[Any]:
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Data sets one after the other.
+    """Concatenates data sets.
+
+    Args:
+        datasets: Data sets with a length.
+
+    Raises:
+        AssertionError: There is no data set, or one is an IterableDataset.
 
     >>> ConcatDataset([[1, 2], [3]])[-1]
     3
@@ -145,7 +162,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Where each part ends."""
+        """Returns the cumulative lengths."""
         return list(itertools.accumulate(len(part) for part in sequence))
 
     def __len__(self) -> int:
@@ -155,7 +172,7 @@ class ConcatDataset(Dataset[T_co]):
         if index < -len(self):
             raise ValueError("absolute value of index should not exceed dataset length")
         if index >= len(self):
-            # An IndexError, so that iterating over it ends.
+            # IndexError ends iteration by index.
             raise IndexError(f"index {index} is out of range for {len(self)} samples")
         if index < 0:
             index += len(self)
@@ -165,7 +182,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """Streams one after the other."""
+    """Chains streams one after another."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -182,7 +199,11 @@ class ChainDataset(IterableDataset[T_co]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a data set at the given places.
+    """The samples of a data set at the given indices.
+
+    Args:
+        dataset: The data set.
+        indices: The indices of the selected samples.
 
     >>> Subset("abcdef", [5, 0])[0]
     'f'
@@ -204,7 +225,7 @@ class Subset(Dataset[T_co]):
         return whole([self.indices[i] for i in indices])
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        if type(self).__getitem__ is not Subset.__getitem__:  # a class that changes samples changes those of batches
+        if type(self).__getitem__ is not Subset.__getitem__:  # an overridden __getitem__ must apply to batches as well
             return [self[i] for i in indices]
         together = getattr(self.dataset, "__getitems__", None)
         if together is not None:
@@ -216,8 +237,15 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None) -> list[Subset[Any]]:
-    """The data set in random parts of the given lengths, or fractions that add up to 1; what fractions leave over goes to the
-    parts in turn.
+    """Splits a data set randomly into subsets.
+
+    Args:
+        dataset: The data set.
+        lengths: The lengths, or fractions that sum to 1; the remainder of fractions is distributed round-robin.
+        generator: The random generator; None uses the default one.
+
+    Raises:
+        ValueError: The lengths do not sum to the length of the data set, or a fraction is not in [0, 1].
 
     >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
     [8, 2]

@@ -1,4 +1,4 @@
-"""Data sets made of other data sets, under Burn's names. Nothing is loaded before it is asked for."""
+"""Data sets derived from others, with Burn's names. All of them are lazy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class InMemDataset(Dataset[T]):
-    """The samples of a sequence.
+    """Data set of the items of an iterable, held in memory.
 
     >>> InMemDataset(["a", "b"])[1]
     'b'
@@ -33,7 +33,7 @@ class InMemDataset(Dataset[T]):
 
 
 class MapperDataset(Dataset[Any]):
-    """Every sample as a function makes it.
+    """Applies a function to every sample, on access.
 
     >>> MapperDataset([1, 2, 3], lambda x: 10 * x)[2]
     30
@@ -51,11 +51,18 @@ class MapperDataset(Dataset[Any]):
 
 
 class ComposedDataset(ConcatDataset[Any]):
-    """Data sets one after the other: Burn's name of ConcatDataset."""
+    """Concatenates data sets: Burn's name of ConcatDataset."""
 
 
 class SelectionDataset(Subset[Any]):
-    """The samples at chosen places, which are checked when it is made.
+    """The samples at the given indices, which are checked on construction.
+
+    Args:
+        dataset: The data set.
+        indices: The indices; None selects all.
+
+    Raises:
+        IndexError: An index is out of range.
 
     >>> len(SelectionDataset(range(10), [1, 1, 3]))
     3
@@ -69,21 +76,29 @@ class SelectionDataset(Subset[Any]):
         super().__init__(dataset, chosen)
 
     def shuffle(self, generator: Generator | None = None) -> SelectionDataset:
-        """The same places in random order."""
+        """Returns the same samples in random order."""
         order = _core.randperm(len(self), generator=generator).tolist()
         return SelectionDataset(self.dataset, [self.indices[i] for i in order])
 
     def slice(self, start: int, end: int) -> SelectionDataset:
-        """The places from start up to end, which is left out."""
+        """Returns the samples in [start, end)."""
         return SelectionDataset(self.dataset, self.indices[start:end])
 
     def split(self, parts: int) -> list[SelectionDataset]:
-        """Parts of sizes as equal as can be, one after the other."""
+        """Splits into contiguous parts of nearly equal size."""
         return [self.slice(start, end) for start, end in _bounds(len(self), parts)]
 
 
 class ShuffledDataset(SelectionDataset):
-    """All samples, in one random order that stays.
+    """All samples in a random order that is fixed on construction.
+
+    Args:
+        dataset: The data set.
+        seed: The seed of the order.
+        generator: The random generator, instead of a seed.
+
+    Raises:
+        ValueError: Both seed and generator are given.
 
     >>> sorted(ShuffledDataset([3, 1, 2]))
     [1, 2, 3]
@@ -94,10 +109,19 @@ class ShuffledDataset(SelectionDataset):
 
 
 class SamplerDataset(Dataset[Any]):
-    """`size` samples drawn at random. A float as size is a part of the data set's length.
+    """Draws `size` random samples from a data set.
 
-    With replacement any sample may come at any time, drawn anew whenever one is asked for, or the same ones again if a seed is given.
-    Without it every sample comes once before one comes again, in an order that stays.
+    With replacement, every access draws a new sample, or the same one for the same index if a seed is given. Without replacement, every
+    sample comes once before any is repeated, in a fixed order.
+
+    Args:
+        dataset: The data set.
+        size: The number of samples, or a float as a fraction of the length of the data set.
+        replacement: Whether to draw with replacement.
+        seed: The seed.
+
+    Raises:
+        ValueError: The data set is empty, or size is negative.
 
     >>> len(SamplerDataset(range(10), 25)), len(SamplerDataset(range(10), 0.5))
     (25, 5)
@@ -126,7 +150,7 @@ class SamplerDataset(Dataset[Any]):
         return self.dataset[self._passes[number][place]]
 
     def _stream(self, place: int) -> Generator | None:
-        """Numbers that depend on a place and not on who else draws; None stands for the default generator."""
+        """Returns a generator that depends on the index only; None stands for the default generator."""
         if self.seed is None:
             return None
         generator = _core.Generator()
@@ -138,7 +162,7 @@ class SamplerDataset(Dataset[Any]):
 
 
 class PartialDataset(Dataset[Any]):
-    """The samples from start up to end, which is left out.
+    """The samples in [start_index, end_index), clipped to the data set.
 
     >>> list(PartialDataset("abcdef", 2, 4))
     ['c', 'd']
@@ -159,19 +183,22 @@ class PartialDataset(Dataset[Any]):
 
     @staticmethod
     def split(dataset: Any, parts: int) -> list[PartialDataset]:
-        """The data set in parts of sizes as equal as can be, one after the other."""
+        """Splits a data set into contiguous parts of nearly equal size."""
         return [PartialDataset(dataset, start, end) for start, end in _bounds(len(dataset), parts)]
 
     @staticmethod
     def split_chunks(dataset: Any, size: int) -> list[PartialDataset]:
-        """The data set in parts of the given size; the last one may be smaller."""
+        """Splits a data set into contiguous parts of the given size; the last one may be smaller."""
         if size < 1:
             raise ValueError(f"expected a size of at least 1: got {size}")
         return [PartialDataset(dataset, start, start + size) for start in range(0, len(dataset), size)]
 
 
 class WindowsDataset(Dataset[list[Any]]):
-    """All windows of `size` samples that follow each other, every `step` samples.
+    """Sliding windows of `size` consecutive samples, with the given stride `step`.
+
+    Raises:
+        ValueError: size or step is less than 1.
 
     >>> list(WindowsDataset([1, 2, 3, 4], 3))
     [[1, 2, 3], [2, 3, 4]]

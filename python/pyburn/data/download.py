@@ -1,4 +1,4 @@
-"""Downloads: checked, resumed where they stopped, under their name only when they are whole."""
+"""Downloads with checksums and resume; a file gets its final name only when complete."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACC
 
 
 class DownloadError(OSError):
-    """A file could not be had: the network, the server or the checksum is in the way."""
+    """Raised when a file cannot be downloaded because of the network, the server or a wrong checksum."""
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the environment variable PYBURN_CACHE, else the user's folder for caches."""
+    """Returns the download folder: the environment variable PYBURN_CACHE, else the user's cache folder."""
     chosen = os.environ.get("PYBURN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -41,7 +41,15 @@ def cache_folder() -> Path:
 
 
 def checksum_of(path: str | os.PathLike[str], algorithm: str) -> str:
-    """The checksum of a file: by sha256, md5, or git, which is how git names the content of a file."""
+    """Returns the checksum of a file as hex digits.
+
+    Args:
+        path: The file.
+        algorithm: "sha256", "md5", or "git" for the git blob hash.
+
+    Raises:
+        ValueError: The algorithm is unknown.
+    """
     if algorithm not in _ALGORITHMS:
         raise ValueError(f"[download] a checksum is one of {', '.join(_ALGORITHMS)}: got {algorithm!r}")
     if algorithm == "git":
@@ -55,7 +63,7 @@ def checksum_of(path: str | os.PathLike[str], algorithm: str) -> str:
 
 
 def verify(path: str | os.PathLike[str], checksum: str) -> bool:
-    """Whether a file has a checksum, which is written as "sha256:...", "md5:..." or "git:..."."""
+    """Returns whether a file has a checksum, given as "sha256:...", "md5:..." or "git:..."."""
     algorithm, _, wanted = checksum.partition(":")
     return checksum_of(path, algorithm) == wanted.lower()
 
@@ -70,11 +78,23 @@ def download(
     pause: float = 1.0,
     progress: bool = True,
 ) -> Path:
-    """Brings a file to `path` and gives the path. A file that is there and has the checksum is left alone.
+    """Downloads a file, unless it is already there with the right checksum.
 
-    Of several addresses the next is tried when one fails. What was received before a break is kept beside the path and
-    continued, if the server can do that; `timeout` is how many seconds nothing may arrive. `checksum` is "sha256:...",
-    "md5:..." or "git:..."; a file with another one is not kept. A progress bar is drawn where stderr is a terminal.
+    Args:
+        url: The URL, or several that are tried in order.
+        path: The target file.
+        checksum: "sha256:...", "md5:..." or "git:..."; a file with another checksum is not kept.
+        retries: The number of retries per URL. Partial downloads are resumed if the server supports it.
+        timeout: The number of seconds without data after which a try fails.
+        pause: The number of seconds before the first retry; doubled for each further one.
+        progress: Whether to draw a progress bar if stderr is a terminal.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ValueError: A URL is not http or https, or the checksum has no known prefix.
+        DownloadError: No URL worked.
     """
     target = Path(path)
     addresses = [url] if isinstance(url, str) else list(url)
@@ -89,7 +109,7 @@ def download(
     failures = []
     with _only_one(target) as part:
         if target.exists() and (checksum is None or verify(target, checksum)):
-            return target  # another process was quicker
+            return target  # another process downloaded it meanwhile
         for address in addresses:
             try:
                 _Transfer(address, part, checksum, timeout, progress).run(retries, pause)
@@ -108,7 +128,7 @@ def download(
 
 @contextlib.contextmanager
 def _only_one(target: Path) -> Iterator[Path]:
-    """The file for what is not whole yet; other processes that want the same wait here, where the system can do that."""
+    """Yields the partial file, locked so that other processes that download the same file wait, where the system supports it."""
     part = target.with_name(target.name + ".part")
     with open(part, "ab") as held:
         try:
@@ -125,11 +145,11 @@ def _only_one(target: Path) -> Iterator[Path]:
 
 
 class _Final(DownloadError):
-    """A failure that another try would not change."""
+    """A failure for which a retry is useless."""
 
 
 class _Transfer:
-    """One file from one address, in as many tries as it takes."""
+    """Downloads one file from one URL, with retries."""
 
     def __init__(self, url: str, part: Path, checksum: str | None, timeout: float, progress: bool) -> None:
         self.url, self.part, self.checksum, self.timeout = url, part, checksum, timeout
@@ -145,11 +165,11 @@ class _Transfer:
             except _Final:
                 raise
             except (OSError, http.client.HTTPException) as error:
-                if isinstance(error, OSError) and error.errno in _DISK_ERRORS:  # neither another try nor another server would help
+                if isinstance(error, OSError) and error.errno in _DISK_ERRORS:  # no retry and no other server would help
                     with contextlib.suppress(OSError):
-                        os.truncate(self.part, 0)  # what is empty is removed: it fills the disk
+                        os.truncate(self.part, 0)  # frees the disk; an empty partial file is removed
                     raise
-                offline = isinstance(getattr(error, "reason", error), socket.gaierror)  # no name is found: waiting would not help
+                offline = isinstance(getattr(error, "reason", error), socket.gaierror)  # name resolution failed: no retry
                 if attempt == retries or offline:
                     raise DownloadError(_reason(error)) from None
                 time.sleep(pause * 2**attempt)
@@ -163,7 +183,7 @@ class _Transfer:
         algorithm = self.checksum.partition(":")[0]
         got = checksum_of(self.part, algorithm)
         os.truncate(self.part, 0)
-        if resumed:  # the file may have changed between the parts: once more from the start
+        if resumed:  # the file may have changed on the server: start over
             raise DownloadError("the parts do not belong together")
         raise _Final(f"the checksum is {algorithm}:{got}, expected {self.checksum}: the file at this address is another one, or damaged")
 
@@ -176,7 +196,7 @@ class _Transfer:
             response = urllib.request.urlopen(urllib.request.Request(self.url, headers=headers), timeout=self.timeout)
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code == 416 and have:  # nothing is left to send, or the file became shorter
+            if error.code == 416 and have:  # already complete, or the file became shorter
                 if self.checksum is not None and verify(self.part, self.checksum):
                     return
                 os.truncate(self.part, 0)
@@ -203,7 +223,7 @@ class _Transfer:
 
 
 def _extent(response: Any, have: int) -> tuple[int, int | None]:
-    """From which byte the server sends, and how many bytes the whole file has."""
+    """Returns the start offset of the response and the total size of the file, if known."""
     length = response.headers.get("Content-Length")
     if response.status == 206:
         text = response.headers.get("Content-Range", "")
@@ -225,7 +245,7 @@ def _reason(error: BaseException) -> str:
 
 
 class ProgressBar:
-    """A line on stderr that says how far a download is; nothing where there is no terminal."""
+    """A progress line on stderr; draws nothing if stderr is not a terminal."""
 
     def __init__(self, name: str) -> None:
         self.name, self.file = name, Output(sys.stderr)
@@ -245,14 +265,14 @@ class ProgressBar:
         self.file.flush()
 
     def close(self) -> None:
-        """Leaves the line as it is."""
+        """Ends the line."""
         if self.active and self.shown:
             self.file.write("\n")
             self.shown = 0.0
 
 
 def progress_line(name: str, have: int, total: int | None, rate: float) -> str:
-    """What a progress bar says."""
+    """Formats the progress line."""
     speed = f"{rate / 1e6:.1f} MB/s"
     if not total:
         return f"{name[:30]}  {have / 1e6:.1f} MB  {speed}"

@@ -1,4 +1,4 @@
-"""What happens to one batch, in whichever thread or process: samples are loaded and put together."""
+"""Loading of one batch, in any thread or process: fetches the samples and collates them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .randomness import SampleStream
 
 
 class Exhausted:
-    """The answer of a worker whose stream has ended."""
+    """Sent by a worker whose stream has ended."""
 
 
 class Stopped(BaseException):
-    """Raised between two samples when nobody waits for the batch any more."""
+    """Raised between two samples when the batch is no longer needed."""
 
 
 class WorkerInfo:
-    """Which worker is asking: id, num_workers, seed and dataset, which is the worker's own copy."""
+    """Describes the current worker: its id, num_workers, seed, and its own copy of the dataset. Attributes are read-only."""
 
     __slots__ = ("id", "num_workers", "seed", "dataset")
 
@@ -44,7 +44,7 @@ _of_this_thread = threading.local()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Inside a worker of a loader, which one it is; None everywhere else.
+    """Returns the WorkerInfo of the current loader worker, or None outside of workers.
 
     >>> get_worker_info() is None
     True
@@ -53,24 +53,24 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def set_worker_info(info: WorkerInfo | None) -> None:
-    """From now on this thread is a worker."""
+    """Marks the current thread as a worker."""
     _of_this_thread.info = info
 
 
 @dataclass
 class Task:
-    """A batch to be loaded: `number` counts the batches of an epoch, `place` its samples before this batch."""
+    """A batch to load: `number` is its index in the epoch, `place` the number of samples before it."""
 
     epoch: int
     number: int
     seed: int
     place: int
-    index: Any  # the samples' places; for streams None
+    index: Any  # the sample indices; None for streams
 
 
 @dataclass
 class Recipe:
-    """How a loader makes a batch."""
+    """The loader options that workers need to make a batch."""
 
     dataset: Any
     collate_fn: Callable[[Any], Any]
@@ -84,25 +84,25 @@ class Recipe:
 
 
 class Fetcher:
-    """Makes the batches of an epoch. For a stream it holds the place that the stream has reached."""
+    """Loads the batches of an epoch. For a stream it holds the iterator."""
 
     def __init__(self, recipe: Recipe, dataset: Any, worker: int = 0, stopped: Callable[[], bool] = lambda: False) -> None:
         self._recipe = recipe
         self._dataset = dataset
         self._worker = worker
         self._stopped = stopped
-        # Rows of tensors need no samples on their way to a batch.
+        # Data sets of tensors can return collated batches directly.
         self._whole = getattr(dataset, "_batch", None) if recipe.collate_fn is default_collate else None
         self._stream: Iterator[Any] | None = None
         self._ended = False
         self._count = 0
 
     def __call__(self, task: Task) -> Any:
-        """The batch, or Exhausted."""
+        """Returns the batch, or Exhausted."""
         try:
             with SampleStream(task.seed) as numbers:
                 return self._next_of_stream(numbers) if self._recipe.is_stream else self._at_places(numbers, task)
-        except StopIteration as error:  # would end the loop over the loader without a word
+        except StopIteration as error:  # would silently end the loop over the loader
             raise RuntimeError("a data set or collate_fn raised StopIteration") from error
 
     def _at_places(self, numbers: SampleStream, task: Task) -> Any:
@@ -128,7 +128,7 @@ class Fetcher:
     def _next_of_stream(self, numbers: SampleStream) -> Any:
         recipe, step = self._recipe, max(self._recipe.num_workers, 1)
         if self._stream is None:
-            numbers.sample(-1 - self._worker)  # a place that no sample reaches
+            numbers.sample(-1 - self._worker)  # outside the range of sample indices
             self._stream = iter(self._dataset)
         first = self._count * step + self._worker
         samples: list[Any] = []

@@ -1,4 +1,4 @@
-"""Reading images by Pillow, which is the extra `vision`."""
+"""Reading image files with Pillow, which is installed by the extra `vision`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .._core import FormatError
 
 
 class ImageError(FormatError, OSError):
-    """An image file is damaged. Also an OSError, which is what Pillow raises."""
+    """Raised when an image file is damaged. Also an OSError, which is what Pillow raises."""
 
 
-# What Pillow raises for files that are damaged.
+# The exceptions that Pillow raises for damaged files.
 _DAMAGE = (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, OverflowError, struct.error)
-_SMALL = 1 << 18  # pixels, and bytes of a file: where finding out about a file takes longer than decoding it
+_SMALL = 1 << 18  # pixels, and bytes of a file, below which Pillow's file detection takes longer than decoding
 
 
 def pillow() -> ModuleType:
-    """Pillow's module Image, or an error that helps where it is missing."""
+    """Returns the module PIL.Image. Raises an ImportError with instructions if Pillow is missing."""
     try:
         import PIL.Image
     except ImportError:
@@ -35,7 +35,11 @@ def pillow() -> ModuleType:
 
 
 def load_image(path: str | os.PathLike[str]) -> Image:
-    """An image file as an RGB image of Pillow."""
+    """Reads an image file as an RGB Pillow image.
+
+    Raises:
+        ImageError: The file is damaged or its format unknown.
+    """
     images = pillow()
     data = _content(path)
     if len(data) <= _SMALL and data.startswith(b"\xff\xd8"):
@@ -51,7 +55,12 @@ def load_image(path: str | os.PathLike[str]) -> Image:
 
 
 def load_mask(path: str | os.PathLike[str]) -> Image:
-    """An image file as it is, of one channel: palettes give the numbers of their colours."""
+    """Reads an image file with one channel, unconverted: palette images give palette indices.
+
+    Raises:
+        ImageError: The file is damaged or its format unknown.
+        ValueError: The image has more than one channel.
+    """
     images, data = pillow(), _content(path)
     with named_errors(path):
         image = images.open(io.BytesIO(data))
@@ -63,14 +72,14 @@ def load_mask(path: str | os.PathLike[str]) -> Image:
 
 @contextlib.contextmanager
 def named_errors(path: Any) -> Iterator[None]:
-    """Pillow's errors with the name of the file, which it has not seen: of thousands of pictures one is damaged."""
+    """Context manager that adds the file name to Pillow's exceptions, so that one damaged image among thousands can be found."""
     images = pillow()
     try:
         yield
     except images.DecompressionBombError as error:  # more pixels than PIL.Image.MAX_IMAGE_PIXELS allows
         raise ImageError(f"{_named(path)} is too large: {error}") from error
     except _DAMAGE as error:
-        if getattr(error, "errno", None) is not None:  # of the system, which names the file
+        if getattr(error, "errno", None) is not None:  # from the operating system; it already has the file name
             raise
         name = _named(path)
         if isinstance(error, images.UnidentifiedImageError):
@@ -84,7 +93,7 @@ def _named(path: Any) -> str:
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    # Few calls into the system: each lets go of the interpreter's lock, which threads that load small files then pass around.
+    # Few system calls: each releases the GIL, which causes contention between threads that load small files.
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         data = os.read(file, _SMALL + 1)
@@ -99,8 +108,10 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _decoded_jpeg(images: Any, data: bytes) -> Image | None:
-    """A small JPEG with three channels, straight from Pillow's decoder: Pillow's own way to it takes longer than decoding. None for
-    whatever is not plain, or damaged, which that way then reports."""
+    """Decodes a small 3-channel JPEG directly with Pillow's decoder, since opening it takes longer than decoding.
+
+    Returns None for anything else and for damaged files, which the normal path then handles.
+    """
     try:
         size = _jpeg_size(data)
         if size is None or size[0] * size[1] > _SMALL:
@@ -116,7 +127,7 @@ def _decoded_jpeg(images: Any, data: bytes) -> Image | None:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a JPEG of three channels of 8 bits."""
+    """Returns width and height of a JPEG with three 8-bit channels, else None."""
     at = 2
     while data[at] == 0xFF:
         marker = data[at + 1]

@@ -1,4 +1,4 @@
-"""Images in folders: torchvision's DatasetFolder and ImageFolder, and Burn's ways to list images with their annotations."""
+"""Image folders: torchvision's DatasetFolder and ImageFolder, and Burn's image data set with annotations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PathLike = str | os.PathLike[str]
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
-    """Whether a file's name ends in one of the extensions, in any case.
+    """Returns whether a file name ends in one of the extensions, ignoring case.
 
     >>> has_file_allowed_extension("a.JPG", IMG_EXTENSIONS)
     True
@@ -32,9 +32,20 @@ def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...])
 
 
 class DatasetFolder(Dataset[tuple[Any, Any]]):
-    """Samples in a folder per class: `root/class/.../file`. A sample is (what the loader makes of the file, number of the class).
+    """Data set of files in one folder per class: `root/class/.../file`. Samples are (loaded file, class index).
 
-    Which files count is said by `extensions` or by `is_valid_file(path)`. Classes are the names of the folders, in order.
+    Args:
+        root: The folder of the class folders.
+        loader: Loads a file, given its path.
+        extensions: The file extensions to include. Give either this or is_valid_file.
+        transform: Applied to the loaded file.
+        target_transform: Applied to the class index.
+        is_valid_file: Called with a path; returns whether to include the file.
+        allow_empty: Whether classes without files are allowed.
+
+    Raises:
+        FileNotFoundError: There is no class folder, or a class has no files.
+        ValueError: Not exactly one of extensions and is_valid_file is given.
     """
 
     def __init__(
@@ -57,7 +68,7 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         self.targets = [target for _, target in self.samples]
 
     def find_classes(self, directory: PathLike) -> tuple[list[str], dict[str, int]]:
-        """The names of the classes and their numbers; a subclass may decide otherwise."""
+        """Returns the sorted class names and their indices; subclasses may override it."""
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
         if not classes:
             raise FileNotFoundError(f"Couldn't find any class folder in {os.fspath(directory)}.")
@@ -71,7 +82,7 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         is_valid_file: Callable[[str], bool] | None = None,
         allow_empty: bool = False,
     ) -> list[tuple[str, int]]:
-        """The files of each class, sorted, with the number of the class."""
+        """Returns the sorted files of each class, with their class index."""
         if not class_to_idx:
             raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
         if (extensions is None) == (is_valid_file is None):
@@ -113,7 +124,10 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
 
 
 class ImageFolder(DatasetFolder):
-    """Images in a folder per class, read by Pillow as RGB. A sample is (image, number of the class)."""
+    """Data set of images in one folder per class, read by Pillow as RGB. Samples are (image, class index).
+
+    Arguments as for DatasetFolder.
+    """
 
     def __init__(
         self,
@@ -130,9 +144,14 @@ class ImageFolder(DatasetFolder):
 
 
 class ImageFolderDataset(Dataset[tuple[Any, Any]]):
-    """Images with annotations of one kind: a class, several classes, boxes, or a mask. Made by one of its class methods, as in Burn.
+    """Images with annotations: a class, several classes, boxes, or a mask. Use one of the class methods, as in Burn.
 
-    `transform` sees the image alone, `transforms` sees (image, target) and returns both: what turns an image must turn its mask too.
+    Args:
+        items: Pairs of an image path and its annotation.
+        annotate: Converts an annotation to a target.
+        classes: The class names.
+        transform: Applied to the image.
+        transforms: Applied to (image, target), to transform both consistently, such as an image and its mask.
     """
 
     def __init__(
@@ -151,34 +170,39 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
 
     @classmethod
     def classification(cls, root: PathLike, extensions: tuple[str, ...] = IMG_EXTENSIONS, **options: Any) -> ImageFolderDataset:
-        """A folder per class, as ImageFolder reads it."""
+        """Creates a data set from one folder per class, like ImageFolder."""
         folder = DatasetFolder(root, load_image, extensions)
         return cls(folder.samples, int, folder.classes, **options)
 
     @classmethod
     def classification_items(cls, items: Iterable[tuple[PathLike, str]], classes: Sequence[str], **options: Any) -> ImageFolderDataset:
-        """Pairs of an image and the name of its class. Targets are numbers of classes."""
+        """Creates a data set from pairs of an image path and a class name. Targets are class indices."""
         numbers = _numbers(classes)
         checked = [(path, _number(numbers, name)) for path, name in items]
         return cls(checked, int, classes, **options)
 
     @classmethod
     def multilabel(cls, items: Iterable[tuple[PathLike, Sequence[str]]], classes: Sequence[str], **options: Any) -> ImageFolderDataset:
-        """Pairs of an image and the names of its classes. Targets are vectors with a 1 for each of them."""
+        """Creates a data set from pairs of an image path and class names. Targets are multi-hot float32 vectors."""
         numbers = _numbers(classes)
         checked = [(path, [_number(numbers, name) for name in names]) for path, names in items]
         return cls(checked, _ManyHot(len(numbers)), classes, **options)
 
     @classmethod
     def segmentation(cls, items: Iterable[tuple[PathLike, PathLike]], classes: Sequence[str] = (), **options: Any) -> ImageFolderDataset:
-        """Pairs of an image and a picture whose pixels are numbers of classes. Targets are such pictures, one channel, read by Pillow:
-        `PILToTensor` or `pil_to_tensor` makes a tensor of them."""
+        """Creates a data set from pairs of an image path and a mask path, where mask pixels are class indices.
+
+        Targets are single-channel Pillow images; use `PILToTensor` or `pil_to_tensor` to convert them.
+        """
         return cls([(image, os.fspath(mask)) for image, mask in items], load_mask, classes, **options)
 
     @classmethod
     def coco_detection(cls, annotations: PathLike, images: PathLike, **options: Any) -> ImageFolderDataset:
-        """Boxes from a file of annotations in COCO's format, for the images of a folder. Targets are {"boxes": (n, 4) as x, y, width and
-        height, "labels": (n,) numbers of classes}; classes are the categories in the order of their ids."""
+        """Creates a data set from a COCO annotation file and the folder of its images.
+
+        Targets are {"boxes": (n, 4) as x, y, width, height, "labels": (n,) class indices}. Classes are the categories in the order of their
+        ids.
+        """
         items, classes = read_coco(annotations, images)
         return cls(items, _boxes, classes, **options)
 
@@ -203,7 +227,7 @@ def _boxes(annotation: tuple[list[list[float]], list[int]]) -> dict[str, Tensor]
 
 
 class _ManyHot:
-    """Numbers of classes as a vector of zeros and ones."""
+    """Converts class indices to a multi-hot vector."""
 
     def __init__(self, classes: int) -> None:
         self.classes = classes

@@ -1,4 +1,4 @@
-"""One pass over a loader's batches."""
+"""Iteration over the batches of one epoch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Epoch:
-    """Where an epoch began and how far it is: what `DataLoader.state_dict` saves."""
+    """Start and progress of an epoch: what `DataLoader.state_dict` saves."""
 
     number: int
     seed: int
@@ -30,8 +30,11 @@ class Epoch:
 
 
 class Places:
-    """The places of the batches, numbered. The first is drawn at once, so that samplers draw their random numbers when an epoch begins,
-    whatever the number of workers."""
+    """Numbers the batch indices from the sampler.
+
+    The first is drawn immediately, so that samplers draw their random numbers at the start of the epoch, independent of the number of
+    workers.
+    """
 
     def __init__(self, epoch: Epoch, sampler: Any, batched: bool, skip: int) -> None:
         self._epoch = epoch
@@ -52,7 +55,7 @@ class Places:
             self._place += len(self._index) if self._batched and self._index is not None else 1
 
     def next(self) -> Task | None:
-        """The next batch to be loaded."""
+        """Returns the next batch to load, or None."""
         if self._index is _NOTHING:
             return None
         task = Task(self._epoch.number, self._number, self._epoch.seed, self._place, self._index)
@@ -65,7 +68,7 @@ _NOTHING = object()
 
 
 class Iteration:
-    """What `iter(loader)` gives."""
+    """Base class of the iterators that `iter(loader)` returns."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, places: Places) -> None:
         self._loader = loader
@@ -92,7 +95,7 @@ class Iteration:
         return batch
 
     def skip(self, batches: int) -> None:
-        """Loads batches of a stream and drops them: the only way to a place inside it."""
+        """Loads and discards batches of a stream, the only way to reach a position in it."""
         for _ in range(batches):
             self._take()
 
@@ -104,7 +107,7 @@ class Iteration:
 
 
 class DirectIteration(Iteration):
-    """Loads each batch when it is asked for."""
+    """Loads each batch on demand, without workers."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, places: Places) -> None:
         super().__init__(loader, epoch, places)
@@ -121,7 +124,7 @@ class DirectIteration(Iteration):
 
 
 class CrewIteration(Iteration):
-    """Lets workers load batches ahead and gives them in order."""
+    """Lets workers prefetch batches and returns them in order."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, places: Places, crew: Crew) -> None:
         super().__init__(loader, epoch, places)
@@ -129,14 +132,14 @@ class CrewIteration(Iteration):
         self._process = os.getpid()
         self._worker = 0
         self._ended = [False] * loader.num_workers
-        self._worker_of: dict[int, int] = {}  # by the number of a batch that was sent
-        self._ready: dict[int, Any] = {}  # answers that came before their turn
+        self._worker_of: dict[int, int] = {}  # by the number of the batch
+        self._ready: dict[int, Any] = {}  # results that arrived out of order
         self._stopped = False
         for _ in range(loader.num_workers * (loader.prefetch_factor or 1)):
             self._send()
 
     def _send(self, worker: int | None = None) -> None:
-        """Hands the next batch to the next worker that has not reached the end of its stream, or to the given one."""
+        """Sends the next batch to the given worker, or to the next one whose stream has not ended."""
         if all(self._ended):
             return
         task = self._places.next()
@@ -150,7 +153,7 @@ class CrewIteration(Iteration):
         self._worker_of[task.number] = worker
         try:
             self._crew.send(worker, task)
-        except BaseException:  # a worker that died
+        except BaseException:  # a worker died
             self._stop()
             raise
 
@@ -192,10 +195,10 @@ class CrewIteration(Iteration):
             except queue.Empty:
                 self._stop()
                 raise RuntimeError(f"DataLoader timed out after {timeout} seconds") from None
-            except BaseException:  # Ctrl-C, or a worker that died
+            except BaseException:  # Ctrl-C, or a worker died
                 self._stop()
                 raise
-            if epoch == self._epoch.number:  # not one that an earlier, unfinished epoch had asked for
+            if epoch == self._epoch.number:  # ignores results of an earlier, unfinished epoch
                 return number, answer
 
     def _end(self) -> None:
@@ -208,7 +211,7 @@ class CrewIteration(Iteration):
 
 
 def warn_of_length(given: int, dataset: Any, length: int) -> None:
-    """A stream that gives more than it said."""
+    """Warns that a stream yielded more batches than its reported length."""
     warnings.warn(
         f"Length of IterableDataset {dataset} was reported to be {length} (when accessing len(dataloader)), but {given} batches have been "
         "fetched. With several workers, each must give its own part of the stream: see get_worker_info.",

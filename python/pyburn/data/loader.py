@@ -1,4 +1,4 @@
-"""DataLoader: batches of a data set, in an order, loaded by workers."""
+"""DataLoader: iterates over a data set in batches, optionally with workers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,33 @@ _VERSION = 1
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of a data set. Arguments and attributes are PyTorch's.
+    """Iterates over a data set in batches. Arguments and attributes are those of PyTorch.
 
-    Workers are threads; `multiprocessing_context` ("fork", "spawn", "forkserver" or a context) makes them processes. The batches, their
-    order and the random numbers that samples are made with are the same for any number of workers of either kind.
+    Workers are threads by default; with `multiprocessing_context` they are processes. Batches, their order and the random numbers drawn for
+    samples are the same for any number and kind of workers. `state_dict` saves the position within an epoch, and `load_state_dict` makes
+    the next pass resume from there with the same batches.
 
-    `state_dict` says where in the epoch the loader is; `load_state_dict` lets the next pass go on from there, with the same batches.
+    Args:
+        dataset: The data set or stream.
+        batch_size: The number of samples per batch; None disables batching.
+        shuffle: Whether to shuffle every epoch.
+        sampler: The indices of the samples, in order.
+        batch_sampler: The indices of the samples of each batch.
+        num_workers: The number of workers; 0 loads in the calling thread.
+        collate_fn: Combines samples to a batch; by default `default_collate`.
+        pin_memory: Accepted for compatibility; has no effect.
+        drop_last: Whether to drop the last batch if it is incomplete.
+        timeout: The number of seconds to wait for a batch from workers; 0 waits forever.
+        worker_init_fn: Called in each worker with its id.
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context, for worker processes.
+        generator: The random generator for shuffling and seeds.
+        prefetch_factor: The number of batches that each worker loads ahead.
+        persistent_workers: Whether to keep the workers between epochs.
+        pin_memory_device: Accepted for compatibility; has no effect.
+        in_order: Whether workers return batches in order.
+
+    Raises:
+        ValueError: Options are invalid or exclude each other.
 
     >>> loader = DataLoader([1.0, 2.0, 3.0], batch_size=2)
     >>> [batch.tolist() for batch in loader]
@@ -85,7 +106,7 @@ class DataLoader(Generic[T_co]):
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
-        self.pin_memory = pin_memory  # there is no device that it would matter for
+        self.pin_memory = pin_memory  # no supported device needs it
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
@@ -97,7 +118,7 @@ class DataLoader(Generic[T_co]):
         self._choose_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
         self._reported_length: int | None = None
-        self._crew: Crew | None = None  # persistent workers, and the process that they belong to
+        self._crew: Crew | None = None  # persistent workers; _crew_process is the process that owns them
         self._crew_process = 0
         self._epoch: Epoch | None = None
         self._resume: dict[str, Any] | None = None
@@ -139,7 +160,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """The context that makes the worker processes, or None for threads."""
+        """The context that creates the worker processes, or None for threads."""
         return self._context
 
     @multiprocessing_context.setter
@@ -158,7 +179,7 @@ class DataLoader(Generic[T_co]):
         self._context: BaseContext | None = context
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_crew": None, "_epoch": None}  # workers stay where they are
+        return {**self.__dict__, "_crew": None, "_epoch": None}  # workers are not copied
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._initialized and name in _FIXED:
@@ -177,7 +198,7 @@ class DataLoader(Generic[T_co]):
     def _known_length(self) -> int | None:
         try:
             return None if self._is_stream else len(self._index_sampler)
-        except TypeError:  # a sampler that does not know
+        except TypeError:  # a sampler without a length
             return None
 
     def _check_length(self, given: int) -> None:
@@ -198,8 +219,9 @@ class DataLoader(Generic[T_co]):
         return self._resumed(number, state)
 
     def _resumed(self, number: int, state: dict[str, Any]) -> Iteration:
-        """The rest of a saved epoch: random numbers go back to its beginning, the sampler runs through what was given, and the default
-        generator, which is everybody's, is left as it was found."""
+        """Resumes a saved epoch: rewinds the random state to its start and advances the sampler; the shared default generator is left
+        unchanged.
+        """
         default = _core._current_generator()
         current = default.get_state()
         generators = [tuple(saved) for saved in state["generators"]]
@@ -227,7 +249,7 @@ class DataLoader(Generic[T_co]):
         if not self.num_workers:
             return DirectIteration(self, epoch, places)
         if self._crew is not None and self._crew_process != os.getpid():
-            self._crew = None  # of the process that this one was forked from
+            self._crew = None  # belongs to the parent process of a fork
         crew = self._crew
         if crew is None:
             recipe = self._recipe(epoch.seed)
@@ -272,12 +294,11 @@ class DataLoader(Generic[T_co]):
         return [s for s in self._samplers() if hasattr(s, "state_dict") and hasattr(s, "load_state_dict")]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is: how many batches of the current epoch were given, and the random state that the epoch began with.
+        """Returns the position: the number of batches returned in the current epoch, and the random state at its start.
 
-        Between epochs it holds the state of the loader's own generators. The default generator, which `shuffle=True` draws the order of
-        the next epoch from where the loader has no generator, is everybody's: save it with `pyburn.get_rng_state`, as for dropout.
-
-        All of it is numbers and lists: it can be written as JSON.
+        Between epochs it holds the state of the loader's own generators. Without a generator of its own, `shuffle=True` draws the order of
+        the next epoch from the default generator, which is shared: save that with `pyburn.get_rng_state`, as for dropout. The state
+        consists of numbers and lists, so it can be written as JSON.
         """
         if self._resume is not None:
             return dict(self._resume)
@@ -294,9 +315,14 @@ class DataLoader(Generic[T_co]):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The next `iter(loader)` goes on where `state_dict` was called: it gives the batches of that epoch that were not given yet, with
-        the same samples in the same order and the same random numbers. Batches of a data set with places are skipped without being
-        loaded; those of an IterableDataset are loaded and dropped."""
+        """Makes the next `iter(loader)` resume where `state_dict` was called.
+
+        It returns the remaining batches of that epoch, with the same samples, order and random numbers. Batches already returned are
+        skipped without loading; those of an IterableDataset are loaded and discarded.
+
+        Raises:
+            ValueError: The state is from a loader with another length, version, or other samplers or generators.
+        """
         missing = {"version", "in_epoch", "batches", "length", "seed", "default_generator", "generators", "samplers"} - set(state_dict)
         if missing or state_dict["version"] != _VERSION:
             raise ValueError(

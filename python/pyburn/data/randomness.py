@@ -1,8 +1,8 @@
-"""Where random transforms draw from.
+"""Random numbers of transforms.
 
-A loader gives every sample a stream of random numbers of its own, found by the seed of the epoch and the sample's place in it. Whatever
-draws from pyburn's default generator while the sample is loaded draws from that stream: neither the workers nor their number or kind
-matter. Outside a loader the default generator is the process's, which `pyburn.manual_seed` starts over.
+A loader gives every sample its own random stream, derived from the seed of the epoch and the index of the sample in it. Everything that
+draws from pyburn's default generator while the sample is loaded uses that stream, so the results do not depend on the number or kind of
+workers. Outside of a loader, the default generator is that of the process, which `pyburn.manual_seed` seeds.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from .._types import Generator
 
-_BLOCK = 32  # each sample may draw 2**32 blocks of numbers, the second half of them when its batch is put together
+_BLOCK = 32  # each sample has 2**32 blocks of random numbers; the second half is for collating its batch
 
 
 def draw_seed(generator: Generator | None = None) -> int:
-    """A number of 63 bits from a generator, to seed another one with."""
+    """Draws a 63-bit seed from a generator."""
     return int(_core.randint(0, 2**63 - 1, (), generator=generator, dtype=_core.int64))
 
 
 def python_random() -> random.Random:
-    """A source of Python's random numbers, seeded by pyburn's default generator: in a loader, by that of the sample.
+    """Returns a `random.Random` seeded from pyburn's default generator; in a loader, from the stream of the sample.
 
     >>> _ = pyburn.manual_seed(0)
     >>> a = python_random().random()
@@ -38,7 +38,7 @@ def python_random() -> random.Random:
 
 
 def numpy_random() -> np.random.Generator:
-    """A source of numpy's random numbers, seeded by pyburn's default generator: in a loader, by that of the sample.
+    """Returns a NumPy generator seeded from pyburn's default generator; in a loader, from the stream of the sample.
 
     >>> numpy_random().permutation(3).shape
     (3,)
@@ -49,7 +49,7 @@ def numpy_random() -> np.random.Generator:
 
 
 class SampleStream:
-    """While it is entered, this thread's default generator is the stream of the sample that `sample` or `batch` named last."""
+    """Context manager that makes the default generator of this thread the random stream selected last by `sample` or `batch`."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -64,9 +64,9 @@ class SampleStream:
         _core._use_generator(self._former)
 
     def sample(self, place: int) -> None:
-        """The stream of the sample at a place of the epoch."""
+        """Selects the stream of the sample at an index of the epoch."""
         self._generator.set_state((self._seed, (place & 0xFFFFFFFF) << _BLOCK))
 
     def batch(self, place: int) -> None:
-        """The stream for putting together the batch whose first sample is at a place of the epoch."""
+        """Selects the stream for collating the batch whose first sample is at an index of the epoch."""
         self._generator.set_state((self._seed, (place & 0xFFFFFFFF) << _BLOCK | 1 << (_BLOCK - 1)))

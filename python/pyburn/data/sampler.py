@@ -1,4 +1,4 @@
-"""Samplers: in which order a loader asks for samples."""
+"""Samplers: the order in which a loader accesses samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """The places of samples, in the order in which they are wanted: subclasses write `__iter__`, and `__len__` where it is known."""
+    """Base class of samplers. Subclasses implement `__iter__`, which yields indices, and `__len__` if the length is known."""
 
     def __init__(self, data_source: object = None) -> None:
         pass
@@ -28,7 +28,7 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """One after the other."""
+    """Yields indices in order."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -41,7 +41,18 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """At random: each sample once in `len(data_source)` draws, or any sample at any time (`replacement`)."""
+    """Yields indices in random order.
+
+    Args:
+        data_source: The data set.
+        replacement: Whether to draw with replacement; otherwise each index comes once in `len(data_source)` draws.
+        num_samples: The number of indices; by default the length of the data set.
+        generator: The random generator; None uses the default one.
+
+    Raises:
+        TypeError: replacement is not a bool.
+        ValueError: num_samples is not a positive int.
+    """
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Generator | None = None
@@ -57,7 +68,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many samples it asks for: those that the data source has at the time, if no number was given."""
+        """The number of indices per epoch; by default the current length of the data set."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -75,7 +86,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given places in random order."""
+    """Yields the given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -90,7 +101,16 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Places from 0 to len(weights) - 1, as likely as their weights say.
+    """Draws indices from 0 to len(weights) - 1 with probabilities proportional to the weights.
+
+    Args:
+        weights: The weight of each index.
+        num_samples: The number of indices to draw.
+        replacement: Whether to draw with replacement.
+        generator: The random generator; None uses the default one.
+
+    Raises:
+        ValueError: An argument has an invalid value.
 
     >>> set(WeightedRandomSampler([0.0, 1.0, 1.0], 20)) <= {1, 2}
     True
@@ -116,7 +136,13 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class ClassBalancedSampler(WeightedRandomSampler):
-    """Places drawn so that every class comes equally often, however many samples it has.
+    """Draws indices so that every class is equally frequent, however many samples it has.
+
+    Args:
+        labels: The label of each sample.
+        num_samples: The number of indices to draw; by default the number of labels.
+        replacement: Whether to draw with replacement.
+        generator: The random generator; None uses the default one.
 
     >>> sampler = ClassBalancedSampler([0, 0, 0, 1])
     >>> sampler.weights.tolist()
@@ -134,7 +160,15 @@ class ClassBalancedSampler(WeightedRandomSampler):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The places of another sampler in lists of `batch_size`.
+    """Groups the indices of another sampler into batches.
+
+    Args:
+        sampler: The sampler or iterable of indices.
+        batch_size: The batch size.
+        drop_last: Whether to drop an incomplete last batch.
+
+    Raises:
+        ValueError: batch_size is not a positive int, or drop_last is not a bool.
 
     >>> list(BatchSampler(range(5), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]
@@ -161,7 +195,18 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """The part of a data set that one of `num_replicas` processes trains on. `set_epoch` changes the order from epoch to epoch.
+    """Yields the part of a data set for one of `num_replicas` processes. Call `set_epoch` to change the order every epoch.
+
+    Args:
+        dataset: The data set.
+        num_replicas: The number of processes.
+        rank: The index of this process.
+        shuffle: Whether to shuffle.
+        seed: The seed of the order, which must be the same in all processes.
+        drop_last: Whether to drop samples, rather than repeat some, to make the parts equal.
+
+    Raises:
+        ValueError: num_replicas or rank is missing, or rank is out of range.
 
     >>> [list(DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
     [[0, 2, 4], [1, 3, 0]]
@@ -197,7 +242,7 @@ class DistributedSampler(Sampler[int]):
             places = _core.randperm(count, generator=_core.Generator().manual_seed(self.seed + self.epoch)).tolist()
         else:
             places = list(range(count))
-        if places:  # what is missing for equal parts is taken from the start once more
+        if places:  # pads from the start to make the parts equal
             places = list(itertools.islice(itertools.cycle(places), self.total_size))
         return iter(places[self.rank :: self.num_replicas])
 
@@ -205,15 +250,15 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """The order of this epoch."""
+        """Sets the epoch, which determines the order."""
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, int]:
-        """What a loader saves of it."""
+        """Returns the state that a loader saves."""
         return {"epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Goes on with the order of the epoch that state_dict was called in."""
+        """Restores the epoch from a state."""
         self.epoch = state["epoch"]
 
 

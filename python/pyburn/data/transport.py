@@ -1,5 +1,6 @@
-"""Batches on their way from a worker process: what they are made of is pickled, large tensors and arrays follow as they lie in memory, on
-Linux in memory that both processes share."""
+"""Transfer of batches from worker processes: objects are pickled, large tensors and arrays are sent as raw memory, on Linux as shared
+memory.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +34,11 @@ class _Pickler(reduction.ForkingPickler):
 
 
 def send(connection: Connection, value: Any) -> None:
-    """Sends anything that can be pickled; nothing is sent of what cannot."""
+    """Sends a picklable object. If pickling fails, nothing is sent."""
     file, buffers = io.BytesIO(), []  # type: ignore[var-annotated]
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
-        """Whether the buffer stays in the pickle: small ones do, and those that do not lie in one piece."""
+        """Whether the buffer stays in the pickle: small and non-contiguous ones do."""
         try:
             raw = buffer.raw()
         except BufferError:
@@ -59,7 +60,7 @@ def send(connection: Connection, value: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """What the other end has sent."""
+    """Receives an object from the other end."""
     sizes, shared = connection.recv()
     content = connection.recv_bytes()
     return pickle.loads(content, buffers=_receive_shared(connection, sizes) if shared else _receive_copies(connection, sizes))
@@ -74,7 +75,7 @@ def _receive_copies(connection: Connection, sizes: list[int]) -> list[Any]:
     return buffers
 
 
-# Memory without a name, which two processes may map, is gone when the last of them lets go of it, however that comes about.
+# Anonymous shared memory is freed when the last process unmaps it, even if that process crashes.
 
 
 def _send_shared(connection: Connection, buffers: list[memoryview]) -> None:
@@ -105,6 +106,6 @@ def _mapped(file: int, size: int) -> mmap.mmap:
 
 
 def _places(sizes: list[int]) -> tuple[list[int], int]:
-    """Where buffers of the given sizes lie, each at a multiple of 64 bytes, and where they end."""
+    """Returns the start offsets of buffers, aligned to 64 bytes, and the total size."""
     ends = list(itertools.accumulate(-(-size // 64) * 64 for size in sizes))
     return [0, *ends[:-1]], ends[-1]

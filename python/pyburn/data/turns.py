@@ -1,8 +1,8 @@
-"""Whether threads load side by side or take turns.
+"""Decides whether worker threads load concurrently or take turns.
 
-Threads pass the interpreter's lock around whenever one of them waits for a file or decodes. For large samples that is what makes them
-useful; for small ones handing the lock over (some 50 us) costs more than it gains, and two threads are slower than one. Which of the two
-holds is not known beforehand, so it is measured on the first batches.
+Threads hand over the GIL whenever one of them waits for a file or decodes. For large samples, that is what makes threads useful; for small
+ones a handover (about 50 us) costs more than it gains, and two threads are slower than one. Which case applies is measured on the first
+batches.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ import time
 from collections.abc import Callable, Sized
 from typing import Any
 
-_SMALL = 1e-3  # seconds per sample: above, handing over a lock does not matter
+_SMALL = 1e-3  # seconds per sample above which the cost of GIL handovers does not matter
 
 
 class Turns:
-    """Measures a few batches that workers load side by side, then, if samples are small, a few that they load in turn, and stays with
-    what was quicker."""
+    """Measures some batches loaded concurrently, then, for small samples, some loaded in turns, and keeps the faster mode."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._turn = threading.Lock()
         self._in_turn = False
         self._decided = workers < 2
-        self._seconds: list[float] = []  # per batch of this trial
-        self._side_by_side = 0.0  # seconds from batch to batch in the first trial
+        self._seconds: list[float] = []  # per batch of the current trial
+        self._side_by_side = 0.0  # seconds per batch of the concurrent trial
 
     def load(self, fetch: Callable[[Any], Any], task: Any) -> Any:
-        """fetch(task), when it is this thread's turn."""
+        """Calls fetch(task), if necessary after waiting for this thread's turn."""
         in_turn = self._in_turn
         if in_turn:
             with self._turn:
@@ -43,7 +42,7 @@ class Turns:
 
     def _learn(self, seconds: float, samples: int) -> None:
         self._seconds.append(seconds)
-        if len(self._seconds) <= self._workers:  # the first batches of a trial also see what came before it
+        if len(self._seconds) <= self._workers:  # the first batches of a trial overlap with the previous mode
             return
         quickest = min(self._seconds[1:])
         if self._in_turn:

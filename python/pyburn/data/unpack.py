@@ -1,4 +1,4 @@
-"""Chosen files out of archives: never a path that the archive names, never more bytes than were expected."""
+"""Extracts selected files from archives. Paths inside the archive are never used as target paths, and sizes are limited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ from .damage import format_errors
 def unpack_members(
     archive: str | os.PathLike[str], folder: str | os.PathLike[str], members: Mapping[str, str], largest: int = 1 << 30
 ) -> None:
-    """Writes members of a zip or tar file into a folder: `members` says which becomes which file there."""
+    """Extracts members of a zip or tar archive.
+
+    Args:
+        archive: The archive.
+        folder: The target folder.
+        members: The target file name by name of the member.
+        largest: The maximum size of a member in bytes.
+
+    Raises:
+        FormatError: A member is missing or too large, or the archive is damaged.
+    """
     path, into = Path(archive), Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     with format_errors(f"[archive] {path.name} is damaged"):

@@ -1,7 +1,7 @@
-"""Workers: threads or processes that load batches ahead of the training.
+"""Workers: threads or processes that prefetch batches.
 
-A crew has one queue of tasks per worker. `send` hands a task out, `receive` waits for whichever answer comes next, `close` ends all
-workers; what is dropped without being closed closes itself.
+A crew has one task queue per worker. `send` submits a task, `receive` waits for the next result of any worker, `close` stops all workers;
+a crew that is garbage-collected closes itself.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import BaseContext
 
-_GRACE = 30  # seconds that a worker goes on after SIGTERM
-_PATIENCE = 2.0  # seconds that a worker has to finish its sample before it is ended (processes) or left alone (threads)
+_GRACE = 30  # seconds that a worker keeps running after SIGTERM
+_PATIENCE = 2.0  # seconds that a worker has to finish its sample before it is terminated (process) or abandoned (thread)
 
 
 class Failure:
-    """An exception of a worker on its way to whoever waits for the batch."""
+    """An exception of a worker, sent to the consumer of the batch."""
 
     def __init__(self, error: BaseException, where: str, *, keep: bool) -> None:
         self.where = where
-        # A thread hands its exception over as it is; from a process come its class and its traceback as text.
+        # A thread passes the exception itself; a process sends its class and the formatted traceback.
         self.error = error if keep else None
         self.kind: type[BaseException] = type(error)
         self.text = "" if keep else "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
     def raised(self) -> NoReturn:
-        """Raises it in this thread."""
+        """Raises the exception in this thread."""
         if self.error is not None:
             if hasattr(self.error, "add_note"):
                 self.error.add_note(f"Raised {self.where}.")
@@ -57,7 +57,7 @@ class Failure:
             message = _Verbatim(message)
         try:
             error = self.kind(message)
-        except Exception:  # a class whose constructor wants something else
+        except Exception:  # the constructor takes other arguments
             error = RuntimeError(message)
         raise error
 
@@ -65,20 +65,20 @@ class Failure:
         state = dict(self.__dict__)
         try:
             pickle.dumps(self.kind)
-        except Exception:  # a class made inside a function cannot be found from the other side
+        except Exception:  # a class defined in a function cannot be unpickled
             state["kind"] = RuntimeError
         return state
 
 
 class _Verbatim(str):
-    """KeyError prints the repr of its message, which would put the whole traceback on one line."""
+    """Message of a KeyError, whose str() is the repr of the message: this keeps the line breaks of the traceback."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Crew(Protocol):
-    """What a loader knows about its workers."""
+    """Interface of the workers of a loader."""
 
     def send(self, worker: int, task: Task) -> None: ...
     def receive(self, timeout: float | None) -> tuple[int, int, Any]: ...
@@ -94,13 +94,13 @@ def serve(
     stopped: Callable[[], bool],
     load: Callable[[Fetcher, Task], Any] = lambda fetcher, task: fetcher(task),
 ) -> None:
-    """The life of a worker: takes tasks until there is None, and gives (epoch, number, answer)."""
+    """Runs the main loop of a worker: takes tasks until None, and sends (epoch, number, result)."""
     where, keep = f"in DataLoader worker {kind} {worker}", kind == "thread"
     dataset, fetcher, epoch = recipe.dataset, None, -1
     unfit: Failure | None = None
     is_fit = True
     if keep and hasattr(dataset, "__dict__") and not isinstance(dataset, _core.Tensor):
-        # As a process has its own, so that worker_init_fn may set attributes of it.
+        # A copy, as in a process, so that worker_init_fn may change the data set.
         with contextlib.suppress(Exception):
             dataset = copy.copy(dataset)
     set_worker_info(WorkerInfo(worker, recipe.num_workers, recipe.seed + worker, dataset))
@@ -124,17 +124,18 @@ def serve(
                 answer = Failure(error, where, keep=keep)
         try:
             give((task.epoch, task.number, answer))
-        except (BrokenPipeError, ConnectionResetError):  # nobody listens any more
+        except (BrokenPipeError, ConnectionResetError):  # the consumer is gone
             return
         except Exception as error:  # a batch that cannot be pickled
             give((task.epoch, task.number, Failure(error, where, keep=keep)))
-        # An exception holds on to whoever raised it last: the loader that this worker waits for, which would then never end.
+        # Its traceback references the loader; keeping it would keep the loader, and with it this worker, alive.
         answer = None
 
 
 class ThreadCrew:
-    """Workers that share the memory of the program: nothing is copied, and whatever releases the interpreter's lock runs side by side
-    (decoding and resizing images, numpy on large arrays, reading files, operations of pyburn)."""
+    """Worker threads. Nothing is copied, and everything that releases the GIL runs in parallel: decoding and resizing images, NumPy on
+    large arrays, file reads, pyburn operations.
+    """
 
     def __init__(self, recipe: Recipe) -> None:
         self._answers: queue.SimpleQueue[tuple[int, int, Any]] = queue.SimpleQueue()
@@ -161,12 +162,12 @@ class ThreadCrew:
 
 
 def _in_thread(device: Any, *arguments: Any) -> None:
-    with device:  # `with pyburn.device(...)` around the loop holds for its workers
+    with device:  # a `with pyburn.device(...)` around the loop also applies to its workers
         serve(*arguments)
 
 
 def _end_threads(process: int, stop: threading.Event, tasks: list[queue.SimpleQueue[Task | None]], threads: list[threading.Thread]) -> None:
-    if process != os.getpid():  # in a forked child, where the threads are not
+    if process != os.getpid():  # in a forked child, which does not have these threads
         return
     stop.set()
     for inbox in tasks:
@@ -178,7 +179,7 @@ def _end_threads(process: int, stop: threading.Event, tasks: list[queue.SimpleQu
 
 
 class ProcessCrew:
-    """Workers with an interpreter of their own, for data sets that are slow in Python. Batches come through pipes."""
+    """Worker processes, for data sets that are slow in Python. Batches are sent through pipes."""
 
     def __init__(self, recipe: Recipe, context: BaseContext) -> None:
         self._tasks: list[Connection] = []
@@ -188,8 +189,8 @@ class ProcessCrew:
         try:
             for worker in range(recipe.num_workers):
                 tasks, to_worker = context.Pipe(duplex=False)
-                from_worker, answers = context.Pipe()  # a socket, through which memory can be handed over
-                # A forked worker holds the ends of its elders too, and closes them: else none would notice the end of this process.
+                from_worker, answers = context.Pipe()  # a socket, which can transfer file descriptors of shared memory
+                # A forked worker inherits the pipe ends of earlier workers and must close them: else none notices the end of this process.
                 ends = [*self._tasks, *self._answers, to_worker, from_worker] if context.get_start_method() == "fork" else []
                 process = context.Process(  # type: ignore[attr-defined]
                     target=_in_process, args=(recipe, worker, tasks, answers, ends), name=f"pyburn-loader-{worker}", daemon=True
@@ -240,10 +241,10 @@ class ProcessCrew:
 
 
 def _end_processes(process: int, tasks: list[Connection], answers: list[Connection], workers: list[Any]) -> None:
-    if process != os.getpid():  # in a forked child, whose siblings these are
+    if process != os.getpid():  # in a forked child: these are its siblings
         return
     for end in tasks:
-        # Closing alone may not be noticed: processes that were forked in the meantime hold the other end as well.
+        # Closing may not be enough: processes forked meanwhile hold the other end as well.
         with contextlib.suppress(OSError):
             end.send(None)
     for end in (*tasks, *answers):
@@ -259,8 +260,8 @@ def _end_processes(process: int, tasks: list[Connection], answers: list[Connecti
 
 
 def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connection, others: list[Connection]) -> None:
-    # Ctrl-C reaches the whole group of processes, and so does the SIGTERM of a scheduler: the main one decides what they mean. It may
-    # finish a step and save before it ends its workers, for which it has as long as schedulers wait before they kill.
+    # Ctrl-C and the SIGTERM of a scheduler reach the whole process group; only the main process decides what to do. It may finish a step
+    # and save a checkpoint before it stops its workers, within the grace period of the scheduler.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "alarm"):
         signal.signal(signal.SIGTERM, lambda number, frame: signal.alarm(_GRACE))
@@ -272,7 +273,7 @@ def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connect
     _core.default_generator.manual_seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)
-    # Tasks are read as they come, so that whoever sends one never waits for this worker; their end means that nobody waits for it.
+    # Tasks are read immediately, so that the sender never blocks; the end of the pipe means that the consumer is gone.
     inbox: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     stop = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Models as graphs: captured once, saved to one file, run from Python or from C++ alone."""
+"""Models as graphs: captured once, saved to a file, run from Python or C++ without Python code."""
 
 from __future__ import annotations
 
@@ -17,14 +17,23 @@ __all__ = ["Graph", "Session", "capture", "compile", "load"]
 def capture(
     function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None, simplify: bool = True
 ) -> Graph:
-    """What `function` does to tensors like the examples, as a Graph. Nothing is computed; only shapes and dtypes count.
+    """Records the operations of a function on tensors like the examples, as a Graph.
 
-    `function` is a model or any function of tensors that gives a tensor or several. `free_axes` says which axes of which
-    input may have another extent later, e.g. {0: [0]} for the batch of the first input; all of them share one number.
-    Reading a value while capturing raises CaptureError: a graph cannot depend on it.
+    Nothing is computed; only shapes and dtypes of the examples matter. Reading a value while capturing raises CaptureError, since a graph
+    cannot depend on it.
 
-    What depends on constants alone is computed unless that takes more memory (quantised weights stay as they are), and what nobody reads
-    is dropped; simplify=False returns the graph as recorded.
+    Args:
+        function: A model or any function of tensors that returns one or several tensors.
+        *examples: Example inputs.
+        free_axes: The dimensions of inputs whose size may vary, such as {0: [0]} for the batch dimension of the first input. All of them
+            share one size.
+        simplify: Whether to evaluate constant subexpressions, unless that takes more memory (quantized weights are kept), and to remove
+            unused operations.
+
+    Raises:
+        ValueError: There is no example.
+        TypeError: An example is not a Tensor.
+        CaptureError: The function reads the value of a tensor.
 
     >>> graph = pyburn.inference.capture(lambda x: (x * 2).exp(), pyburn.ones(2, 3), free_axes={0: [0]})
     >>> graph.operations
@@ -58,15 +67,20 @@ def compile(
     simplify: bool = True,
     device: Any = None,
 ) -> Session:
-    """A Session that does what `model` does, without Python inside. Arguments as for capture.
+    """Captures a model and returns a Session that runs it without Python code.
 
-    It runs on `device`: without one, on that of the model's weights, or of the examples where there are none.
+    Args:
+        model: A model or any function of tensors.
+        *examples: Example inputs, as for capture.
+        free_axes: As for capture.
+        simplify: As for capture.
+        device: The device; by default that of the model's weights, or of the examples if there are none.
     """
     return Session(capture(model, *examples, free_axes=free_axes, simplify=simplify), _home(model, examples) if device is None else device)
 
 
 def _home(function: Callable[..., Any], examples: Sequence[Tensor]) -> Any:
-    """The device of a model's weights. Of the examples only shapes and dtypes count, so they may be elsewhere."""
+    """Returns the device of a model's weights, else that of the examples. Examples may be on another device than the model."""
     if isinstance(function, Module):
         for tensor in itertools.chain(function.parameters(), function.buffers()):
             return tensor.device
@@ -74,19 +88,24 @@ def _home(function: Callable[..., Any], examples: Sequence[Tensor]) -> Any:
 
 
 def load(path: str | os.PathLike[str], device: Any = None) -> Session:
-    """The Session of a graph that was saved to a file."""
+    """Loads a saved graph as a Session.
+
+    Args:
+        path: The file.
+        device: The device; None for the default one.
+    """
     target = _core._default_device() if device is None else device
     return Session(_core._load_graph(os.fspath(path), target), target)
 
 
 def _run(self: Session, *inputs: Tensor) -> Any:
-    """Runs the graph; gives a tensor, or a tuple where there are several outputs."""
+    """Runs the graph; returns a tensor, or a tuple if there are several outputs."""
     result = self._run(inputs)
     return result[0] if len(result) == 1 else result
 
 
 def _save(self: Session, path: str | os.PathLike[str]) -> None:
-    """Writes the graph and its constants to one file."""
+    """Saves the graph and its constants to a file."""
     self.graph.save(os.fspath(path))
 
 

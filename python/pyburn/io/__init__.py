@@ -1,4 +1,4 @@
-"""Files: safetensors, PyTorch, numpy and pyburn's own, and models in and out of them."""
+"""File formats: safetensors, PyTorch, NumPy and .pyburn, and loading and saving of models."""
 
 from . import safetensors
 from .bundle import Bundle

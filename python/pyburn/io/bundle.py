@@ -1,4 +1,4 @@
-"""pyburn's own file: the options of a model, its tensors and text, and any other bytes, each with a checksum."""
+"""The .pyburn format: the configuration, tensors and metadata of a model, and any other bytes, each with a checksum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ from .tensor_file import TensorFile
 
 
 class Bundle:
-    """A .pyburn file that was opened: `config` (as JSON gave it), `metadata`, `tensors` (not read yet) and `sections` of bytes.
+    """An open .pyburn file.
+
+    Args:
+        source: A path, bytes, or an object with a method `read`.
+        mmap: Whether to memory-map the file.
+        verify: Whether to verify checksums.
+
+    Attributes:
+        config: The configuration, as parsed JSON.
+        metadata: The metadata.
+        tensors: The tensors, which are read on access.
+        sections: The other sections, as bytes.
 
     >>> pyburn.io.Bundle.save("model.pyburn", {"w": pyburn.ones(2)}, config={"hidden": 2}, metadata={"note": "first"})
     >>> bundle = pyburn.io.Bundle("model.pyburn")
@@ -22,7 +33,7 @@ class Bundle:
     """
 
     def __init__(self, source: Source, *, mmap: bool = False, verify: bool = True) -> None:
-        import json  # not loaded with the package: importing it takes a while
+        import json  # imported here since it is slow to import
 
         config, self.metadata, snapshots, self.sections = _core._io.read_bundle(readable(source), mmap, verify)
         self.config: Any = json.loads(config) if config else None
@@ -37,7 +48,15 @@ class Bundle:
         metadata: dict[str, str] | None = None,
         sections: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Writes a bundle to a path or an object with a method `write`. `config` is a Config or anything that JSON can hold."""
+        """Writes a .pyburn file.
+
+        Args:
+            file: A path or an object with a method `write`.
+            tensors: The tensors by name, or snapshots.
+            config: A Config or any JSON-compatible value.
+            metadata: Text entries.
+            sections: Other sections, as bytes.
+        """
         import json
 
         snapshots = _core._io.snapshots_of(dict(tensors)) if isinstance(tensors, Mapping) else list(tensors)

@@ -1,4 +1,4 @@
-"""PyTorch's files: pyburn.save and pyburn.load."""
+"""PyTorch's file format: pyburn.save and pyburn.load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .file_types import Path, Readable, Target, writable
 if TYPE_CHECKING:
     from .._types import DeviceLike
 
-# A device for all; devices by the names of places; or a function of a storage and the name of its place.
+# A device for all tensors; a dict of devices by saved location; or a function of a storage and its saved location.
 MapLocation: TypeAlias = "DeviceLike | Mapping[str, DeviceLike] | Callable[[Tensor, str], Tensor | None] | None"
 
 _CODE = (
@@ -22,10 +22,18 @@ _CODE = (
 
 
 def save(obj: Any, f: Target, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True) -> None:
-    """Writes tensors, numbers, text, and dicts, lists, tuples and sets of them to a file that `torch.load` opens as well.
+    """Saves tensors, numbers, text, and dicts, lists, tuples and sets of them, in a format that `torch.load` can read.
 
-    `f` is a path or an object with a method `write`. Tensors that share memory share it again after loading. A path is replaced
-    when the new file is complete.
+    Tensors that share memory share it again after loading. Existing files are replaced atomically.
+
+    Args:
+        obj: The object.
+        f: A path or an object with a method `write`.
+        pickle_module: Not supported.
+        pickle_protocol: Must be 2.
+
+    Raises:
+        ValueError: An option is not supported.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -51,12 +59,21 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """What a file of `pyburn.save` or `torch.save` contains. Reading runs no code; what would need some raises FormatError.
+    """Loads a file of `pyburn.save` or `torch.save`. No code of the file is executed.
 
-    `f` is a path or an object with a method `read`. Tensors go to the default device, wherever they were saved from, unless
-    `map_location` says otherwise: a device for all; a dict from the names of places ("cuda:0") to devices; or a function of a storage
-    (as a tensor of one axis) and the name of its place that gives the storage, on any device, or None. With `mmap`, tensors on
-    the CPU lie in the file itself, are read when touched, and what is written to them stays in this process.
+    Args:
+        f: A path or an object with a method `read`.
+        map_location: Where to put tensors; by default on the default device. A device; a dict from saved locations ("cuda:0") to devices;
+            or a function that is called with a storage (as a 1-d tensor) and its saved location, and returns the storage on any device, or
+            None.
+        pickle_module: Not supported.
+        weights_only: Must be True.
+        mmap: Whether to memory-map the file: CPU tensors are read on access, and changes to them stay in this process.
+
+    Raises:
+        FormatError: The file is damaged, or would have to execute code.
+        ValueError: An option is not supported, or mmap is used without a path.
+        TypeError: There are unknown arguments.
 
     >>> import io
     >>> file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What functions of files take: paths, bytes, and objects that read or write."""
+"""Argument types of file functions: paths, bytes, and objects that read or write."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Protocol, TypeAlias
 
 
 class Readable(Protocol):
-    """An open file, or anything else with this method."""
+    """An open file, or any other object with a method `read`."""
 
     def read(self) -> Any: ...
 
 
 class Writable(Protocol):
-    """An open file, or anything else with this method."""
+    """An open file, or any other object with a method `write`."""
 
     def write(self, data: Any, /) -> Any: ...
 
@@ -24,12 +24,12 @@ Target: TypeAlias = Path | Writable
 
 
 def readable(source: Source) -> str | bytes:
-    """A path as text, or the bytes of what is not one."""
+    """Returns a path as str, or the bytes of anything else."""
     if isinstance(source, bytes):
         return source
     return os.fspath(source) if isinstance(source, (str, os.PathLike)) else bytes(source.read())
 
 
 def writable(target: Target) -> str | Writable:
-    """A path as text, or the object."""
+    """Returns a path as str, or the object."""
     return os.fspath(target) if isinstance(target, (str, os.PathLike)) else target

@@ -1,4 +1,4 @@
-"""What C++ gives to users of files: tensors that are not read yet, reports, adapters."""
+"""The public file classes implemented in C++: snapshots (tensors that are not read yet), reports, adapters."""
 
 from .._core._io import CoreAdapter, LoadReport, Place, Snapshot, atomic_write
 

@@ -1,4 +1,4 @@
-"""numpy's files, read and written without numpy. Arrays of objects, which are pickles, are refused."""
+"""NumPy files, read and written without NumPy. Object arrays, which are pickles, are rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save_npy(file: Target, tensor: Tensor) -> None:
-    """Writes one tensor as .npy, to a path or an object with a method `write`. bfloat16 becomes numpy's `V2`.
+    """Saves a tensor as .npy, to a path or an object with a method `write`. bfloat16 becomes NumPy's `V2`.
 
     >>> pyburn.io.save_npy("x.npy", pyburn.arange(3))
     >>> pyburn.io.load_npy("x.npy")
@@ -24,13 +24,22 @@ def save_npy(file: Target, tensor: Tensor) -> None:
 
 
 def load_npy(file: Source, device: DeviceLike | None = None, mmap: bool = False) -> Tensor:
-    """The tensor of a .npy file; Fortran order becomes strides, the other byte order is turned."""
+    """Loads the tensor of a .npy file. Fortran order becomes strides, and foreign byte order is converted.
+
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+        device: The device; None for the default one.
+        mmap: Whether to memory-map the file.
+
+    Raises:
+        FormatError: The file is not a .npy file.
+    """
     (snapshot,) = _opened(file, "npy", mmap).values()
     return snapshot.load(device)
 
 
 def save_npz(file: Target, **tensors: Tensor) -> None:
-    """Writes named tensors as .npz, without compression.
+    """Saves named tensors as .npz, uncompressed.
 
     >>> pyburn.io.save_npz("xy.npz", x=pyburn.ones(2), y=pyburn.zeros(1))
     >>> pyburn.io.load_npz("xy.npz")
@@ -40,7 +49,11 @@ def save_npz(file: Target, **tensors: Tensor) -> None:
 
 
 def load_npz(file: Source, device: DeviceLike | None = None, mmap: bool = False) -> dict[str, Tensor]:
-    """The tensors of a .npz file by name, whether compressed or not."""
+    """Loads the tensors of a .npz file by name, compressed or not; arguments as for load_npy.
+
+    Raises:
+        FormatError: The file is not a .npz file.
+    """
     return {name: snapshot.load(device) for name, snapshot in _opened(file, "npz", mmap).items()}
 
 

@@ -1,4 +1,4 @@
-"""The safetensors format, under the names of the package `safetensors`."""
+"""The safetensors format, with the interface of the package `safetensors`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ __all__ = ["load", "load_file", "load_metadata", "safe_open", "save", "save_file
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Writes named tensors to a file. Readers see the old file or the new one, never a part.
+    """Saves named tensors to a file, atomically.
+
+    Args:
+        tensors: The tensors by name.
+        filename: The path.
+        metadata: Text entries.
 
     >>> pyburn.io.safetensors.save_file({"w": pyburn.ones(2)}, "w.safetensors", metadata={"format": "pt"})
     >>> pyburn.io.safetensors.load_metadata("w.safetensors")
@@ -27,7 +32,7 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], meta
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """What save_file would write.
+    """Returns the content that save_file would write.
 
     >>> pyburn.io.safetensors.load(pyburn.io.safetensors.save({"w": pyburn.ones(2)}))
     {'w': tensor([1., 1.])}
@@ -43,7 +48,13 @@ def save_sharded(
     max_shard_size: int = 5_000_000_000,
     metadata: dict[str, str] | None = None,
 ) -> None:
-    """Writes an index (`model.safetensors.index.json`) and, beside it, files of at most `max_shard_size` bytes of tensors.
+    """Saves tensors as an index (`model.safetensors.index.json`) and several files next to it.
+
+    Args:
+        tensors: The tensors by name.
+        filename: The path of the index.
+        max_shard_size: The maximum number of tensor bytes per file.
+        metadata: Text entries.
 
     >>> pyburn.io.safetensors.save_sharded({"a": pyburn.ones(2), "b": pyburn.ones(2)}, "m.safetensors.index.json", max_shard_size=8)
     >>> sorted(pyburn.io.safetensors.load_file("m.safetensors.index.json"))
@@ -53,10 +64,16 @@ def save_sharded(
 
 
 def load_file(filename: str | os.PathLike[str], device: DeviceLike | None = None, mmap: bool = False) -> dict[str, Tensor]:
-    """The tensors of a file, or of all files that an index names. A file that is not what it should be raises FormatError.
+    """Loads the tensors of a file, or of all files of an index.
 
-    With `mmap` tensors on the CPU lie in the mapped file: they are read when touched, and what is written to them stays in this
-    process. The file must then stay as it is; writing it anew with this package is fine, since that makes another file.
+    Args:
+        filename: The path of the file or index.
+        device: The device; None for the default one.
+        mmap: Whether to memory-map the file: CPU tensors are read on access, and changes to them stay in this process. The file must not be
+            modified meanwhile; saving it again with this package is safe, since that creates a new file.
+
+    Raises:
+        FormatError: The file is damaged.
 
     >>> pyburn.io.safetensors.save_file({"w": pyburn.ones(2)}, "w.safetensors")
     >>> pyburn.io.safetensors.load_file("w.safetensors", mmap=True)
@@ -66,17 +83,25 @@ def load_file(filename: str | os.PathLike[str], device: DeviceLike | None = None
 
 
 def load(data: bytes, device: DeviceLike | None = None) -> dict[str, Tensor]:
-    """The tensors of a safetensors file that is in memory."""
+    """Loads the tensors of a safetensors file in memory."""
     return _core._io.load(bytes(data), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
-    """The text that a file carries beside its tensors."""
+    """Returns the metadata of a file."""
     return _core._io.load_metadata(os.fspath(filename))
 
 
 class safe_open:  # noqa: N801  (the name of the package `safetensors`)
-    """A file whose tensors are read one by one, whole or in part.
+    """Opens a file whose tensors are read one by one, whole or in part.
+
+    Args:
+        filename: The path.
+        framework: "pyburn", "pt", "torch" or "pytorch", which mean the same.
+        device: The device; None for the default one.
+
+    Raises:
+        ValueError: framework is unknown.
 
     >>> pyburn.io.safetensors.save_file({"w": pyburn.arange(6.0).view(2, 3)}, "w.safetensors")
     >>> with pyburn.io.safetensors.safe_open("w.safetensors") as file:
@@ -98,19 +123,19 @@ class safe_open:  # noqa: N801  (the name of the package `safetensors`)
         self._snapshots = {}
 
     def keys(self) -> list[str]:
-        """The names of the tensors, in the order of the data."""
+        """Returns the names of the tensors, in file order."""
         return list(self._snapshots)
 
     def metadata(self) -> dict[str, str]:
-        """The text that the file carries beside its tensors."""
+        """Returns the metadata of the file."""
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
-        """The whole tensor, copied from the file."""
+        """Returns a copy of a tensor."""
         return self._snapshots[name].load(self._device).clone()
 
     def get_slice(self, name: str) -> _Slice:
-        """The tensor to be indexed: only what is asked for is read."""
+        """Returns an object to be indexed; only the requested part is read."""
         return _Slice(self._snapshots[name], self._device)
 
 

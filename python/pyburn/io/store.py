@@ -1,4 +1,4 @@
-"""Models in and out of files: which tensors, under which names, in which form."""
+"""Loading and saving of models: selection, renaming and conversion of tensors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Renames: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]] | Callable[[s
 
 
 class Adapter:
-    """How tensors in files differ from those in models. Subclass it and override what differs.
+    """Converts between the tensors of files and of models. Subclass it and override what differs.
 
     >>> class Halved(pyburn.io.Adapter):
     ...     def to_file(self, tensor, place):
@@ -36,15 +36,15 @@ class Adapter:
     """
 
     def file_name(self, place: Place) -> str:
-        """What the file calls a tensor within its module."""
+        """Returns the name of a tensor in the file, relative to its module."""
         return place.name
 
     def from_file(self, tensor: Tensor, place: Place) -> Tensor:
-        """The tensor of a file as the model wants it."""
+        """Converts a tensor of the file for the model."""
         return tensor
 
     def to_file(self, tensor: Tensor, place: Place) -> Tensor:
-        """The tensor of the model as the file wants it."""
+        """Converts a tensor of the model for the file."""
         return tensor
 
 
@@ -52,7 +52,7 @@ Adapters: TypeAlias = Adapter | CoreAdapter | Iterable[Adapter | CoreAdapter] | 
 
 
 def burn_layout() -> CoreAdapter:
-    """The adapter for files of Burn: weights of linear layers are transposed, those of normalisations called gamma and beta.
+    """Returns the adapter for files of Burn: linear weights are transposed, and weights and biases of norms are named gamma and beta.
 
     >>> model = pyburn.nn.Linear(3, 2)
     >>> pyburn.io.save_module(model, "burn.safetensors", adapter=pyburn.io.burn_layout())
@@ -63,7 +63,11 @@ def burn_layout() -> CoreAdapter:
 
 
 def half_precision(dtype: DType = float16, except_modules: Iterable[str] = ("BatchNorm",)) -> CoreAdapter:
-    """The adapter that keeps floating tensors in `dtype` on disk, except in modules whose class begins with one of the names.
+    """Returns an adapter that stores floating-point tensors as `dtype`.
+
+    Args:
+        dtype: The dtype in the file.
+        except_modules: Modules whose class name starts with one of these keep their dtype.
 
     >>> model = pyburn.nn.Linear(3, 2)
     >>> pyburn.io.save_module(model, "small.safetensors", adapter=pyburn.io.half_precision())
@@ -86,17 +90,31 @@ def load_into(
     key: str = "",
     mmap: bool = False,
 ) -> LoadReport:
-    """Reads a file of any format into a model, one tensor after another, and reports what was applied, missing and unused.
+    r"""Loads a file of any format into a model, one tensor at a time. On errors, the model is unchanged.
 
-    `source` is what `open_tensors` takes, or what it gives. `rename` changes names of the file: regular expressions with what they
-    become, or a function. `include` and `exclude` choose names of the model: regular expressions that occur in them, or functions.
-    `adapter` is one Adapter or several, the nearest to the file first. Missing and unused tensors are errors unless `strict=False`;
-    a shape that differs always is; in either case the model is left as it was. Elements are converted to the dtype of the model,
-    or, with `dtype="file"`, parameters take the one of the file.
+    Args:
+        module: The model.
+        source: What `open_tensors` accepts or returns.
+        rename: Changes of names in the file: regular expressions with their replacements, or a function.
+        include: The names in the model to load: regular expressions to search for, or functions.
+        exclude: The names in the model to skip.
+        adapter: One Adapter or several, the one nearest to the file first.
+        strict: Whether missing and unused tensors are errors.
+        dtype: "model" converts to the dtype of the model; with "file" parameters take the dtype of the file.
+        key: The key of a nested dict in a PyTorch file.
+        mmap: Whether to memory-map the file.
+
+    Returns:
+        A report of the tensors that were applied, missing and unused.
+
+    Raises:
+        ArgumentError: A shape differs, or with strict, tensors are missing or unused.
+        FormatError: The file is damaged.
+        ValueError: dtype is unknown.
 
     >>> model = pyburn.nn.Linear(2, 1)
     >>> pyburn.save({"net.weight": pyburn.ones(1, 2)}, "part.pt")
-    >>> report = pyburn.io.load_into(model, "part.pt", rename={r"^net\\.": ""}, strict=False)
+    >>> report = pyburn.io.load_into(model, "part.pt", rename={r"^net\.": ""}, strict=False)
     >>> report.applied, report.missing
     (['weight'], ['bias'])
     """
@@ -119,13 +137,24 @@ def save_module(
     config: Any = None,
     format: str = "",
 ) -> None:
-    """Writes the state of a model to a file, in the format that its name or `format` says, one tensor after another.
+    r"""Saves the state of a model to a file, one tensor at a time.
 
-    `rename` changes names of the model to those in the file; the other arguments are those of `load_into`. A file in pyburn's own
-    format (.pyburn) also holds the `config` that the model was made from.
+    Args:
+        module: The model.
+        path: The file.
+        rename: Changes of names from the model to the file, as for `load_into`.
+        include: The names to save, as for `load_into`.
+        exclude: The names to skip.
+        adapter: One Adapter or several, the one nearest to the file first.
+        metadata: Text entries.
+        config: The configuration of the model, for .pyburn files.
+        format: The format; by default from the file name.
+
+    Raises:
+        ValueError: config is given for another format.
 
     >>> model = pyburn.nn.Sequential(pyburn.nn.Linear(2, 2), pyburn.nn.Linear(2, 1))
-    >>> pyburn.io.save_module(model, "first.safetensors", include=r"^0\\.", rename={r"^0\\.": "first."})
+    >>> pyburn.io.save_module(model, "first.safetensors", include=r"^0\.", rename={r"^0\.": "first."})
     >>> sorted(pyburn.io.open_tensors("first.safetensors"))
     ['first.bias', 'first.weight']
     """
@@ -139,13 +168,19 @@ def save_module(
 
 
 class Store:
-    """A file and how a model goes in and out of it, put together step by step.
+    r"""A file, and how to load and save a model with it; options are set by chained calls.
+
+    Args:
+        path: The file.
+        key: The key of a nested dict in a PyTorch file.
+        format: The format; by default from the file name.
+        mmap: Whether to memory-map the file.
 
     >>> store = pyburn.io.Store("model.safetensors").rename(r"^", "net.").half_precision()
     >>> store.save(pyburn.nn.Linear(2, 1))
     >>> store.keys()
     ['net.bias', 'net.weight']
-    >>> report = pyburn.io.Store("model.safetensors").rename(r"^net\\.", "").load_into(pyburn.nn.Linear(2, 1))
+    >>> report = pyburn.io.Store("model.safetensors").rename(r"^net\.", "").load_into(pyburn.nn.Linear(2, 1))
     >>> print(report)
     2 applied, 0 missing, 0 unused, 0 skipped, 0 errors
     """
@@ -161,17 +196,17 @@ class Store:
         self._strict, self._contiguous = True, False
 
     def rename(self, pattern: str, replacement: str) -> Store:
-        """Adds a change of names; they are done in order."""
+        """Adds a renaming rule; rules are applied in order."""
         self._renames.append((pattern, replacement))
         return self
 
     def include(self, *names: Name) -> Store:
-        """Names to load or save: all that any of these regular expressions or functions wants. Without this call, all."""
+        """Adds names to load or save: those that match any of these regular expressions or functions. Without this call, all."""
         self._include += names
         return self
 
     def exclude(self, *names: Name) -> Store:
-        """Names to leave out, even if included."""
+        """Adds names to skip, even if included."""
         self._exclude += names
         return self
 
@@ -181,37 +216,37 @@ class Store:
         return self
 
     def half_precision(self, dtype: DType = float16) -> Store:
-        """Floating tensors are `dtype` in the file, those of batch normalisations excepted."""
+        """Stores floating-point tensors as `dtype`, except those of batch norms."""
         return self.adapt(half_precision(dtype))
 
     def contiguous_indices(self, wanted: bool = True) -> Store:
-        """Loading: numbers of lists in the file that have gaps (0, 2, 5) become 0, 1, 2, before names are changed."""
+        """When loading, renumbers list indices with gaps in the file (0, 2, 5) to 0, 1, 2, before renaming."""
         self._contiguous = wanted
         return self
 
     def allow_partial(self, allow: bool = True) -> Store:
-        """Missing and unused tensors are no errors."""
+        """Sets whether missing and unused tensors are allowed."""
         self._strict = not allow
         return self
 
     def metadata(self, **texts: str) -> Store:
-        """Text to be saved beside the tensors."""
+        """Adds text entries to save."""
         self._metadata.update(texts)
         return self
 
     def open(self) -> TensorFile:
-        """The tensors of the file, as they are called there."""
+        """Opens the file and returns its tensors, with the names in the file."""
         return open_tensors(self.path, key=self._key, mmap=self._mmap)
 
     def keys(self) -> list[str]:
-        """The names in the file."""
+        """Returns the names in the file."""
         return list(self.open())
 
     def __getitem__(self, name: str) -> Snapshot:
         return self.open()[name]
 
     def load_into(self, module: Module) -> LoadReport:
-        """Reads the file into a model; see `pyburn.io.load_into`."""
+        """Loads the file into a model; see `pyburn.io.load_into`."""
         file = self.open()
         rename = _renaming(self._renames) or str
         if self._contiguous:
@@ -228,7 +263,7 @@ class Store:
         )
 
     def save(self, module: Module, config: Any = None) -> None:
-        """Writes the state of a model; see `pyburn.io.save_module`."""
+        """Saves the state of a model; see `pyburn.io.save_module`."""
         save_module(
             module,
             self.path,

@@ -1,4 +1,4 @@
-"""Named tensors in a file of any format, read one by one."""
+"""Named tensors in a file of any format, read on access."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .native import Snapshot
 
 
 class TensorFile(Mapping[str, Snapshot]):
-    """The tensors of a file by name, not read yet: `file["weight"].load()`."""
+    """The tensors of a file by name, read on access: `file["weight"].load()`."""
 
     def __init__(self, snapshots: Iterable[Snapshot], metadata: dict[str, str], format: str) -> None:
         self._snapshots = {snapshot.name: snapshot for snapshot in snapshots}
@@ -34,10 +34,14 @@ class TensorFile(Mapping[str, Snapshot]):
 
 
 def open_tensors(source: Source, *, key: str = "", mmap: bool = False, verify: bool = True) -> TensorFile:
-    """Opens a file of tensors: safetensors (also an index of several), PyTorch, .npy, .npz or .pyburn, told apart by its contents.
+    """Opens a file of tensors; the format is detected from its content.
 
-    `source` is a path, bytes, or an object with a method `read`. `key` leads to a dict inside a PyTorch file, e.g. "state_dict".
-    `mmap` lets tensors lie in the file itself; `verify=False` leaves checksums unread.
+    Args:
+        source: A path, bytes, or an object with a method `read`: safetensors (or an index of several files), PyTorch, .npy, .npz or
+            .pyburn.
+        key: The key of a nested dict in a PyTorch file, such as "state_dict".
+        mmap: Whether to memory-map the file.
+        verify: Whether to verify checksums.
 
     >>> pyburn.io.save_npz("xy.npz", x=pyburn.ones(2), y=pyburn.zeros(3))
     >>> file = pyburn.io.open_tensors("xy.npz")
@@ -54,7 +58,13 @@ def write_tensors(
     metadata: dict[str, str] | None = None,
     format: str = "",
 ) -> None:
-    """Writes tensors to a file, in the format that its name or `format` says, one after another: also from another file.
+    """Writes tensors to a file, one at a time; they may come from another file.
+
+    Args:
+        tensors: The tensors or snapshots by name, or snapshots.
+        path: The file.
+        metadata: Text entries.
+        format: The format; by default from the file name.
 
     >>> pyburn.io.save_npz("x.npz", x=pyburn.ones(2))
     >>> pyburn.io.write_tensors(pyburn.io.open_tensors("x.npz"), "x.safetensors")

@@ -1,4 +1,4 @@
-"""Neural network modules: layers from C++, and classes of your own that subclass `Module`."""
+"""Neural network modules: layers implemented in C++, and `Module` for custom ones."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Every layer of C++, under its name."""
+"""All layers implemented in C++."""
 
 from .._core import _nn
 from .signature import CallSignature

@@ -1,4 +1,4 @@
-"""What AdaptiveLogSoftmaxWithLoss, which is C++, gives."""
+"""The output type of AdaptiveLogSoftmaxWithLoss, which is implemented in C++."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class AdaptiveSoftmaxOutput(NamedTuple):
-    """The log-probability of each target, and the mean of their negatives."""
+    """The log-probability of each target, and the loss: the mean of their negatives."""
 
     output: Any
     loss: Any

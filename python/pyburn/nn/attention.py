@@ -1,4 +1,4 @@
-"""Attention: the layer, the function under it, and caches for tokens that come one after another."""
+"""Attention: the layer, its functional form, masks, and caches for autoregressive decoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class SDPBackend(enum.Enum):
-    """Names of PyTorch's ways to compute attention. There is one here, which needs no choice."""
+    """PyTorch's attention backends, for compatibility. pyburn has a single implementation."""
 
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
 
@@ -33,7 +33,7 @@ class SDPBackend(enum.Enum):
 
 
 class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
-    """A scope, and a decorator, that changes nothing: attention is computed in one way.
+    """Context manager and decorator for compatibility with PyTorch, without effect.
 
     >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
     ...     pass
@@ -50,7 +50,7 @@ class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
 
 
 def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Any = None) -> Tensor:
-    """(batch_size, seq_length, seq_length), true where a token would see a later one.
+    """Returns the causal mask (batch_size, seq_length, seq_length), which is True where a token would attend to a later one.
 
     >>> pyburn.nn.attention.generate_autoregressive_mask(1, 2)
     tensor([[[False,  True],
@@ -63,9 +63,20 @@ def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Any =
 def generate_padding_mask(
     pad_token: int, tokens: list[list[int]], max_length: int | None = None, *, fixed: bool = False, device: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """Lists of tokens as one tensor, filled up with pad_token, and a mask that is true where it was.
+    """Pads lists of tokens to a batch.
 
-    Longer lists are cut to max_length; with fixed, shorter batches are filled up to it as well.
+    Args:
+        pad_token: The padding token.
+        tokens: The lists of tokens.
+        max_length: The length to which longer lists are truncated.
+        fixed: Whether to pad to max_length even if all lists are shorter.
+        device: The device of the results.
+
+    Returns:
+        The padded tokens (batch, length), and the mask that is True at padding.
+
+    Raises:
+        ValueError: fixed is True without max_length.
 
     >>> padded, mask = pyburn.nn.attention.generate_padding_mask(0, [[5, 6, 7], [8]])
     >>> mask
@@ -113,7 +124,13 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """What MultiheadAttention computes, of weights that are given: the output, and the weights of the keys if they are needed.
+    """Computes multi-head attention with given weights; the functional form of MultiheadAttention, with PyTorch's arguments.
+
+    Returns:
+        The output, and the attention weights or None.
+
+    Raises:
+        AssertionError: The embedding dimension does not match, or weights are missing.
 
     >>> import pyburn
     >>> x, w = pyburn.ones(3, 1, 4), pyburn.ones(12, 4)

@@ -1,4 +1,4 @@
-"""Hooks in the backward pass of a module: its inputs and outputs pass through functions that see their gradients."""
+"""Backward hooks of modules: inputs and outputs pass through identity functions that see their gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..autograd import Function
 
 
 class BackwardHookFunction(Function):
-    """Gives tensors on as they are, and their gradients to a function on the way back."""
+    """Identity function that passes the gradients to a callback in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, on_gradients: Callable[[tuple], tuple], *tensors: Tensor) -> Any:
@@ -33,7 +33,7 @@ class BackwardHooks:
         self.hooks = hooks
         self.grad_outputs: tuple | None = None
         self.inputs = 0
-        self.constants: dict[int, Tensor] = {}  # inputs that no gradient is asked for: hooks are given zeros
+        self.constants: dict[int, Tensor] = {}  # inputs that do not require grad: hooks get zeros
         self.watches_inputs = False
 
     def watch_inputs(self, args: tuple) -> tuple:
@@ -53,16 +53,16 @@ class BackwardHooks:
             )
             return result
         outputs = result if isinstance(result, tuple) else (result,)
-        size = len(outputs)  # not the outputs: they lead to the function that holds this lambda
+        size = len(outputs)  # not the outputs: they would form a reference cycle with this lambda
         outputs, where = _watched(outputs, lambda gradients: self._on_output_gradients(gradients, where, size))
         if not isinstance(result, tuple):
             return outputs[0]
-        make = getattr(type(result), "_make", None)  # of a named tuple
+        make = getattr(type(result), "_make", None)  # a named tuple
         return make(outputs) if make and where else outputs
 
     def _on_output_gradients(self, gradients: tuple, where: list[int], size: int) -> tuple:
         self.grad_outputs = _spread(gradients, where, size)
-        _core._at_end_of_this_pass(self._forget)  # a pass need not reach the inputs
+        _core._at_end_of_this_pass(self._forget)  # the backward pass may not reach the inputs
         for hook in self.before:
             self.grad_outputs = _replaced(self.grad_outputs, hook(self.module, self.grad_outputs), "grad_output", "pre hook")
         result = tuple(self.grad_outputs[i] for i in where)
@@ -86,7 +86,7 @@ class BackwardHooks:
         self.grad_outputs = None
 
     def _on_input_gradients(self, gradients: tuple, where: list[int]) -> tuple:
-        if self.grad_outputs is None:  # the gradient came around the module's outputs
+        if self.grad_outputs is None:  # the gradient did not pass through the module's outputs
             return gradients
         grad_inputs = _spread(gradients, where, self.inputs)
         grad_inputs = tuple(_core.zeros_like(self.constants[i]) if i in self.constants else g for i, g in enumerate(grad_inputs))
@@ -97,7 +97,7 @@ class BackwardHooks:
 
 
 def _watched(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int]]:
-    """The values with the tensors among them that gradients are asked for watched, and where those are."""
+    """Returns the values with those tensors watched that require grad, and their indices."""
     where = [i for i, value in enumerate(values) if isinstance(value, Tensor) and value.requires_grad]
     if not _core.is_grad_enabled() or not where:
         return values, []

@@ -1,4 +1,4 @@
-"""Layers by name, for models whose configuration says which activation and which normalisation they use; after Burn."""
+"""Layers by name, for configurable models; after Burn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ def _activations() -> dict[str, type]:
 
 
 def Activation(name: str, **options: Any) -> Module:
-    """The activation of that name, in any case and with or without underscores, with its options.
+    """Creates an activation by name, ignoring case and underscores.
+
+    Args:
+        name: The name of the activation class.
+        **options: Its options.
+
+    Raises:
+        ValueError: The name is unknown.
 
     >>> pyburn.nn.Activation("leaky_relu", negative_slope=0.2)
     LeakyReLU(negative_slope=0.2)
@@ -37,9 +44,17 @@ def Activation(name: str, **options: Any) -> Module:
 
 
 def Normalization(name: str, num_features: int, *, dims: int = 1, num_groups: int = 1, **options: Any) -> Module:
-    """The layer that normalises num_features channels in that way: identity, batch, group, instance, layer or rms.
+    """Creates a normalization layer by name.
 
-    `dims` is the number of axes after the channels, for batch and instance; `num_groups` is for group.
+    Args:
+        name: "identity", "batch", "group", "instance", "layer" or "rms".
+        num_features: The number of features or channels.
+        dims: The number of spatial dimensions, for batch and instance normalization.
+        num_groups: The number of groups, for group normalization.
+        **options: Options of the layer.
+
+    Raises:
+        ValueError: The name is unknown, or dims is not 1, 2 or 3.
 
     >>> pyburn.nn.Normalization("group", 8, num_groups=2)
     GroupNorm(2, 8, eps=1e-05, affine=True, bias=True)

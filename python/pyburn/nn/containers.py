@@ -1,4 +1,4 @@
-"""The methods of Sequential, ModuleList and ModuleDict that need no C++."""
+"""The methods of Sequential, ModuleList and ModuleDict that are implemented in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Bound: Any = object
 
 
 class SequenceMethods(_Bound):
-    """Copied into Sequential and ModuleList by install()."""
+    """Methods copied into Sequential and ModuleList by install()."""
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
@@ -28,7 +28,7 @@ class SequenceMethods(_Bound):
     def __delitem__(self, index: int | slice) -> None:
         modules = self._pb_modules_list()
         if not isinstance(index, slice):
-            self._pb_at(operator.index(index))  # for its error
+            self._pb_at(operator.index(index))  # raises IndexError
         del modules[index]
         self._pb_set_modules(modules)
 
@@ -36,14 +36,14 @@ class SequenceMethods(_Bound):
         return iter(self._pb_modules_list())
 
     def insert(self, index: int, module: Any) -> Any:
-        """Puts a module before the one at `index`."""
+        """Inserts a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         self._pb_insert(operator.index(index), module)
         return self
 
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Adds modules at the end."""
+        """Appends modules."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"{self._get_name()}.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
@@ -51,7 +51,7 @@ class SequenceMethods(_Bound):
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Takes out the module at an index, or several."""
+        """Removes and returns the module at an index, or several for a slice."""
         taken = self[key]
         del self[key]
         return taken
@@ -67,7 +67,7 @@ class SequenceMethods(_Bound):
 
 
 class SequentialMethods(_Bound):
-    """Copied into Sequential by install(), after SequenceMethods."""
+    """Methods copied into Sequential by install(), after SequenceMethods."""
 
     def __add__(self, other: Any) -> Any:
         _check_sequential(other)
@@ -89,7 +89,7 @@ class SequentialMethods(_Bound):
 
 
 class ModuleDictMethods(_Bound):
-    """Copied into ModuleDict by install()."""
+    """Methods copied into ModuleDict by install()."""
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
@@ -104,39 +104,39 @@ class ModuleDictMethods(_Bound):
         return iter(self._pb_keys())
 
     def clear(self) -> None:
-        """Takes out all modules."""
+        """Removes all modules."""
         self._pb_set_children([])
 
     def pop(self, key: str) -> Any:
-        """Takes out the module of a name."""
+        """Removes and returns a module."""
         taken = self[key]
         del self[key]
         return taken
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The module of a name, or `default`."""
+        """Returns a module by name, or `default`."""
         return self._modules.get(key, default)
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """Returns the modules."""
         return self._modules.values()
 
     def items(self) -> Any:
-        """Pairs of names and modules."""
+        """Returns (name, module) pairs."""
         return self._modules.items()
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a dict or from pairs; those of the same name are replaced."""
+        """Adds modules from a mapping or from pairs, replacing those of the same name."""
         for key, module in pairs_of(modules, "ModuleDict"):
             self[key] = module
 
 
 def pairs_of(values: Any, owner: str) -> list[tuple[str, Any]]:
-    """The (name, value) pairs of a mapping or of an iterable of pairs."""
+    """Returns the (name, value) pairs of a mapping or of an iterable of pairs."""
     if not isinstance(values, Iterable):
         raise TypeError(f"{owner}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}")
     if isinstance(values, Mapping) or hasattr(values, "items"):

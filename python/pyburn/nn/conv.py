@@ -25,8 +25,17 @@ def deform_conv2d(
     dilation: int | Sequence[int] = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
-    """A convolution of images whose taps are moved by offsets (N, 2 * groups * taps, H, W), down and to the right, and scaled by a mask
-    (N, groups * taps, H, W); torchvision's function.
+    """Computes a deformable convolution; torchvision's function.
+
+    Args:
+        input: The input, (N, C_in, H_in, W_in).
+        offset: The (y, x) offsets of the kernel positions, (N, 2 * groups * taps, H, W).
+        weight: The weight.
+        bias: The bias.
+        stride: The stride.
+        padding: The padding.
+        dilation: The dilation.
+        mask: The scale factor of each kernel position, (N, groups * taps, H, W).
 
     >>> pyburn.nn.functional.deform_conv2d(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3), pyburn.ones(8, 3, 2, 2)).shape
     pyburn.Size([1, 8, 3, 3])

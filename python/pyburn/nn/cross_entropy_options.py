@@ -1,4 +1,4 @@
-"""Options of linear_cross_entropy. Loaded when they are asked for: what makes a dataclass takes long to load."""
+"""Options of linear_cross_entropy, imported on demand because importing dataclasses is slow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch splits the batch to save memory. Accepted, and of no influence: the result is the same."""
+    """PyTorch's memory-saving options. Accepted for compatibility; they have no effect on the result."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

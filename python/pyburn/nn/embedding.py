@@ -1,4 +1,4 @@
-"""Tables of vectors."""
+"""Embedding layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 def _from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: Any, **options: Any) -> Any:
-    """A layer around a table that is there already; unless freeze is False it is not trained.
+    """Creates a layer from an existing embedding matrix; with `freeze` the weights are not trained.
 
     >>> import pyburn
     >>> pyburn.nn.Embedding.from_pretrained(pyburn.tensor([[1.0, 2.0], [3.0, 4.0]]))(pyburn.tensor([1]))

@@ -1,4 +1,4 @@
-"""Layers, activations and losses as functions, under PyTorch's names."""
+"""Layers, activations and losses as functions, with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ if TYPE_CHECKING:
 
 
 def _with_inplace(name: str, arguments: int = 0) -> Callable[..., Tensor]:
-    """The function of that name with `inplace` after its other arguments, as PyTorch has it."""
+    """Returns the function of that name with an additional argument `inplace`, as in PyTorch."""
     plain, in_place = getattr(_core, name), getattr(_core.Tensor, name + "_")
 
     def function(input: Tensor, *given: Any, inplace: bool = False, **named: Any) -> Tensor:
@@ -165,7 +165,15 @@ globals().update({name: _legacy.with_implicit_axis(getattr(_core, name)) for nam
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the logarithm of the normal density of target, with mean input and variance var, a tensor or a number.
+    """Computes the Gaussian negative log-likelihood loss.
+
+    Args:
+        input: The predicted mean.
+        target: The target.
+        var: The predicted variance, a tensor or a number.
+        full: Whether to include the constant term.
+        eps: The lower bound of the variance.
+        reduction: "mean", "sum" or "none".
 
     >>> pyburn.nn.functional.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), 0.5)
     """

@@ -1,4 +1,4 @@
-"""Gradients of convolutions as functions: what a layer with a backward pass of its own calls.
+"""Gradients of convolutions as functions, for layers with a custom backward pass.
 
 >>> pyburn.nn.grad.conv2d_input((1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), pyburn.ones(1, 2, 3, 3)).shape
 pyburn.Size([1, 1, 5, 5])

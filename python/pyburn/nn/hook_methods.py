@@ -1,4 +1,4 @@
-"""The methods of Module that register hooks around calls."""
+"""The methods of Module that register hooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Bound: Any = object
 
 
 def _kept(kind: str, wanting: str | None = None) -> Any:
-    """The hooks of a kind by number, to look at and to delete from; or which of them are called in another way."""
+    """Property for the hooks of a kind by id, or for the subset with a flag."""
 
     def kept(self: Any) -> Any:
         hooks = hooks_of(self)
@@ -25,12 +25,22 @@ def _kept(kind: str, wanting: str | None = None) -> Any:
 
 
 class HookMethods(_Bound):
-    """Copied into Module by install()."""
+    """Methods copied into Module by install()."""
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Calls hook(module, args, output) after each forward; what it returns replaces the output.
+        """Registers a hook that is called after each forward pass: hook(module, args, output). A result other than None replaces the
+        output.
+
+        Args:
+            hook: The hook.
+            prepend: Whether to call it before the hooks registered so far.
+            with_kwargs: Whether to call hook(module, args, kwargs, output).
+            always_call: Whether to call it even if an exception was raised.
+
+        Returns:
+            A handle whose `remove` unregisters the hook.
 
         >>> layer = pyburn.nn.Linear(2, 3)
         >>> handle = layer.register_forward_hook(lambda module, args, output: print(output.shape))
@@ -41,22 +51,37 @@ class HookMethods(_Bound):
         return add_hook(self, "forward", hook, prepend, [*["with_kwargs"] * with_kwargs, *["always_called"] * always_call])
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Calls hook(module, args) before each forward; what it returns replaces the arguments."""
+        """Registers a hook that is called before each forward pass: hook(module, args). A result other than None replaces the arguments.
+
+        Args:
+            hook: The hook.
+            prepend: Whether to call it before the hooks registered so far.
+            with_kwargs: Whether to call hook(module, args, kwargs); it then returns (args, kwargs) or None.
+
+        Returns:
+            A handle whose `remove` unregisters the hook.
+        """
         return add_hook(self, "forward_pre", hook, prepend, ["with_kwargs"] * with_kwargs)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls hook(module, grad_input, grad_output) when the gradients of the inputs are known; it may return others."""
+        """Registers a hook that is called when the gradients of the inputs are computed: hook(module, grad_input, grad_output).
+
+        A result other than None replaces grad_input.
+        """
         return add_hook(self, "backward", hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls hook(module, grad_output) before the module's gradients are computed; it may return others."""
+        """Registers a hook that is called before the gradients of the module are computed: hook(module, grad_output).
+
+        A result other than None replaces grad_output.
+        """
         return add_hook(self, "backward_pre", hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Another name of register_full_backward_hook."""
+        """Alias of register_full_backward_hook."""
         return self.register_full_backward_hook(hook)
 
-    # PyTorch's names of what is kept.
+    # PyTorch's names of the hook dicts.
     _forward_hooks = _kept("forward")
     _forward_hooks_with_kwargs = _kept("forward", "with_kwargs")
     _forward_hooks_always_called = _kept("forward", "always_called")

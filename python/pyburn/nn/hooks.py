@@ -1,6 +1,6 @@
-"""Hooks of modules: where they are kept, and calls that go through them.
+"""Storage of module hooks, and module calls that run them.
 
-They live in the module's own dict, so copies and pickles carry them. A module without any is called straight from C++.
+Hooks live in the module's __dict__, so copies and pickles include them. Modules without hooks are called directly from C++.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ids = itertools.count()
 
 
 class ModuleHooks:
-    """All hooks of one module, or those of every module, by kind; and the numbers of those that want to be called in another way."""
+    """All hooks of a module, or the global ones, by kind; and the ids of hooks with special calling conventions."""
 
     KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load_post")
     forward_pre: Hooks
@@ -43,7 +43,7 @@ class ModuleHooks:
 
 
 class RemovableHandle:
-    """Takes a hook away again; also as a context manager. Whoever makes one puts the hook under its `id` into the dict.
+    """Unregisters a hook; also a context manager. Its creator stores the hook in the dict under the handle's `id`.
 
     >>> from pyburn.utils.hooks import RemovableHandle
     >>> hooks = {}
@@ -60,11 +60,11 @@ class RemovableHandle:
         self._wants: list[set[int]] = []
 
     def hooks_dict_ref(self) -> Any:
-        """The hooks among which this one is or was, by their numbers."""
+        """Returns the dict of the hook."""
         return self._hooks
 
     def remove(self) -> None:
-        """Takes the hook away."""
+        """Unregisters the hook."""
         for hooks in (self._hooks, *self._extra):
             hooks.pop(self.id, None)
         for numbers in self._wants:
@@ -84,7 +84,7 @@ def register(
     wants: Iterable[set[int]] = (),
     handle_class: type[RemovableHandle] = RemovableHandle,
 ) -> RemovableHandle:
-    """Adds a hook, at the front or at the end, and its number to the sets `wants`."""
+    """Adds a hook at the front or the end, and its id to the sets `wants`."""
     handle = handle_class(hooks)
     for numbers in wants:
         numbers.add(handle.id)
@@ -96,7 +96,7 @@ def register(
 
 
 class GlobalHandle(RemovableHandle):
-    """The handle of a hook of all modules."""
+    """Handle of a global hook."""
 
     def remove(self) -> None:
         super().remove()
@@ -114,24 +114,25 @@ def _tell_core() -> None:
 
 
 def hooks_of(module: Any) -> ModuleHooks:
+    """Returns the hooks of a module; an empty object if it has none."""
     return module.__dict__.get("_pb_hooks", _none)
 
 
 def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = False, wants: Iterable[str] = ()) -> RemovableHandle:
-    """Adds a hook; `wants` names the sets of ModuleHooks that its number goes to."""
+    """Adds a hook to a module; `wants` names the sets of ModuleHooks to which its id is added."""
     hooks = module.__dict__.setdefault("_pb_hooks", ModuleHooks())
-    module._pb_call_host(True)  # calls from C++ come through Python from now on
+    module._pb_call_host(True)  # calls from C++ go through Python from now on
     return register(getattr(hooks, kind), hook, prepend, [getattr(hooks, name) for name in wants])
 
 
 def forget_if_empty(module: Any) -> None:
-    """Lets calls go straight to C++ again where the last hook has gone."""
+    """Restores direct calls from C++ after the last hook was removed."""
     if not any(getattr(hooks_of(module), kind) for kind in ModuleHooks.KINDS):
         module.__dict__.pop("_pb_hooks", None)
 
 
 def call_with_hooks(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Runs a module's pre-hooks, its forward, and its hooks; what a hook returns takes the place of what it was given."""
+    """Runs a module's pre-hooks, forward and hooks. Results of hooks replace arguments or output."""
     own = hooks_of(module)
     with_kwargs = _everywhere.with_kwargs | own.with_kwargs
     after = [*_everywhere.forward.items(), *own.forward.items()]
@@ -187,14 +188,14 @@ def _run_pre_hook(
 
 
 def registered_value(kind: str, module: Any, name: str, value: Any) -> Any:
-    """What is registered in place of `value`, after the global registration hooks. Called by C++."""
+    """Returns what to register instead of `value`, after the global registration hooks. Called from C++."""
     for hook in list(_registrations[kind].values()):
         changed = hook(module, name, value)
         value = value if changed is None else changed
     return value
 
 
-# ---- hooks of all modules
+# ---- global hooks
 
 
 def _register_everywhere(hooks: OrderedDict[int, Any], hook: Any, wants: Iterable[set[int]] = ()) -> RemovableHandle:
@@ -204,12 +205,22 @@ def _register_everywhere(hooks: OrderedDict[int, Any], hook: Any, wants: Iterabl
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, args) before each forward of every module."""
+    """Registers a global hook that is called before each forward pass of every module: hook(module, args)."""
     return _register_everywhere(_everywhere.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
-    """Calls hook(module, args, output) after each forward of every module, before the module's own hooks.
+    """Registers a global hook that is called after each forward pass of every module: hook(module, args, output).
+
+    It is called before the hooks of the module.
+
+    Args:
+        hook: The hook.
+        with_kwargs: Whether to call hook(module, args, kwargs, output).
+        always_call: Whether to call it even if an exception was raised.
+
+    Returns:
+        A handle whose `remove` unregisters the hook.
 
     >>> from pyburn.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: print(type(module).__name__)):
@@ -222,32 +233,41 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, grad_output) before the gradients of every module are computed."""
+    """Registers a global hook that is called before the gradients of every module are computed: hook(module, grad_output)."""
     return _register_everywhere(_everywhere.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, grad_input, grad_output) when the gradients of a module's inputs are known, for every module."""
+    """Registers a global hook that is called when the input gradients of a module are computed: hook(module, grad_input, grad_output)."""
     return _register_everywhere(_everywhere.backward, hook)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Another name of register_module_full_backward_hook."""
+    """Alias of register_module_full_backward_hook."""
     return register_module_full_backward_hook(hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, name, parameter) when any module registers one; what it returns is registered instead."""
+    """Registers a global hook that is called when a module registers a parameter: hook(module, name, parameter).
+
+    A result other than None is registered instead.
+    """
     return _register_everywhere(_registrations["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, name, buffer) when any module registers one; what it returns is registered instead."""
+    """Registers a global hook that is called when a module registers a buffer: hook(module, name, buffer).
+
+    A result other than None is registered instead.
+    """
     return _register_everywhere(_registrations["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls hook(module, name, submodule) when any module registers one; what it returns is registered instead."""
+    """Registers a global hook that is called when a module registers a submodule: hook(module, name, submodule).
+
+    A result other than None is registered instead.
+    """
     return _register_everywhere(_registrations["module"], hook)
 
 
@@ -264,7 +284,7 @@ def _of_all_modules(kind: str, wanting: str | None = None) -> Any:
 
 
 class ModuleOfHooks(ModuleType):
-    """The module that has PyTorch's names of the hooks of all modules; a name may be set to an empty dict to forget them."""
+    """Python module with PyTorch's names of the global hook dicts, which may be replaced by an empty dict to remove all hooks."""
 
     _global_forward_pre_hooks = _of_all_modules("forward_pre")
     _global_forward_hooks = _of_all_modules("forward")

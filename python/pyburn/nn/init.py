@@ -1,4 +1,4 @@
-"""Initialisers: they fill a tensor in place, without recording a gradient, and return it."""
+"""Initializers: fill a tensor in place, without recording gradients, and return it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ __all__ = [
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a nonlinearity shrinks deviations; `param` is the slope of "leaky_relu".
+    """Returns the recommended gain for a nonlinearity.
+
+    Args:
+        nonlinearity: The name, such as "relu" or "leaky_relu".
+        param: The negative slope for "leaky_relu".
+
+    Raises:
+        ValueError: param is not a number.
 
     >>> pyburn.nn.init.calculate_gain("leaky_relu", 0.0) == 2**0.5
     True
@@ -38,7 +45,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform random numbers from [a, b).
+    """Fills a tensor with samples from the uniform distribution on [a, b).
 
     >>> pyburn.nn.init.uniform_(pyburn.empty(3), 2.0, 3.0).amin() >= 2
     tensor(True)
@@ -48,7 +55,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normally distributed random numbers.
+    """Fills a tensor with samples from a normal distribution.
 
     >>> pyburn.nn.init.normal_(pyburn.empty(2, 3), std=0.1).shape
     pyburn.Size([2, 3])
@@ -60,7 +67,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
 ) -> Tensor:
-    """Normally distributed random numbers between a and b.
+    """Fills a tensor with samples from a normal distribution truncated to [a, b].
 
     >>> pyburn.nn.init.trunc_normal_(pyburn.empty(100), a=-1, b=1).abs().amax() <= 1
     tensor(True)
@@ -74,7 +81,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One value everywhere.
+    """Fills a tensor with a value.
 
     >>> pyburn.nn.init.constant_(pyburn.empty(2), 0.5)
     tensor([0.5000, 0.5000])
@@ -84,7 +91,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones.
+    """Fills a tensor with ones.
 
     >>> pyburn.nn.init.ones_(pyburn.empty(2))
     tensor([1., 1.])
@@ -93,7 +100,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros.
+    """Fills a tensor with zeros.
 
     >>> pyburn.nn.init.zeros_(pyburn.ones(2))
     tensor([0., 0.])
@@ -102,7 +109,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere.
+    """Fills a matrix with the identity.
 
     >>> pyburn.nn.init.eye_(pyburn.empty(1, 2))
     tensor([[1., 0.]])
@@ -112,7 +119,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The weight of a convolution that gives as many channels back as it can.
+    """Fills a convolution weight with the Dirac delta, which preserves as many channels as possible.
 
     >>> pyburn.nn.init.dirac_(pyburn.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
@@ -122,7 +129,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform numbers within gain * sqrt(6 / (fan_in + fan_out)) (Glorot).
+    """Fills a tensor with samples from U(-b, b) with b = gain * sqrt(6 / (fan_in + fan_out)) (Glorot initialization).
 
     >>> pyburn.nn.init.xavier_uniform_(pyburn.empty(3, 3)).abs().amax() <= 1
     tensor(True)
@@ -132,7 +139,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot).
+    """Fills a tensor with samples from N(0, std^2) with std = gain * sqrt(2 / (fan_in + fan_out)) (Glorot initialization).
 
     >>> pyburn.nn.init.xavier_normal_(pyburn.empty(3, 5)).shape
     pyburn.Size([3, 5])
@@ -144,7 +151,14 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """Uniform numbers within gain * sqrt(3 / fan) (He).
+    """Fills a tensor with samples from U(-b, b) with b = gain * sqrt(3 / fan) (He initialization).
+
+    Args:
+        tensor: The tensor.
+        a: The negative slope for "leaky_relu".
+        mode: "fan_in" or "fan_out".
+        nonlinearity: The nonlinearity after the layer, which determines the gain.
+        generator: The random generator; None uses the default one.
 
     >>> pyburn.nn.init.kaiming_uniform_(pyburn.empty(2, 6), nonlinearity="relu").abs().amax() <= 1
     tensor(True)
@@ -157,7 +171,14 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """Normal numbers of deviation gain / sqrt(fan) (He).
+    """Fills a tensor with samples from N(0, std^2) with std = gain / sqrt(fan) (He initialization).
+
+    Args:
+        tensor: The tensor.
+        a: The negative slope for "leaky_relu".
+        mode: "fan_in" or "fan_out".
+        nonlinearity: The nonlinearity after the layer, which determines the gain.
+        generator: The random generator; None uses the default one.
 
     >>> pyburn.nn.init.kaiming_normal_(pyburn.empty(2, 6), mode="fan_out").shape
     pyburn.Size([2, 6])
@@ -168,7 +189,7 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A random matrix with rows (or columns, if those are fewer) of length `gain` at right angles to each other.
+    """Fills a tensor with a random (semi-)orthogonal matrix, scaled by gain.
 
     >>> w = pyburn.nn.init.orthogonal_(pyburn.empty(2, 3))
     >>> pyburn.allclose(w @ w.T, pyburn.eye(2), atol=1e-6)
@@ -179,7 +200,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal numbers, with the share `sparsity` of each column replaced by zeros.
+    """Fills a matrix with samples from N(0, std^2) and sets the fraction `sparsity` of each column to zero.
 
     >>> (pyburn.nn.init.sparse_(pyburn.empty(10, 4), sparsity=0.3) == 0).sum()
     tensor(12)

@@ -1,6 +1,6 @@
-"""Methods and attributes inside PyTorch's layers that subclasses call and override.
+"""PyTorch's internal methods and attributes of layers, which subclasses call and override.
 
-A layer runs in C++, which does not call them; a subclass that overrides one gets a `forward` that does.
+Layers run in C++, which does not call these methods; a subclass that overrides one gets a `forward` that does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .._core import _nn as layers
 
 
 def _override(layer: Any, names: tuple[str, ...], forward: Any) -> None:
-    """Lets a subclass of the layer that has its own of these methods, and the layer's `forward`, run by them."""
+    """Makes subclasses that override one of these methods, and not `forward`, use the Python `forward`."""
     plain = layer.forward
 
     def __init_subclass__(cls: Any, **options: Any) -> None:
@@ -24,12 +24,12 @@ def _override(layer: Any, names: tuple[str, ...], forward: Any) -> None:
 
 
 class ConvolutionMethods:
-    """Of Conv1d, Conv2d and Conv3d."""
+    """Methods of Conv1d, Conv2d and Conv3d."""
 
     transposed = False
 
     def _conv_forward(self: Any, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution with other weights than the layer's own."""
+        """Computes the convolution with the given weight and bias."""
         from . import functional as F
 
         padding = self.padding
@@ -44,7 +44,7 @@ class ConvolutionMethods:
 
     @property
     def _reversed_padding_repeated_twice(self: Any) -> list[int]:
-        """The padding as F.pad takes it: last axis first, before and behind."""
+        """The padding in the order of F.pad: last dimension first, before and after."""
         pads: list[int] = []
         for axis in reversed(range(len(self.kernel_size))):
             if isinstance(self.padding, str):
@@ -60,13 +60,13 @@ def _convolved(self: Any, input: Tensor) -> Tensor:
 
 
 class TransposedMethods:
-    """Of ConvTranspose1d, 2d and 3d."""
+    """Methods of ConvTranspose1d, 2d and 3d."""
 
     transposed = True
 
 
 def _normalised(self: Any, input: Tensor) -> Tensor:
-    """What BatchNorm computes, for a subclass that checks the input in its own way."""
+    """Computes the batch normalization, for subclasses with their own input check."""
     from . import functional as F
 
     self._check_input_dim(input)
@@ -80,10 +80,10 @@ def _normalised(self: Any, input: Tensor) -> Tensor:
 
 
 class BatchNormMethods:
-    """Of BatchNorm1d, 2d and 3d."""
+    """Methods of BatchNorm1d, 2d and 3d."""
 
     def _check_input_dim(self: Any, input: Tensor) -> None:
-        """Raises for an input of another rank."""
+        """Raises ValueError if the number of dimensions is wrong."""
         ranks = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}
         mine = next(rank for kind in type(self).__mro__ if (rank := ranks.get(kind.__name__)) is not None)
         if input.ndim not in mine:
@@ -91,7 +91,7 @@ class BatchNormMethods:
 
 
 class RecurrentMethods:
-    """Of RNN, LSTM and GRU: the names of the weights, and the weights in that order."""
+    """Methods of RNN, LSTM and GRU: the weight names, and the weights in that order."""
 
     @property
     def _all_weights(self: Any) -> list[list[str]]:
@@ -109,7 +109,7 @@ class RecurrentMethods:
 
 
 class AttentionMethods:
-    """Of MultiheadAttention."""
+    """Methods of MultiheadAttention."""
 
     @property
     def _qkv_same_embed_dim(self: Any) -> bool:
@@ -120,14 +120,14 @@ class AttentionMethods:
 
 
 def _activated(self: Any, x: Tensor) -> Tensor:
-    """The layer's activation, which C++ knows by name or Python has as a module."""
+    """Applies the activation, which is a name known to C++ or a Python module."""
     from . import functional as F
 
     return (getattr(F, self.activation) if isinstance(self.activation, str) else self.activation)(x)  # type: ignore[no-any-return]
 
 
 class EncoderLayerMethods:
-    """Of TransformerEncoderLayer: its two halves."""
+    """Methods of TransformerEncoderLayer: its two blocks."""
 
     def _sa_block(self: Any, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         options = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "need_weights": False, "is_causal": is_causal}
@@ -138,7 +138,7 @@ class EncoderLayerMethods:
 
 
 class DecoderLayerMethods:
-    """Of TransformerDecoderLayer: its three parts."""
+    """Methods of TransformerDecoderLayer: its three blocks."""
 
     _sa_block = EncoderLayerMethods._sa_block
 
@@ -184,6 +184,7 @@ def _decoded(
 
 
 def install() -> None:
+    """Adds the methods to the layers."""
     from .transformer import TransformerDecoderLayer, TransformerEncoderLayer
 
     rows: tuple[tuple[tuple[Any, ...], type, tuple[str, ...], Any], ...] = (

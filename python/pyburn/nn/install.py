@@ -1,4 +1,4 @@
-"""Gives the classes from C++ the methods that are written in Python."""
+"""Adds the methods implemented in Python to the classes from C++."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _NOT_METHODS = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname_
 
 
 def copy_methods(source: type, target: Any) -> None:
+    """Copies the methods of a class into another one."""
     for name, value in vars(source).items():
         if name not in _NOT_METHODS:
             setattr(target, name, value)
 
 
 def install() -> None:
+    """Copies all methods into the classes from C++."""
     for target, sources in _SOURCES.items():
         for source in sources:
             copy_methods(source, target)

@@ -1,4 +1,4 @@
-"""LazyModuleMixin: modules that find out the shapes of their parameters at the first call."""
+"""LazyModuleMixin: modules that infer the shapes of their parameters from the first call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _initialise_on_call(module: Any, args: tuple, kwargs: dict[str, Any]) -> Non
 
 
 def _take_shapes(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
-    """Gives parameters the shapes of a state dict before it is loaded."""
+    """Materializes parameters with the shapes in a state dict before it is loaded."""
     for name, _kind, tensor, _persistent in module._pb_entries(PARAMETER) + module._pb_entries(BUFFER):
         saved = state_dict.get(prefix + name)
         if is_lazy(tensor) and saved is not None and not is_lazy(saved):
@@ -22,11 +22,11 @@ def _take_shapes(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
 
 
 class LazyModuleMixin:
-    """To be put before a module class: `class LazyLinear(LazyModuleMixin, Linear)`.
+    """Mixin for lazy modules, placed before the module class: `class LazyLinear(LazyModuleMixin, Linear)`.
 
-    The class registers UninitializedParameter and UninitializedBuffer in __init__ and gives them shapes in
-    `initialize_parameters(self, *args)`, which is called with the arguments of the first call. Afterwards a module is
-    an instance of `cls_to_become`, if the class names one.
+    The class registers UninitializedParameter and UninitializedBuffer in __init__ and materializes them in
+    `initialize_parameters(self, *args)`, which is called with the arguments of the first call. After that, the module becomes an instance
+    of `cls_to_become`, if the class defines it.
 
     >>> class LazyScale(pyburn.nn.LazyModuleMixin, pyburn.nn.Module):
     ...     def __init__(self):
@@ -41,7 +41,7 @@ class LazyModuleMixin:
     pyburn.Size([2, 3])
     """
 
-    __slots__ = ()  # of the layout of the class it is mixed into, which it may become
+    __slots__ = ()  # keeps the layout of the class that the instance may become
     cls_to_become: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -51,11 +51,11 @@ class LazyModuleMixin:
         module._initialize_hook = module.register_forward_pre_hook(_initialise_on_call, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters their shapes, from the arguments of the first call."""
+        """Materializes the parameters from the arguments of the first call."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter or buffer of this module has no shape yet."""
+        """Returns whether a parameter or buffer of this module has no shape yet."""
         return any(is_lazy(tensor) for _, _, tensor, _ in self._pb_entries())
 
     def _infer_parameters(self: Any, module: Any, args: tuple, kwargs: dict[str, Any] | None = None) -> None:

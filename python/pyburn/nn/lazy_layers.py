@@ -1,4 +1,4 @@
-"""Layers that learn the number of their input's features or channels from the first call."""
+"""Lazy layers, which infer the number of input features or channels from the first call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LazyLinear"]
 
 
 class _Signature(CallSignature):
-    """The arguments of the layer that a lazy one becomes, without the first."""
+    """Signature of the layer that a lazy one becomes, without the first argument."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is not None or owner.cls_to_become is None:
@@ -24,7 +24,7 @@ class _Signature(CallSignature):
 
 
 class _Lazy(LazyModuleMixin):
-    """A layer whose first argument is left out: the option `size_name`, which is found in the input."""
+    """Base class of lazy layers: the first constructor argument `size_name` is inferred from the input."""
 
     __slots__ = ()
     __signature__ = _Signature()
@@ -39,7 +39,7 @@ class _Lazy(LazyModuleMixin):
                 setattr(self, name, UninitializedBuffer(device=tensor.device, dtype=tensor.dtype, persistent=persistent))
 
     def initialize_parameters(self: Any, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters their shapes, from the input of the first call."""
+        """Materializes the parameters from the input of the first call."""
         size, fresh = input.shape[self._axis(input)], self.has_uninitialized_params()
         setattr(self, self.size_name, size)
         for name, shape in self._shapes(size).items():
@@ -95,8 +95,8 @@ class _LazyNorm(_Lazy):
 
 class _LazyInstanceNorm(_LazyNorm):
     __slots__ = ()
-    __signature__ = None  # its own, whose defaults are those of BatchNorm
-    axes: int  # of space; an input without an axis for the batch has one more
+    __signature__ = None  # its own signature, with the defaults of BatchNorm
+    axes: int  # spatial dimensions; unbatched input has one more
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class _LazyInstanceNorm(_LazyNorm):
 
 
 class LazyLinear(_Lazy, _nn.Linear):
-    """Linear that learns in_features from the first call.
+    """Linear layer that infers in_features from the first call.
 
     >>> layer = pyburn.nn.LazyLinear(2)
     >>> layer(pyburn.ones(4, 3)).shape
@@ -130,7 +130,7 @@ class LazyLinear(_Lazy, _nn.Linear):
 
 
 def _family(mixin: type, name: str, learned: str) -> None:
-    """LazyConv1d to LazyConv3d and their like, as classes of this module."""
+    """Creates the 1d, 2d and 3d classes of a lazy layer in this module."""
     for axes in (1, 2, 3):
         base = getattr(_nn, f"{name}{axes}d")
         doc = f"{name}{axes}d that learns {learned} from the first call."

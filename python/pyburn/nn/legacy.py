@@ -1,4 +1,4 @@
-"""Arguments that PyTorch has deprecated and older code still uses, in terms of those that took their place."""
+"""Deprecated PyTorch arguments, translated to current ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-# The arguments of losses in nn.functional, as PyTorch has them.
+# The arguments of losses in nn.functional, as in PyTorch.
 _FLAGS = "size_average=None, reduce=None, reduction='mean'"
 LOSSES = {
     "binary_cross_entropy": f"input, target, weight=None, {_FLAGS}",
@@ -31,7 +31,7 @@ _RENAMED = {"min_value": "min_val", "max_value": "max_val"}
 
 
 def reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 2) -> str:
-    """The reduction that two flags of PyTorch's past stand for, with a warning.
+    """Returns the reduction for PyTorch's deprecated flags, with a warning.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -45,7 +45,7 @@ def reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 
 
 
 def translate(given: dict[str, Any]) -> None:
-    """Replaces the deprecated arguments of a call by today's.
+    """Replaces deprecated arguments of a call in place.
 
     >>> given = {"min_val": -1.0}
     >>> pyburn.nn.legacy.translate(given)
@@ -63,7 +63,7 @@ def translate(given: dict[str, Any]) -> None:
 
 
 def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Callable[..., Any]:
-    """The function with `arguments`, size_average and reduce among them."""
+    """Wraps a function to accept `arguments`, including size_average and reduce."""
     read = _named_like(function, eval(f"lambda {arguments}: locals()"))
 
     def legacy(*args: Any, **kwargs: Any) -> Any:
@@ -71,12 +71,12 @@ def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Calla
         translate(given)
         return function(**given)
 
-    legacy.__wrapped__ = read  # type: ignore[attr-defined]  # what inspect.signature looks at
+    legacy.__wrapped__ = read  # type: ignore[attr-defined]  # used by inspect.signature
     return _named_like(function, legacy)
 
 
 def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A softmax that picks an axis when it is given none, and warns, as PyTorch's does."""
+    """Wraps softmax functions to choose a dimension if `dim` is None, with a warning, as in PyTorch."""
 
     def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         if dim is None:

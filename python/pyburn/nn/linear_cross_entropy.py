@@ -1,4 +1,4 @@
-"""The cross entropy of scores that a linear layer computes."""
+"""Cross-entropy fused with the linear layer that computes the logits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """cross_entropy of the scores linear(input, linear_weight); a weight (C, d1, ..., in_features) gives scores (N, C, d1, ...).
+    """Computes the cross-entropy of the logits linear(input, linear_weight).
+
+    A weight of shape (C, d1, ..., in_features) gives logits of shape (N, C, d1, ...).
+
+    Args:
+        input: The input of the linear layer.
+        linear_weight: The weight of the linear layer.
+        target: The targets, as for cross_entropy.
+        linear_bias: The bias of the linear layer.
+        weight: The weight of each class.
+        reduction: "mean", "sum" or "none".
+        ignore_index: The target value to ignore.
+        label_smoothing: The amount of label smoothing, in [0, 1].
+        options: Accepted for compatibility with PyTorch; has no effect.
 
     >>> pyburn.nn.functional.linear_cross_entropy(pyburn.ones(2, 3), pyburn.zeros(4, 3), pyburn.tensor([0, 3]))
     tensor(1.3863)
@@ -33,7 +46,12 @@ def linear_cross_entropy(
 
 
 class LinearCrossEntropyLoss(Module):
-    """A linear layer and the cross entropy of its scores with num_classes classes, for each of the places in out_features.
+    """A linear layer and the cross-entropy of its logits for num_classes classes, at each of the positions of shape out_features.
+
+    Other arguments as for linear_cross_entropy.
+
+    Raises:
+        RuntimeError: weight has the wrong shape, or label_smoothing is not in [0, 1].
 
     >>> loss = pyburn.nn.LinearCrossEntropyLoss(3, 4)
     >>> loss(pyburn.ones(2, 3), pyburn.tensor([0, 3])).shape

@@ -1,4 +1,4 @@
-"""Losses; those that take functions of Python are written here."""
+"""Losses; those with Python callables are implemented here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,16 @@ from .loss_functions import triplet_margin_with_distance_loss
 
 
 class TripletMarginWithDistanceLoss(Module):
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), with a distance of your own.
+    """Triplet margin loss with a custom distance: max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+
+    Args:
+        distance_function: The distance; by default the Euclidean distance.
+        margin: The margin.
+        swap: Whether to use the smaller of the distances of anchor and positive to the negative.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: margin is not positive.
 
     >>> loss = pyburn.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum(-1))
     >>> loss(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.zeros(1, 2))

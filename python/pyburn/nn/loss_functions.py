@@ -1,4 +1,4 @@
-"""Losses that take a function."""
+"""Losses that take a Python callable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,19 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), with a distance of your own.
+    """Computes the triplet margin loss with a custom distance: max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+
+    Args:
+        anchor: The anchors.
+        positive: The positive examples.
+        negative: The negative examples.
+        distance_function: The distance; by default the Euclidean distance.
+        margin: The margin.
+        swap: Whether to use the smaller of the distances of anchor and positive to the negative.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ArgumentError: margin is not positive, or reduction is unknown.
 
     >>> a = pyburn.zeros(1, 2)
     >>> pyburn.nn.functional.triplet_margin_with_distance_loss(a, a, a + 1, distance_function=lambda x, y: (x - y).abs().sum(-1))

@@ -1,4 +1,4 @@
-"""The methods of Module that need no C++: PyTorch's names over the C++ registry."""
+"""The methods of Module that are implemented in Python: PyTorch's interface to the C++ registry."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .._device import check_keeps_data
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
-# What the methods below may ask of `self`: everything, as far as type checkers are concerned.
+# The type of `self` below; Any, so that type checkers accept all attributes.
 _Bound: Any = object
 
 
 class ModuleMethods(_Bound):
-    """Copied into Module by install(); `self` is a Module."""
+    """Methods copied into Module by install(); `self` is a Module."""
 
     call_super_init = False
-    dump_patches = False  # of PyTorch, which has no use for it either
+    dump_patches = False  # for compatibility; unused in PyTorch as well
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     # ---- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name.
+        """Registers a parameter under a name.
 
         >>> module = pyburn.nn.Module()
         >>> module.register_parameter("scale", pyburn.nn.Parameter(pyburn.ones(2)))
@@ -38,7 +38,12 @@ class ModuleMethods(_Bound):
         self._pb_register(name, PARAMETER, param, True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the state but not trained.
+        """Registers a buffer: a tensor that is not trained.
+
+        Args:
+            name: The name.
+            tensor: The tensor, or None.
+            persistent: Whether the buffer is part of the state dict.
 
         >>> module = pyburn.nn.Module()
         >>> module.register_buffer("mean", pyburn.zeros(2))
@@ -48,7 +53,7 @@ class ModuleMethods(_Bound):
         self._pb_register(name, BUFFER, tensor, persistent)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name.
+        """Registers a child module under a name.
 
         >>> module = pyburn.nn.Module()
         >>> module.add_module("layer", pyburn.nn.ReLU())
@@ -58,7 +63,7 @@ class ModuleMethods(_Bound):
         self._pb_register(name, MODULE, module, True)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name; another name of add_module.
+        """Registers a child module under a name; alias of add_module.
 
         >>> module = pyburn.nn.Module()
         >>> module.register_module("layer", pyburn.nn.ReLU())
@@ -90,7 +95,12 @@ class ModuleMethods(_Bound):
     # ---- walks
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names.
+        """Iterates over the parameters of this module and its descendants, with their dotted names.
+
+        Args:
+            prefix: The prefix of the names.
+            recurse: Whether to include descendants.
+            remove_duplicate: Whether to yield shared parameters only once.
 
         >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
         >>> [name for name, _ in net.named_parameters()]
@@ -99,7 +109,7 @@ class ModuleMethods(_Bound):
         return iter(self._pb_named_parameters(prefix, recurse, remove_duplicate))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once.
+        """Iterates over the parameters, each once.
 
         >>> sum(p.numel() for p in pyburn.nn.Linear(2, 3).parameters())
         9
@@ -107,7 +117,12 @@ class ModuleMethods(_Bound):
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names.
+        """Iterates over the buffers of this module and its descendants, with their dotted names.
+
+        Args:
+            prefix: The prefix of the names.
+            recurse: Whether to include descendants.
+            remove_duplicate: Whether to yield shared buffers only once.
 
         >>> [name for name, _ in pyburn.nn.BatchNorm2d(2).named_buffers()]
         ['running_mean', 'running_var', 'num_batches_tracked']
@@ -115,7 +130,7 @@ class ModuleMethods(_Bound):
         return iter(self._pb_named_buffers(prefix, recurse, remove_duplicate))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once.
+        """Iterates over the buffers, each once.
 
         >>> len(list(pyburn.nn.BatchNorm2d(2).buffers()))
         3
@@ -123,7 +138,12 @@ class ModuleMethods(_Bound):
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, with their dotted names.
+        """Iterates over this module and its descendants, with their dotted names.
+
+        Args:
+            memo: Modules to skip; yielded modules are added.
+            prefix: The prefix of the names.
+            remove_duplicate: Whether to yield shared modules only once.
 
         >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
         >>> [name for name, _ in net.named_modules()]
@@ -137,7 +157,7 @@ class ModuleMethods(_Bound):
             yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """This module and all below it, each once unless remove_duplicate is False.
+        """Iterates over this module and its descendants, each once unless remove_duplicate is False.
 
         >>> len(list(pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.ReLU()).modules()))
         3
@@ -145,7 +165,7 @@ class ModuleMethods(_Bound):
         return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The direct children with their names.
+        """Iterates over the direct children with their names.
 
         >>> [name for name, _ in pyburn.nn.Sequential(pyburn.nn.ReLU()).named_children()]
         ['0']
@@ -157,7 +177,7 @@ class ModuleMethods(_Bound):
                 yield name, child
 
     def children(self) -> Iterator[Any]:
-        """The direct children, each once.
+        """Iterates over the direct children, each once.
 
         >>> list(pyburn.nn.Sequential(pyburn.nn.ReLU()).children())
         [ReLU()]
@@ -165,7 +185,7 @@ class ModuleMethods(_Bound):
         return (child for _, child in self.named_children())
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Calls fn on every module, children first.
+        """Calls fn on every module, children first, and returns self.
 
         >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU()).apply(lambda module: print(type(module).__name__))
         ReLU
@@ -179,7 +199,10 @@ class ModuleMethods(_Bound):
     # ---- by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module under a dotted name.
+        """Returns the module with a dotted name.
+
+        Raises:
+            AttributeError: There is no such module.
 
         >>> pyburn.nn.Sequential(pyburn.nn.Sequential(pyburn.nn.ReLU())).get_submodule("0.0")
         ReLU()
@@ -194,7 +217,11 @@ class ModuleMethods(_Bound):
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module under a dotted name; with `strict` there must be one already.
+        """Replaces or adds the module with a dotted name; with `strict` it must already exist.
+
+        Raises:
+            ValueError: The name is empty, or `module` is not a Module.
+            AttributeError: With strict, there is no such module.
 
         >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU())
         >>> net.set_submodule("0", pyburn.nn.Identity())
@@ -215,7 +242,10 @@ class ModuleMethods(_Bound):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a dotted name.
+        """Returns the parameter with a dotted name.
+
+        Raises:
+            AttributeError: There is no such parameter.
 
         >>> pyburn.nn.Sequential(pyburn.nn.Linear(2, 3)).get_parameter("0.bias").shape
         pyburn.Size([3])
@@ -223,7 +253,10 @@ class ModuleMethods(_Bound):
         return _named_tensor(self, target, PARAMETER, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a dotted name.
+        """Returns the buffer with a dotted name.
+
+        Raises:
+            AttributeError: There is no such buffer.
 
         >>> pyburn.nn.BatchNorm2d(2).get_buffer("running_var")
         tensor([1., 1.])
@@ -233,7 +266,7 @@ class ModuleMethods(_Bound):
     # ---- modes
 
     def train(self, mode: bool = True) -> Any:
-        """Sets training mode here and below.
+        """Sets training mode (or evaluation mode if `mode` is False) for this module and its descendants, and returns self.
 
         >>> pyburn.nn.Linear(2, 3).train(False).training
         False
@@ -244,7 +277,7 @@ class ModuleMethods(_Bound):
         return self
 
     def eval(self) -> Any:
-        """Sets evaluation mode here and below.
+        """Sets evaluation mode for this module and its descendants, and returns self.
 
         >>> pyburn.nn.Linear(2, 3).eval().training
         False
@@ -252,7 +285,7 @@ class ModuleMethods(_Bound):
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Whether gradients are computed for the parameters.
+        """Sets requires_grad of all parameters, and returns self.
 
         >>> pyburn.nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
         False
@@ -263,7 +296,7 @@ class ModuleMethods(_Bound):
     # ---- moves
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Gives parameters, their gradients and buffers new contents, here and below; parameters stay the same objects."""
+        """Replaces the contents of parameters, gradients and buffers, recursively; parameters keep their identity."""
         if recurse:
             for child in self.children():
                 child._apply(fn)
@@ -271,7 +304,12 @@ class ModuleMethods(_Bound):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...).
+        """Moves or casts parameters and buffers in place: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...).
+
+        Only floating-point tensors are cast. Returns self.
+
+        Raises:
+            TypeError: The arguments are invalid, or the dtype is not a floating-point one.
 
         >>> pyburn.nn.Linear(2, 3).to(pyburn.float64).weight.dtype
         pyburn.float64
@@ -306,7 +344,7 @@ class ModuleMethods(_Bound):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Moves parameters and buffers to a device without their values.
+        """Moves parameters and buffers to a device without copying their values.
 
         >>> pyburn.nn.Linear(2, 3).to_empty(device="cpu").weight.shape
         pyburn.Size([3, 2])
@@ -314,7 +352,7 @@ class ModuleMethods(_Bound):
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def type(self, dst_type: Any) -> Any:
-        """All parameters and buffers, integers too, as another dtype.
+        """Casts all parameters and buffers, including integer ones, to a dtype.
 
         >>> pyburn.nn.BatchNorm2d(2).type(pyburn.float16).num_batches_tracked.dtype
         pyburn.float16
@@ -322,7 +360,7 @@ class ModuleMethods(_Bound):
         return self._apply(lambda t: t.to(dst_type))
 
     def float(self) -> Any:
-        """Floating parameters and buffers as float32.
+        """Casts floating-point parameters and buffers to float32.
 
         >>> pyburn.nn.Linear(2, 3).float().weight.dtype
         pyburn.float32
@@ -330,7 +368,7 @@ class ModuleMethods(_Bound):
         return self.to(float32)
 
     def double(self) -> Any:
-        """Floating parameters and buffers as float64.
+        """Casts floating-point parameters and buffers to float64.
 
         >>> pyburn.nn.Linear(2, 3).double().weight.dtype
         pyburn.float64
@@ -338,7 +376,7 @@ class ModuleMethods(_Bound):
         return self.to(float64)
 
     def half(self) -> Any:
-        """Floating parameters and buffers as float16.
+        """Casts floating-point parameters and buffers to float16.
 
         >>> pyburn.nn.Linear(2, 3).half().weight.dtype
         pyburn.float16
@@ -346,7 +384,7 @@ class ModuleMethods(_Bound):
         return self.to(float16)
 
     def bfloat16(self) -> Any:
-        """Floating parameters and buffers as bfloat16.
+        """Casts floating-point parameters and buffers to bfloat16.
 
         >>> pyburn.nn.Linear(2, 3).bfloat16().weight.dtype
         pyburn.bfloat16
@@ -354,7 +392,7 @@ class ModuleMethods(_Bound):
         return self.to(bfloat16)
 
     def cpu(self) -> Any:
-        """Moves everything to the CPU.
+        """Moves parameters and buffers to the CPU.
 
         >>> pyburn.nn.Linear(2, 3).cpu().weight.device.type
         'cpu'
@@ -362,7 +400,7 @@ class ModuleMethods(_Bound):
         return self.to("cpu")
 
     def share_memory(self) -> Any:
-        """Moves parameters and buffers into memory that other processes see: see `Tensor.share_memory_`.
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`.
 
         >>> pyburn.nn.Linear(2, 3).share_memory().weight.is_shared()
         True
@@ -372,17 +410,19 @@ class ModuleMethods(_Bound):
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Does nothing, whatever the arguments: operations are fused where the device says so, and `pyburn.inference.compile` makes a
-        graph of a model.
+        """Does nothing; accepted for compatibility with PyTorch.
+
+        Operations are fused by devices that support it, and `pyburn.inference.compile` converts a model to a graph.
 
         >>> pyburn.nn.Linear(2, 3).compile()
         """
 
     @property
     def backend(self) -> Any:
-        """The device that holds the parameters; None without any. Setting it moves the module.
+        """The device of the parameters, or None if there are none. Setting it moves the module.
 
-        Model files that use the name for something else keep it: what names no device is an attribute, with a warning.
+        If the value does not name a device, it is stored as a plain attribute with a warning, so that models may use the name for something
+        else.
         """
         if "backend" in self.__dict__:
             return self.__dict__["backend"]
@@ -410,7 +450,7 @@ class ModuleMethods(_Bound):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses when the module is printed.
+        """Returns the text in the parentheses of the repr.
 
         >>> pyburn.nn.Linear(2, 3).extra_repr()
         'in_features=2, out_features=3, bias=True'
@@ -441,7 +481,7 @@ class ModuleMethods(_Bound):
             self._pb_call_host(True)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        """A class with a __setstate__ of its own may know nothing of the registry, which then travels apart."""
+        """Pickles the registry separately if the class defines its own __setstate__, which may not know of it."""
         apart = type(self).__setstate__ is not Module.__setstate__
         registry = (self.training, self._pb_entries()) if apart else (True, ())
         return _unfilled, (type(self), self._pb_config(), *registry), self.__getstate__()

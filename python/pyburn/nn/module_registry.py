@@ -1,4 +1,4 @@
-"""`_parameters`, `_buffers` and `_modules` of a module: dicts to look at and to change, over the C++ registry."""
+"""The dicts `_parameters`, `_buffers` and `_modules` of a module, as mutable views of the C++ registry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PARAMETER, BUFFER, MODULE = 0, 1, 2  # nn::Entry::Kind
 
 
 class RegistryView(MutableMapping[str, Any]):
-    """The entries of one kind, by name. A write goes to the module, without the checks that attributes have."""
+    """View of the entries of one kind, by name. Writes go to the module, without the checks of attribute assignment."""
 
     def __init__(self, module: Any, kind: int) -> None:
         self._module = module
@@ -36,7 +36,7 @@ class RegistryView(MutableMapping[str, Any]):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._as_dict())
 
-    # Of the entries there are now, which may be changed meanwhile; they are read once, and can be gone through backwards.
+    # Views of a snapshot: the registry may be changed during iteration, and they are reversible.
     def keys(self) -> KeysView[str]:
         return self._as_dict().keys()
 

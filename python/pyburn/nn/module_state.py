@@ -1,4 +1,4 @@
-"""The methods of Module for state dicts: the walk, its hooks and what is no tensor. Tensors are loaded and saved in C++."""
+"""The methods of Module for state dicts: the traversal, hooks and extra state. Tensors are loaded and saved in C++."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Bound: Any = object
 
 
 class IncompatibleKeys(NamedTuple):
-    """What load_state_dict could not match."""
+    """The keys that load_state_dict could not match."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -29,7 +29,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 class _Loaded(NamedTuple):
-    """What a module does not find, and what it finds and has no place for."""
+    """Missing keys, unexpected keys and errors of a load."""
 
     missing: list[str]
     unexpected: list[str]
@@ -37,8 +37,10 @@ class _Loaded(NamedTuple):
 
 
 def _load_tree(module: Any, state: dict[str, Any], prefix: str, metadata: Any, assign: bool, found: _Loaded) -> None:
-    """A module and those below it. Not a function inside load_state_dict: it would refer to itself, and keep the tensors until cycles are
-    collected."""
+    """Loads a module and its descendants.
+
+    Not a nested function, which would reference itself and keep the tensors alive until cycles are collected.
+    """
     local = dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
@@ -57,15 +59,21 @@ def _load_tree(module: Any, state: dict[str, Any], prefix: str, metadata: Any, a
 
 
 class StateMethods(_Bound):
-    """Copied into Module by install()."""
+    """Methods copied into Module by install()."""
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by their dotted names. `keep_vars` keeps them in the graph.
+        """Returns all parameters and persistent buffers by dotted name.
+
+        Args:
+            *args: destination, prefix and keep_vars by position, deprecated.
+            destination: The dict to add to; None for a new one.
+            prefix: The prefix of the names.
+            keep_vars: Whether to return the tensors themselves instead of detached ones.
 
         >>> list(pyburn.nn.Linear(2, 3).state_dict())
         ['weight', 'bias']
         """
-        for name, value in zip(("destination", "prefix", "keep_vars"), args):  # older code gives them by position
+        for name, value in zip(("destination", "prefix", "keep_vars"), args):  # positional arguments of older code
             destination = value if name == "destination" else destination
             prefix = value if name == "prefix" else prefix
             keep_vars = value if name == "keep_vars" else keep_vars
@@ -91,15 +99,25 @@ class StateMethods(_Bound):
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Saves what this module itself holds; subclasses may override it."""
+        """Saves this module's own state, without descendants; subclasses may override it."""
         destination.update(self._pb_save_own(prefix, keep_vars))
         if _overrides(self, "get_extra_state"):
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copies tensors from a state dict into this module and those below it.
+        """Copies the tensors of a state dict into this module and its descendants.
 
-        `strict`: raise where names do not match. `assign`: take the tensors themselves in place of copying from them.
+        Args:
+            state_dict: The tensors by dotted name.
+            strict: Whether the names must match exactly.
+            assign: Whether to use the tensors themselves instead of copying from them.
+
+        Returns:
+            The missing and unexpected keys.
+
+        Raises:
+            TypeError: state_dict is not a mapping.
+            RuntimeError: Shapes, or with strict the names, do not match.
 
         >>> layer = pyburn.nn.Linear(2, 3)
         >>> layer.load_state_dict(pyburn.nn.Linear(2, 3).state_dict())
@@ -126,14 +144,14 @@ class StateMethods(_Bound):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Loads what this module itself holds; subclasses may override it, and change state_dict first."""
+        """Loads this module's own state; subclasses may override it, for example to change state_dict first."""
         hooks = hooks_of(self)
         for number, hook in list(hooks.load_pre.items()):
             module = () if number in hooks.without_module else (self,)
             hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         for name, _, tensor, _ in self._pb_entries():
             if is_lazy(state_dict.get(prefix + name)) and not is_lazy(tensor):
-                _ = state_dict[prefix + name].shape  # which raises: there is none to compare with
+                _ = state_dict[prefix + name].shape  # raises: an uninitialized tensor has no shape
         has_extra = _overrides(self, "set_extra_state")
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
         missing, unexpected, errors = self._pb_load_own(state_dict, prefix, local_metadata.get("version"), assign, has_extra)
@@ -145,7 +163,7 @@ class StateMethods(_Bound):
             unexpected_keys += unexpected
 
     def get_extra_state(self) -> Any:
-        """More state than tensors, for the state dict; a class that has some overrides this and set_extra_state.
+        """Returns state other than tensors for the state dict. Classes with such state override this and set_extra_state.
 
         >>> class Counter(pyburn.nn.Module):
         ...     count = 0
@@ -159,17 +177,20 @@ class StateMethods(_Bound):
         raise RuntimeError(f"{self._get_name()} has no extra state: get_extra_state is for classes that override it")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what get_extra_state gave."""
+        """Restores the state from get_extra_state."""
         raise RuntimeError(f"{self._get_name()} has no extra state: set_extra_state is for classes that override it")
 
     # ---- hooks
 
     def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, prefix, keep_vars) before this module is saved."""
+        """Registers a hook that is called before this module is saved: hook(module, prefix, keep_vars)."""
         return add_hook(self, "state_dict_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, state_dict, prefix, local_metadata) after this module is saved; it may change the dict in place."""
+        """Registers a hook that is called after this module is saved: hook(module, state_dict, prefix, local_metadata).
+
+        It may change the dict in place.
+        """
         if callable(hook) and hasattr(hook, "__dict__"):
             hook._from_public_api = True
         return add_hook(self, "state_dict", hook)
@@ -183,19 +204,22 @@ class StateMethods(_Bound):
         return add_hook(self, "state_dict", hook, wants=["may_replace"])
 
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before loading."""
+        """Registers a hook that is called before loading.
+
+        It is called as hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs).
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
         return add_hook(self, "load_pre", hook, wants=["without_module"] * (not with_module))
 
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, incompatible_keys) after loading; it may change the lists in place."""
+        """Registers a hook that is called after loading: hook(module, incompatible_keys). It may change the lists in place."""
         return add_hook(self, "load_post", hook)
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Takes a prefix off the names of a state dict, in place: `module.` after a model was saved inside a wrapper, for instance.
+    """Removes a prefix from the names in a state dict, in place, such as `module.` of a model that was saved inside a wrapper.
 
     >>> state = {"module.weight": 1, "bias": 2}
     >>> pyburn.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")

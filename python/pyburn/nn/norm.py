@@ -1,4 +1,4 @@
-"""Normalising layers."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _convert_sync_batchnorm(cls: Any, module: Module, process_group: Any = None) -> Any:
-    """The module with each BatchNorm in it, whatever its number of axes, replaced by a SyncBatchNorm of the same state."""
+    """Returns the module with every BatchNorm layer replaced by a SyncBatchNorm with the same state."""
     for name, child in list(module.named_children()):
         setattr(module, name, _convert_sync_batchnorm(cls, child, process_group))
     if not isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):

@@ -1,4 +1,4 @@
-"""DataParallel: for scripts that wrap a model in it. There is one device, so the model runs as it is, as PyTorch's does without GPUs."""
+"""DataParallel, for compatibility: with a single device the model runs directly, as in PyTorch without GPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Runs `module`; its state dict has the prefix `module.`.
+    """Runs `module`; the state dict has the prefix `module.`.
 
     >>> pyburn.nn.DataParallel(pyburn.nn.Linear(2, 3))(pyburn.ones(4, 2)).shape
     pyburn.Size([4, 3])
@@ -31,7 +31,7 @@ class DataParallel(Module):
 def data_parallel(
     module: Any, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """Runs a module on its inputs.
+    """Calls a module with its inputs.
 
     >>> pyburn.nn.parallel.data_parallel(pyburn.nn.ReLU(), pyburn.tensor([-1.0, 1.0]))
     tensor([0., 1.])

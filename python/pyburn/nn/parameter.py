@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors that modules register; and those whose shape is not known yet."""
+"""Parameter and Buffer: tensors that modules register; and their uninitialized variants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from .._core import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module registers when it is set as an attribute.
+    """A tensor that is registered as a parameter when it is assigned to an attribute of a module.
+
+    Args:
+        data: The tensor, whose memory is shared; None for an empty one.
+        requires_grad: Whether to compute gradients.
 
     >>> pyburn.nn.Parameter(pyburn.zeros(2)).requires_grad
     True
@@ -46,7 +50,11 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a module registers as a buffer when it is set as an attribute.
+    """A tensor that is registered as a buffer when it is assigned to an attribute of a module.
+
+    Args:
+        data: The tensor, whose memory is shared; None for an empty one.
+        persistent: Whether the buffer is part of the state dict.
 
     >>> module = pyburn.nn.Module()
     >>> module.mean = pyburn.nn.Buffer(pyburn.zeros(2), persistent=False)
@@ -69,12 +77,12 @@ _UNKNOWN = (
 
 
 class UninitializedTensorMixin:
-    """What Uninitialized tensors share: no shape until materialize() gives one."""
+    """Mixin of tensors without a shape, until materialize() sets one."""
 
     cls_to_become: type = Tensor
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Becomes a tensor of a shape, with zeros in it, on the device and of the dtype that it has or that are given."""
+        """Becomes a tensor of zeros of the given shape, on the given or current device and dtype."""
         plain = self.data
         empty = _core.empty(
             *_core.Size((shape,) if isinstance(shape, int) else shape),
@@ -93,7 +101,7 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is found out later, by the first call of a lazy module.
+    """A parameter whose shape is set later, by the first call of a lazy module.
 
     >>> weight = pyburn.nn.UninitializedParameter()
     >>> weight.materialize((2, 3))
@@ -116,7 +124,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is found out later, by the first call of a lazy module."""
+    """A buffer whose shape is set later, by the first call of a lazy module."""
 
     persistent: bool
 
@@ -136,7 +144,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer has no shape yet."""
+    """Returns whether a parameter or buffer has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 

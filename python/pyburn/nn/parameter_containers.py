@@ -1,4 +1,4 @@
-"""ParameterList and ParameterDict: parameters in a list or by name. What is no tensor is kept as it is."""
+"""ParameterList and ParameterDict: containers of parameters. Values other than tensors are kept unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _line(key: Any, value: Any) -> str:
 
 
 class ParameterList(Module):
-    """Parameters in a list; tensors that are put into it become parameters.
+    """A list of parameters; tensors are converted to parameters.
 
     >>> weights = pyburn.nn.ParameterList([pyburn.ones(2) for _ in range(3)])
     >>> len(list(weights.parameters()))
@@ -65,13 +65,13 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> ParameterList:
-        """Adds a value at the end."""
+        """Appends a value."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Adds values at the end."""
+        """Appends several values."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -86,7 +86,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name; tensors that are put into it become parameters.
+    """A dict of parameters; tensors are converted to parameters.
 
     >>> weights = pyburn.nn.ParameterDict({"left": pyburn.ones(2), "right": pyburn.ones(3)})
     >>> [name for name, _ in weights.named_parameters()]
@@ -127,55 +127,55 @@ class ParameterDict(Module):
         return key in self._names
 
     def copy(self) -> ParameterDict:
-        """Another ParameterDict with the same parameters."""
+        """Returns a new ParameterDict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a name, which is `default` from now on if there was none."""
+        """Returns the value of a name, after setting it to `default` if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes out everything."""
+        """Removes all values."""
         for key in list(self):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes out the value of a name."""
+        """Removes and returns a value."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes out the pair that came last."""
+        """Removes and returns the (name, value) pair added last."""
         if not self._names:
             raise KeyError("popitem(): the ParameterDict is empty")
         key = next(reversed(self._names))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or `default`."""
+        """Returns the value of a name, or `default`."""
         return self[key] if key in self._names else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A ParameterDict with one value under all names."""
+        """Returns a ParameterDict with the same value for all names."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._names.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Pairs of names and values."""
+        """Iterates over (name, value) pairs."""
         return ((key, self[key]) for key in self._names)
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Iterates over the values."""
         return (self[key] for key in self._names)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a dict, sorted by name as PyTorch has it, or from an OrderedDict or pairs, in their order."""
+        """Adds values from a dict, sorted by name as in PyTorch, or from an OrderedDict or pairs, in their order."""
         pairs = pairs_of(parameters, "ParametersDict" if not isinstance(parameters, Iterable) else "ParameterDict")
         keeps_order = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in pairs if keeps_order else sorted(pairs, key=lambda pair: pair[0]):

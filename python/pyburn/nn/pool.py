@@ -1,4 +1,4 @@
-"""Pools."""
+"""Pooling layers."""
 
 from ._layers import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from ._layers import AdaptiveAvgPool2d as AdaptiveAvgPool2d

@@ -1,4 +1,4 @@
-"""Pooling functions that give indices only when asked to."""
+"""Pooling functions that return indices only on request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .. import _core
 
 
 def _max_pool(axes: int, always: bool = False) -> Callable[..., Any]:
-    """max_pool, or max_pool_with_indices, which gives them always."""
+    """Creates max_pool, or max_pool_with_indices, which always returns indices."""
     plain, with_indices = getattr(_core, f"max_pool{axes}d"), getattr(_core, f"max_pool{axes}d_with_indices")
 
     def max_pool(
@@ -30,7 +30,7 @@ def _max_pool(axes: int, always: bool = False) -> Callable[..., Any]:
 
 
 def _filled(input: Any, output_size: Any, axes: int) -> Any:
-    """output_size with the extents of the input where it says None."""
+    """Returns output_size with None replaced by the size of the input."""
     if output_size is None:
         return input.shape[-axes:]
     if isinstance(output_size, (tuple, list)) and None in output_size and len(output_size) == axes:

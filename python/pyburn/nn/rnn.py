@@ -1,4 +1,4 @@
-"""Recurrent layers and their cells."""
+"""Recurrent layers and cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _init(
     device: Any = None,
     dtype: Any = None,
 ) -> None:
-    """The weights and options of a recurrent layer; `forward` is the subclass's."""
+    """Initializes the weights and options of a recurrent layer; `forward` is defined by the subclass."""
     if mode not in _CELLS:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
     layer, options = _CELLS[mode]

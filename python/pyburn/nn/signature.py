@@ -1,4 +1,4 @@
-"""What inspect.signature() says about modules and about methods that are C++."""
+"""Signatures of modules and C++ methods for inspect.signature()."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class CallSignature:
-    """The __signature__ of a module: that of a call. A class has none of its own, so that inspect looks at its constructor."""
+    """The __signature__ of module instances: that of a call. Classes have none, so that inspect uses the constructor."""
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        """The arguments of a call, which are those of forward.
+        """Returns the signature of a call, which is that of forward.
 
         >>> import inspect
         >>> inspect.signature(pyburn.nn.Flatten())
@@ -25,8 +25,11 @@ class CallSignature:
 
 
 def signature_of(method: Any) -> Any:
-    """The signature of a method of C++: that of a constructor is the text signature of its class, others nanobind writes down as text,
-    `def forward(self, input: Tensor) -> Tensor`; of several overloads the first."""
+    """Returns the signature of a C++ method.
+
+    For a constructor it is parsed from the text signature of its class, for other methods from nanobind's text, such as
+    `def forward(self, input: Tensor) -> Tensor`; with several overloads, from the first.
+    """
     import inspect
     import re
 

@@ -1,4 +1,4 @@
-"""summary: a table of what a model is made of, and what a call of it costs."""
+"""summary: a table of the layers of a model, with shapes, parameters and multiply-adds."""
 
 from __future__ import annotations
 
@@ -15,45 +15,46 @@ from .parameter import is_lazy
 
 @dataclass
 class LayerSummary:
-    """One line of a summary: a call of a module."""
+    """A row of a summary: one call of a module."""
 
     name: str
     type_name: str
     depth: int
-    mult_adds: int  # its own and of what it calls
-    params: int = 0  # its own and of what is below it, without those of modules that were called before
+    mult_adds: int  # including submodules
+    params: int = 0  # including submodules, without those of modules called before
     trainable_params: int = 0
     is_leaf: bool = False
-    is_repeated: bool = False  # all its parameters were counted before
-    outputs: list[tuple[tuple[int, ...], int]] = field(default_factory=list)  # shapes and bytes
+    is_repeated: bool = False  # all its parameters are already counted
+    outputs: list[tuple[tuple[int, ...], int]] = field(default_factory=list)  # (shape, bytes) of each output
 
     @property
     def output_shape(self) -> Any:
-        """The shape of its result; a list of them where there are several."""
+        """The shape of the output; a list of shapes if there are several outputs."""
         shapes = [list(shape) for shape, _ in self.outputs]
         return shapes[0] if len(shapes) == 1 else shapes
 
 
 @dataclass(repr=False)
 class ModelSummary:
-    """What `summary` returns; its text is the table."""
+    """Result of `summary`; its str is the table."""
 
     layers: list[LayerSummary]
     total_params: int
     trainable_params: int
     total_mult_adds: int
     input_bytes: int
-    output_bytes: int  # of all calls of modules without children
-    param_bytes: int  # buffers too
+    output_bytes: int  # outputs of all leaf modules
+    param_bytes: int  # including buffers
     depth: int
 
     @property
     def non_trainable_params(self) -> int:
+        """The number of parameters that do not require grad."""
         return self.total_params - self.trainable_params
 
     @property
     def total_bytes(self) -> int:
-        """Input, what the layers put out and parameters: what training keeps, without gradients."""
+        """The bytes of input, layer outputs and parameters: what training keeps in memory, without gradients."""
         return self.input_bytes + self.output_bytes + self.param_bytes
 
     def __str__(self) -> str:
@@ -89,11 +90,21 @@ class ModelSummary:
 def summary(
     model: Any, input: Any = None, *, input_size: Any = None, dtype: Any = None, depth: int = 100, mode: str = "eval", **kwargs: Any
 ) -> ModelSummary:
-    """Calls a model once and lists its layers: output shapes, parameters and multiply-adds.
+    """Calls a model once and lists its layers with output shapes, parameters and multiply-adds.
 
-    `input` is a tensor, several as a tuple, or a size (or a list of sizes) to make random input of. `mode` is "eval", "train"
-    or "same" (as the model is); `kwargs` go to the model. Multiply-adds are counted from the operations that are executed:
-    products of matrices, convolutions, attention and recurrences.
+    Multiply-adds are counted from the executed operations: matrix products, convolutions, attention and recurrences.
+
+    Args:
+        model: The module.
+        input: A tensor, several as a tuple, or a size or list of sizes for random inputs.
+        input_size: The size of the input, instead of `input`.
+        dtype: The dtype of random inputs.
+        depth: The maximum depth of listed modules.
+        mode: "eval", "train" or "same" (unchanged).
+        **kwargs: Keyword arguments for the model.
+
+    Raises:
+        ValueError: There is no input, or mode is unknown.
 
     >>> model = pyburn.nn.Sequential(pyburn.nn.Linear(4, 8), pyburn.nn.ReLU(), pyburn.nn.Linear(8, 2))
     >>> found = pyburn.summary(model, (16, 4))
@@ -126,17 +137,17 @@ def summary(
 
 
 def _call(model: Any, inputs: list[Any], kwargs: dict[str, Any]) -> list[LayerSummary]:
-    """Calls the model with a hook before and after each module. Without computing, unless the model reads values."""
+    """Calls the model with hooks around each module; only computes if the model reads values."""
     devices = [x.device for x in inputs if isinstance(x, Tensor)]
     device = devices[0] if devices else _core._default_device()
     buffers = [(module, module._pb_entries(BUFFER)) for module in model.modules()]
-    if not any(is_lazy(p) for p in model.parameters()):  # their first call has to happen
+    if not any(is_lazy(p) for p in model.parameters()):  # lazy parameters need a real call
         try:
             return _watched_call(model, inputs, kwargs, _core._OperationCost(device, False))
         except _core.CaptureError:
             pass
         finally:
-            for module, entries in buffers:  # a forward may have put a tensor without values in their place
+            for module, entries in buffers:  # forward may have replaced buffers by tensors without values
                 for entry in entries:
                     module._pb_put(*entry)
     return _watched_call(model, inputs, kwargs, _core._OperationCost(device, True))
@@ -146,7 +157,7 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
     layers: list[LayerSummary] = []
     running: list[LayerSummary] = []
     counted: set[int] = set()
-    kept = list(model.parameters())  # alive, so that an id stays with its parameter
+    kept = list(model.parameters())  # kept alive, so that ids stay unique
     names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
 
     def before(module: Any, args: Any) -> None:
@@ -178,7 +189,7 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
 
 
 def _tensors(value: Any) -> list[tuple[tuple[int, ...], int]]:
-    """The shapes of the tensors in a result, and their bytes."""
+    """Returns (shape, bytes) of the tensors in an output."""
     if isinstance(value, Tensor):
         return [(tuple(value.shape), _bytes(value))]
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Transformers: stacks of the layers that are C++."""
+"""Transformers: stacks of layers, which are implemented in C++."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = [
     "TransformerLayerCache",
 ]
 
-# What an activation may be: 'relu', 'gelu', a function or a module.
+# 'relu', 'gelu', a function or a module.
 Activation = Any
 _ModuleList: Any = getattr(_nn, "ModuleList", _nn.Sequential)
 
 
 class _Function(Module):
-    """A function of the user's in the place of a module."""
+    """Wraps a function as a module."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class _Function(Module):
 
 
 def _named(activation: Activation) -> tuple[str, Module | None]:
-    """The name of an activation that C++ knows, or a module that takes its place."""
+    """Returns the name of an activation known to C++, and the module that replaces it, if any."""
     if isinstance(activation, str):
         return activation, None
     if activation in (functional.relu, _core.relu):
@@ -84,7 +84,7 @@ class _WithActivation:
         value = super().__getattribute__(name)
         if name != "activation":
             return value
-        if isinstance(value, str):  # Python sees the function, as in PyTorch
+        if isinstance(value, str):  # returns the function, as in PyTorch
             return getattr(functional, value)
         return value.function if isinstance(value, _Function) else value
 
@@ -102,7 +102,7 @@ class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):
 
     @property
     def activation_relu_or_gelu(self) -> int:
-        """1 where the activation is relu, 2 where it is gelu, else 0."""
+        """1 if the activation is relu, 2 if it is gelu, else 0."""
         activation = self.activation
         for number, (function, layer) in enumerate(((functional.relu, _nn.ReLU), (functional.gelu, _nn.GELU)), 1):
             if activation is function or isinstance(activation, layer):
@@ -115,7 +115,7 @@ class TransformerDecoderLayer(_WithActivation, _nn.TransformerDecoderLayer):
 
 
 class _Stack(Module):
-    """Copies of a layer that run one after another, and a norm after the last."""
+    """A stack of copies of a layer, and an optional norm after the last."""
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class _Stack(Module):
         self.norm = norm
 
     def new_autoregressive_cache(self) -> list[TransformerLayerCache]:
-        """An empty memory for forward_cached, one part per layer."""
+        """Returns an empty cache for forward_cached, one per layer."""
         return [TransformerLayerCache() for _ in range(self.num_layers)]
 
     def _run(self, x: Tensor, step: Callable[[Any, int, Tensor], Tensor]) -> Tensor:
@@ -136,7 +136,14 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Copies of an encoder layer, one after another.
+    """A stack of encoder layers.
+
+    Args:
+        encoder_layer: The layer, which is copied.
+        num_layers: The number of layers.
+        norm: The norm after the last layer.
+        enable_nested_tensor: Accepted for compatibility; has no effect.
+        mask_check: Accepted for compatibility; has no effect.
 
     >>> import pyburn
     >>> layer = pyburn.nn.TransformerEncoderLayer(4, 2, batch_first=True)
@@ -153,8 +160,8 @@ class TransformerEncoder(_Stack):
         mask_check: bool = True,
     ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
-        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check  # kept, without effect
-        self.use_nested_tensor = False  # there are none
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check  # without effect
+        self.use_nested_tensor = False  # not supported
 
     def forward(
         self,
@@ -167,12 +174,17 @@ class TransformerEncoder(_Stack):
         return self._run(src, lambda layer, i, x: layer(x, **masks))
 
     def forward_cached(self, src: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
-        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        """Returns the outputs for the tokens after those in the cache, with causal masking."""
         return self._run(src, lambda layer, i, x: layer.forward_cached(x, cache[i]))
 
 
 class TransformerDecoder(_Stack):
-    """Copies of a decoder layer, one after another.
+    """A stack of decoder layers.
+
+    Args:
+        decoder_layer: The layer, which is copied.
+        num_layers: The number of layers.
+        norm: The norm after the last layer.
 
     >>> import pyburn
     >>> layer = pyburn.nn.TransformerDecoderLayer(4, 2, batch_first=True)
@@ -205,12 +217,29 @@ class TransformerDecoder(_Stack):
         return self._run(tgt, lambda layer, i, x: layer(x, memory, **masks))
 
     def forward_cached(self, tgt: Tensor, memory: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
-        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        """Returns the outputs for the tokens after those in the cache, with causal masking."""
         return self._run(tgt, lambda layer, i, x: layer.forward_cached(x, memory, cache[i]))
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what it says.
+    """An encoder, and a decoder that attends to its output.
+
+    Args:
+        d_model: The number of features.
+        nhead: The number of attention heads.
+        num_encoder_layers: The number of encoder layers.
+        num_decoder_layers: The number of decoder layers.
+        dim_feedforward: The hidden size of the feed-forward blocks.
+        dropout: The dropout probability.
+        activation: "relu", "gelu", a function or a module.
+        custom_encoder: Replaces the encoder.
+        custom_decoder: Replaces the decoder.
+        layer_norm_eps: The eps of the layer norms.
+        batch_first: Whether the batch is the first dimension instead of the second.
+        norm_first: Whether to normalize before each block instead of after it.
+        bias: Whether the layers have biases.
+        device: The device.
+        dtype: The dtype.
 
     >>> import pyburn
     >>> model = pyburn.nn.Transformer(d_model=4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)
@@ -280,7 +309,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """A mask with -inf above the diagonal: no token sees a later one."""
+        """Returns the causal mask (sz, sz): -inf above the diagonal, else 0."""
         return _nn._square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
-    """Another name of interpolate.
+    """Alias of interpolate.
 
     >>> pyburn.nn.functional.upsample(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape
     pyburn.Size([1, 1, 4, 4])
@@ -20,7 +20,7 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate with mode='nearest'.
+    """Calls interpolate with mode='nearest'.
 
     >>> pyburn.nn.functional.upsample_nearest(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape
     pyburn.Size([1, 1, 4, 4])
@@ -29,7 +29,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate with mode='bilinear' and aligned corners.
+    """Calls interpolate with mode='bilinear' and align_corners=True.
 
     >>> pyburn.nn.functional.upsample_bilinear(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape
     pyburn.Size([1, 1, 4, 4])

@@ -1,4 +1,4 @@
-"""Optimisers: PyTorch's classes and more, one operation per step and group."""
+"""Optimizers: PyTorch's classes and more. A step is one operation per parameter group."""
 
 import sys
 from types import ModuleType
@@ -43,7 +43,7 @@ __all__ = [
     "swa_utils",
 ]
 
-# Where PyTorch has each of them: `from pyburn.optim.adamw import AdamW`.
+# PyTorch's import paths: `from pyburn.optim.adamw import AdamW`.
 for _optimiser in (ASGD, SGD, Adadelta, Adagrad, Adam, AdamW, Adamax, NAdam, RAdam, RMSprop, Rprop, Adafactor, Muon):
     _name = _optimiser.__name__.lower()
     _home = ModuleType(f"{__name__}.{_name}", f"Where PyTorch has {_optimiser.__name__}.")

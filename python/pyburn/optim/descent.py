@@ -8,9 +8,20 @@ from .optimizer import Params
 
 
 class SGD(NativeOptimizer):
-    """Stochastic gradient descent, with momentum and weight decay if wanted.
+    """Stochastic gradient descent, optionally with momentum.
 
-    `foreach` and `fused` are accepted for PyTorch's sake: a step is one operation anyway.
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        momentum: The momentum factor.
+        dampening: The dampening of the momentum.
+        weight_decay: The weight decay (L2 penalty).
+        nesterov: Whether to use Nesterov momentum.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        fused: Accepted for compatibility with PyTorch; a step is always a single operation.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -43,6 +54,19 @@ class SGD(NativeOptimizer):
 
 class ASGD(NativeOptimizer):
     """Averaged stochastic gradient descent: `state[p]["ax"]` is the average of the parameter over the steps.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        lambd: The decay term.
+        alpha: The power of the learning-rate decay.
+        t0: The step at which averaging starts.
+        weight_decay: The weight decay (L2 penalty).
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        capturable: Accepted for compatibility with PyTorch.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))

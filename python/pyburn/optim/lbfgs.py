@@ -12,10 +12,23 @@ from .optimizer import Closure, Params, T
 
 
 class LBFGS(NativeOptimizer):
-    """Newton's method with a Hessian remembered from the last steps: for smooth functions and full batches.
+    """L-BFGS: a quasi-Newton method with limited memory, for smooth functions and full batches.
 
-    `step` needs a closure that clears the gradients, computes the loss, calls backward and returns the loss: it is called several
-    times. `line_search_fn="strong_wolfe"` looks for a good step size, else it is lr.
+    `step` needs a closure that clears the gradients, computes the loss, calls backward and returns the loss; it is called several times.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The step size.
+        max_iter: The maximum number of iterations per step.
+        max_eval: The maximum number of function evaluations per step; by default 1.25 * max_iter.
+        tolerance_grad: The tolerance of the gradient for termination.
+        tolerance_change: The tolerance of changes of parameters and function value for termination.
+        history_size: The number of stored updates.
+        line_search_fn: "strong_wolfe" for a line search; None uses lr as the step size.
+        maximize: Whether to maximize the objective instead of minimizing it.
+
+    Raises:
+        ValueError: There is more than one parameter group.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.tensor([3.0, -2.0]))
@@ -56,7 +69,17 @@ class LBFGS(NativeOptimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     def step(self, closure: Closure[T] | None = None) -> T:  # type: ignore[override]
-        """Moves the parameters; gives the first loss that `closure` returned."""
+        """Performs an optimization step.
+
+        Args:
+            closure: Clears the gradients, computes the loss, calls backward and returns the loss.
+
+        Returns:
+            The loss of the first evaluation.
+
+        Raises:
+            TypeError: closure is None.
+        """
         if closure is None:
             raise TypeError("LBFGS.step needs a closure that computes the loss again")
         group = self.param_groups[0]
@@ -78,7 +101,7 @@ class LBFGS(NativeOptimizer):
     def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
         if "old_dirs" not in values:
             return values
-        # PyTorch keeps numbers that come from products as tensors, and looks for a scratch list of the last weights when it goes on.
+        # PyTorch stores these numbers as tensors, and expects a scratch list "al" when it resumes.
         numbers: dict[str, Any] = {"ro": [self._as_tensor(r, values) for r in values["ro"]], "al": [None] * self._history()}
         if values["ro"]:
             numbers["H_diag"] = self._as_tensor(values["H_diag"], values)

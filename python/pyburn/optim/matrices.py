@@ -1,4 +1,4 @@
-"""Optimisers that look at parameters as matrices."""
+"""Optimizers for matrix-shaped parameters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,22 @@ from .optimizer import Params
 
 
 class Muon(NativeOptimizer):
-    """The averaged gradient of a matrix, made orthogonal. For the matrices of hidden layers; others take AdamW.
+    """Muon: momentum orthogonalized by Newton-Schulz iterations, for the matrices of hidden layers. Use AdamW for other parameters.
 
-    `adjust_lr_fn` makes steps of matrices of any form alike: "original", "match_rms_adamw" or "spectral_unclamped".
+    Args:
+        params: Parameters with two dimensions, or groups of them.
+        lr: The learning rate.
+        weight_decay: The decoupled weight decay.
+        momentum: The momentum factor.
+        nesterov: Whether to use Nesterov momentum.
+        ns_coefficients: The coefficients of the Newton-Schulz polynomial.
+        eps: Added to the denominator for numerical stability.
+        ns_steps: The number of Newton-Schulz iterations.
+        adjust_lr_fn: How to scale the learning rate by the shape: "original", "match_rms_adamw" or "spectral_unclamped".
+        grad_clip: The clipping of each gradient, see GradientClipping.
+
+    Raises:
+        ValueError: A parameter does not have two dimensions.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.eye(2))
@@ -51,7 +64,18 @@ class Muon(NativeOptimizer):
 
 
 class Adafactor(NativeOptimizer):
-    """Adam that keeps the squares of a matrix as one row and one column, with steps relative to the size of the parameter.
+    """Adafactor: Adam with a factored second moment (one row and one column per matrix) and steps relative to the size of the parameter.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        beta2_decay: The exponent of the decay rate of the second moment.
+        eps: Regularization of the squared gradient (None for the machine epsilon) and of the parameter scale.
+        d: The clipping threshold of the update.
+        weight_decay: The decoupled weight decay.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(2, 3))

@@ -1,4 +1,4 @@
-"""Optimisers that follow running averages of the gradient and of its square: Adam and its kin."""
+"""Optimizers with running averages of the gradient and its square: Adam and its variants."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from .optimizer import Params
 
 
 class Adam(NativeOptimizer):
-    """Adam: steps scaled by running averages of the gradient and of its square.
+    """Adam.
 
-    `foreach`, `fused` and `capturable` are accepted for PyTorch's sake: a step is one operation anyway.
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        amsgrad: Whether to use the maximum of the second moments so far (AMSGrad).
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        capturable: Accepted for compatibility with PyTorch.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        fused: Accepted for compatibility with PyTorch; a step is always a single operation.
+        decoupled_weight_decay: Whether to decouple the weight decay, as in AdamW.
+        cautious_weight_decay: Whether to decay only elements that the step also moves towards zero, as in Burn.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -59,9 +73,22 @@ class Adam(NativeOptimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the running averages.
+    """Adam with decoupled weight decay.
 
-    `cautious_weight_decay=True` decays only elements that the step brings nearer to zero as well, as in Burn.
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The decoupled weight decay.
+        amsgrad: Whether to use the maximum of the second moments so far (AMSGrad).
+        maximize: Whether to maximize the objective instead of minimizing it.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        capturable: Accepted for compatibility with PyTorch.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        fused: Accepted for compatibility with PyTorch; a step is always a single operation.
+        cautious_weight_decay: Whether to decay only elements that the step also moves towards zero, as in Burn.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -93,11 +120,23 @@ class AdamW(Adam):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
         for group in self.param_groups:
-            group["decoupled_weight_decay"] = True  # also where the state is one of Adam
+            group["decoupled_weight_decay"] = True  # even if the state is from Adam
 
 
 class Adamax(NativeOptimizer):
-    """Adam with the largest gradient, which decays, in place of the average of squares.
+    """Adamax: Adam with the infinity norm in place of the second moment.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        capturable: Accepted for compatibility with PyTorch.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -127,7 +166,21 @@ class Adamax(NativeOptimizer):
 
 
 class NAdam(NativeOptimizer):
-    """Adam with Nesterov's momentum.
+    """NAdam: Adam with Nesterov momentum.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        momentum_decay: The decay of the momentum.
+        decoupled_weight_decay: Whether to decouple the weight decay, as in AdamW.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        capturable: Accepted for compatibility with PyTorch.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -160,7 +213,20 @@ class NAdam(NativeOptimizer):
 
 
 class RAdam(NativeOptimizer):
-    """Adam that starts as plain momentum, until the average of squares is known well enough.
+    """RAdam (rectified Adam): uses plain momentum until the variance of the second moment is reliable.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        decoupled_weight_decay: Whether to decouple the weight decay, as in AdamW.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        capturable: Accepted for compatibility with PyTorch.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -191,7 +257,15 @@ class RAdam(NativeOptimizer):
 
 
 class Lion(NativeOptimizer):
-    """Lion: the sign of a running average of the gradient (Chen et al., 2023); decay as AdamW's. Takes a third of AdamW's lr.
+    """Lion: steps by the sign of an averaged gradient (Chen et al., 2023). Use about a third of AdamW's learning rate.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The weights of the momentum in the update, and in the running average.
+        weight_decay: The decoupled weight decay.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -218,9 +292,17 @@ class Lion(NativeOptimizer):
 
 
 class Adan(NativeOptimizer):
-    """Adan: averages of the gradient and of its change, scaled by the square of both (Xie et al., 2022).
+    """Adan: Adaptive Nesterov momentum (Xie et al., 2022).
 
-    `no_prox=True` decays before the step, as AdamW does, not after it.
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the averages of the gradient, of its difference, and of the square.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The decoupled weight decay.
+        no_prox: Whether to decay before the step, as in AdamW, instead of after it.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))

@@ -1,4 +1,4 @@
-"""Optimisers whose step is computed by the core: one operation for all parameters of a group that are alike."""
+"""Base class of the optimizers implemented in C++: one operation for all similar parameters of a group."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .._core import Tensor, float32, full
 from ..autograd import enable_grad
 from .optimizer import Closure, Optimizer, Params, T
 
-# Options of pyburn's own: a group has them only where they are used, so that groups look as PyTorch's.
+# Options that PyTorch does not have: only present in groups that use them, so that groups look like PyTorch's.
 _OWN = ("grad_clip", "cautious_weight_decay")
 
 
 class GradientClipping(NamedTuple):
-    """Keeps gradients small on their way into a step, each parameter's for itself; `.grad` is not changed.
+    """Clips each gradient separately within a step; `.grad` is not changed.
 
-    Every optimiser takes it as `grad_clip=`. nn.utils.clip_grad_norm_ looks at all parameters together instead.
+    Every optimizer accepts it as `grad_clip=`. In contrast, nn.utils.clip_grad_norm_ clips the total norm of all parameters.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.zeros(2))
@@ -31,17 +31,17 @@ class GradientClipping(NamedTuple):
 
     @classmethod
     def by_value(cls, limit: float) -> GradientClipping:
-        """Elements lie between -limit and limit."""
+        """Clamps elements to [-limit, limit]."""
         return cls("value", limit)
 
     @classmethod
     def by_norm(cls, limit: float) -> GradientClipping:
-        """The Euclidean norm of each gradient is at most limit."""
+        """Limits the L2 norm of each gradient."""
         return cls("norm", limit)
 
 
 def options(scope: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor, from its locals(): they are the defaults of its groups."""
+    """Returns the constructor arguments from its locals(), as defaults of the groups."""
     given = {key: value for key, value in scope.items() if key not in ("self", "params", "__class__")}
     for key in _OWN:
         if not given.get(key, True):
@@ -50,8 +50,11 @@ def options(scope: dict[str, Any]) -> dict[str, Any]:
 
 
 class ParameterState(dict[str, Any]):
-    """What is remembered of one parameter. The core counts in numbers, and PyTorch keeps counts in tensors: a number becomes one when
-    it is looked at, so that a step makes none. The next step puts a number in its place."""
+    """The state of one parameter.
+
+    The core uses plain numbers for counters, and PyTorch tensors: a number is converted when it is accessed, so that steps create no
+    tensors. The next step replaces it by a number again.
+    """
 
     _counters: tuple[str, ...]
 
@@ -88,15 +91,15 @@ class ParameterState(dict[str, Any]):
 
 
 class NativeOptimizer(Optimizer):
-    """What the optimisers of the core have in common. A subclass is its constructor and these names."""
+    """Base class of the optimizers implemented in C++. Subclasses define the constructor and these names."""
 
     _core_name: ClassVar[str]
-    # Options that are several numbers, and what the core calls each.
+    # Options with several numbers, and their names in the core.
     _parts: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
-    # State that is a number; PyTorch keeps it in tensors, which is how it is saved.
+    # State that is a number; it is saved as a tensor, as in PyTorch.
     _counters: ClassVar[tuple[str, ...]] = ("step",)
-    # PyTorch's protocol for steps that a device may leave out: a tensor with one element; where it is not 0, the step changes no tensor.
-    # Whether the step looks at it is said by the flag, under PyTorch's name.
+    # PyTorch's protocol for steps that the device may skip: if the one-element tensor found_inf is not 0, the step has no effect. The flag
+    # has PyTorch's name and tells that the step supports it.
     _step_supports_amp_scaling = True
     found_inf: Tensor | None = None
 
@@ -106,7 +109,7 @@ class NativeOptimizer(Optimizer):
                 raise RuntimeError("`fused` does not support `differentiable`")
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-        self._check_group({"params": [], **defaults})  # options are looked at before parameters
+        self._check_group({"params": [], **defaults})  # checks options before parameters
         super().__init__(params, defaults)
 
     @property
@@ -114,7 +117,7 @@ class NativeOptimizer(Optimizer):
         return getattr(_core._optim, self._core_name)
 
     def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
-        """The options of a group as the core names them."""
+        """Returns the options of a group with the names of the core."""
         numbers = {key: value for key, value in group.items() if value is not None and key not in self._parts}
         for key, names in self._parts.items():
             values = tuple(group[key])
@@ -134,7 +137,14 @@ class NativeOptimizer(Optimizer):
     @overload
     def step(self, closure: Closure[T]) -> T: ...
     def step(self, closure: Closure[T] | None = None) -> T | None:
-        """Updates the parameters; `closure` computes the loss again and is called first."""
+        """Performs an optimization step.
+
+        Args:
+            closure: Recomputes the loss; called first, with gradients enabled.
+
+        Returns:
+            The loss of the closure, or None.
+        """
         loss = None
         if closure is not None:
             with enable_grad():

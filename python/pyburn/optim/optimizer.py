@@ -1,4 +1,4 @@
-"""Optimizer: groups of parameters with options, and what is remembered of each parameter."""
+"""Optimizer: parameter groups with options, and the state of each parameter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..nn.hooks import RemovableHandle, register
 
 T = TypeVar("T")
 
-# Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
+# Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options.
 Params: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 ParamsT = Params  # PyTorch's name
-required = object()  # what optimisers of before 2.0 have as the default of an option that must be given
-Closure: TypeAlias = Callable[[], T]  # computes the loss again
+required = object()  # marks required options in optimizers written for PyTorch before 2.0
+Closure: TypeAlias = Callable[[], T]  # recomputes the loss
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _post_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -30,7 +30,7 @@ _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_st
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called before the step of every optimiser; it may return changed (args, kwargs).
+    """Registers a global hook that is called before every optimizer step: hook(optimizer, args, kwargs). It may return new (args, kwargs).
 
     >>> from pyburn.optim.optimizer import register_optimizer_step_pre_hook
     >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
@@ -40,7 +40,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called after the step of every optimiser.
+    """Registers a global hook that is called after every optimizer step: hook(optimizer, args, kwargs).
 
     >>> from pyburn.optim.optimizer import register_optimizer_step_post_hook
     >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
@@ -50,9 +50,15 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 class Optimizer:
-    """Base class of all optimisers; subclasses define `step`.
+    """Base class of optimizers. Subclasses implement `step`.
 
-    `params` is an iterable of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        defaults: The default options of the groups.
+
+    Raises:
+        TypeError: params is a tensor or contains other values than tensors.
+        ValueError: There are no parameters, or a parameter is not a leaf or is given several times.
 
     >>> import pyburn
     >>> class Descent(pyburn.optim.Optimizer):
@@ -95,11 +101,19 @@ class Optimizer:
     def _start(self) -> None:
         self._hooks: dict[str, OrderedDict[int, Any]] = {name: OrderedDict() for name in _HOOKS}
         self._stepping = False
-        self._opt_called = False  # schedulers warn when they come first
-        self._step_when_scheduled: Any = None  # and when `step` was replaced after they were made
+        self._opt_called = False  # schedulers warn if they step first
+        self._step_when_scheduled: Any = None  # or if `step` was replaced after their creation
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with options of their own. The dict becomes the group: changing it later changes the options."""
+        """Adds a parameter group. The dict itself becomes the group: later changes to it change the options.
+
+        Args:
+            param_group: A dict with a key "params" and options.
+
+        Raises:
+            TypeError: param_group is not a dict, or a parameter is not a tensor.
+            ValueError: A parameter is not a leaf, is already in a group, or names are given only for some.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = _parameter_list(param_group["params"])
@@ -131,10 +145,10 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check_group(self, group: dict[str, Any]) -> None:
-        """Raises for options that make no sense."""
+        """Raises an error for invalid options."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Resets the gradients of all parameters: to None, or to zeros in their place."""
+        """Resets the gradients of all parameters to None, or to zeros if `set_to_none` is False."""
         _core._optim.zero_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
 
     @overload
@@ -142,11 +156,18 @@ class Optimizer:
     @overload
     def step(self, closure: Closure[T]) -> T: ...
     def step(self, closure: Closure[T] | None = None) -> T | None:
-        """Updates the parameters; `closure` computes the loss again and is called first."""
+        """Performs an optimization step.
+
+        Args:
+            closure: Recomputes the loss; called first.
+
+        Returns:
+            The loss of the closure, or None.
+        """
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """Options by group and state by the parameter's position, in PyTorch's layout."""
+        """Returns the options by group and the state by parameter index, in PyTorch's layout."""
         for hook in list(self._hooks["state_dict_pre"].values()):
             hook(self)
         position: dict[int, int] = {}
@@ -158,7 +179,7 @@ class Optimizer:
             packed["params"] = [position[id(p)] for p in group["params"]]
             groups.append(packed)
         state = {position[id(p)]: self._saved(values) for p, values in self.state.items() if isinstance(p, Tensor)}
-        state |= {key: value for key, value in self.state.items() if not isinstance(key, Tensor)}  # what a hook has put there
+        state |= {key: value for key, value in self.state.items() if not isinstance(key, Tensor)}  # entries added by hooks
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in list(self._hooks["state_dict_post"].values()):
             changed = hook(self, result)
@@ -166,7 +187,11 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what state_dict() of a like optimiser gave."""
+        """Restores the state from `state_dict` of an optimizer with the same groups.
+
+        Raises:
+            ValueError: The number of groups or parameters differs.
+        """
         state_dict = dict(state_dict)
         for hook in list(self._hooks["load_state_dict_pre"].values()):
             changed = hook(self, state_dict)
@@ -191,38 +216,38 @@ class Optimizer:
             hook(self)
 
     def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter as it is saved."""
+        """Returns the state of a parameter in the form to save."""
         return values
 
     def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
-        """A copy of saved state that fits the parameter's device and dtype."""
+        """Returns a copy of saved state with the parameter's device and dtype."""
         return {key: _fitted(value, parameter) for key, value in values.items()}
 
     def _register(self, where: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         return register(self._hooks[where], hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """hook(optimizer, args, kwargs) is called before step; it may return changed (args, kwargs)."""
+        """Registers a hook that is called before step: hook(optimizer, args, kwargs). It may return new (args, kwargs)."""
         return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """hook(optimizer, args, kwargs) is called after step."""
+        """Registers a hook that is called after step: hook(optimizer, args, kwargs)."""
         return self._register("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """hook(optimizer) is called before state_dict."""
+        """Registers a hook that is called before state_dict: hook(optimizer)."""
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """hook(optimizer, state_dict) is called after state_dict; it may return another dict."""
+        """Registers a hook that is called after state_dict: hook(optimizer, state_dict). It may return another dict."""
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """hook(optimizer, state_dict) is called before load_state_dict; it may return another dict."""
+        """Registers a hook that is called before load_state_dict: hook(optimizer, state_dict). It may return another dict."""
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """hook(optimizer) is called after load_state_dict."""
+        """Registers a hook that is called after load_state_dict: hook(optimizer)."""
         return self._register("load_state_dict_post", hook, prepend)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -241,11 +266,11 @@ class Optimizer:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A `step` with the hooks around it; a step that calls its base's runs them once."""
+    """Wraps `step` to run the hooks, once even if it calls the step of its base class."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if getattr(self, "_stepping", True):  # a wrapper of an optimiser need not have called Optimizer.__init__: it has no hooks
+        if getattr(self, "_stepping", True):  # a wrapper may not have called Optimizer.__init__, and then has no hooks
             return step(self, *args, **kwargs)
         all_args: tuple[Any, ...] = (self, *args)
         for hook in [*_pre_hooks.values(), *self._hooks["step_pre"].values()]:

@@ -1,4 +1,4 @@
-"""Optimisers that give each element a step size of its own."""
+"""Optimizers with a step size per element."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from .optimizer import Params
 
 
 class Adagrad(NativeOptimizer):
-    """Steps divided by the root of the sum of all squares so far.
+    """Adagrad: divides steps by the root of the sum of all squared gradients.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        lr_decay: The decay of the learning rate.
+        weight_decay: The weight decay (L2 penalty).
+        initial_accumulator_value: The initial value of the sum.
+        eps: Added to the denominator for numerical stability.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        fused: Accepted for compatibility with PyTorch; a step is always a single operation.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -38,14 +51,26 @@ class Adagrad(NativeOptimizer):
         grad_clip: GradientClipping | None = None,
     ) -> None:
         super().__init__(params, options(locals()))
-        with no_grad():  # PyTorch has the state of this optimiser from the start
+        with no_grad():  # this optimizer's state exists from the start, as in PyTorch
             for group in self.param_groups:
                 for p in group["params"]:
                     self.state[p] = {"step": 0, "sum": full_like(p, group["initial_accumulator_value"])}
 
 
 class Adadelta(NativeOptimizer):
-    """Steps as large as former steps were in relation to former gradients.
+    """Adadelta: scales steps by the ratio of the running averages of updates and gradients.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        rho: The decay rate of the running averages.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        capturable: Accepted for compatibility with PyTorch.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -76,7 +101,21 @@ class Adadelta(NativeOptimizer):
 
 
 class RMSprop(NativeOptimizer):
-    """Steps divided by the root of a running average of squares, or of the variance if `centered`.
+    """RMSprop: divides steps by the root of a running average of squared gradients.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        alpha: The decay rate of the running average.
+        eps: Added to the denominator for numerical stability.
+        weight_decay: The weight decay (L2 penalty).
+        momentum: The momentum factor.
+        centered: Whether to use the variance of the gradient instead of its second moment.
+        capturable: Accepted for compatibility with PyTorch.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -109,7 +148,18 @@ class RMSprop(NativeOptimizer):
 
 
 class Rprop(NativeOptimizer):
-    """Steps by the sign of the gradient alone, which grow while it stays and shrink when it turns. For full batches.
+    """Rprop: resilient backpropagation, which uses only the sign of the gradients. For full batches.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        etas: The factors by which step sizes shrink when the sign changes, and grow otherwise.
+        step_sizes: The minimum and maximum step size.
+        capturable: Accepted for compatibility with PyTorch.
+        foreach: Accepted for compatibility with PyTorch; a step is always a single operation.
+        maximize: Whether to maximize the objective instead of minimizing it.
+        differentiable: Whether non-leaf tensors are accepted as parameters.
+        grad_clip: The clipping of each gradient, see GradientClipping.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))

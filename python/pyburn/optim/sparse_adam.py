@@ -1,4 +1,4 @@
-"""Adam for gradients that are mostly zero."""
+"""Adam for sparse gradients."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from .optimizer import Closure, Optimizer, Params, T
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves elements, and their running averages, alone where the gradient is zero: the rows of a table that no index named.
+    """Adam that skips elements with a zero gradient, such as unused rows of an embedding, including their running averages.
 
-    Gradients are dense here; PyTorch's has the same steps for sparse ones.
+    Gradients are dense here; the steps are those of PyTorch's SparseAdam with sparse gradients.
+
+    Args:
+        params: The parameters, or parameter groups: tensors, (name, tensor) pairs, or dicts with a key "params" and options.
+        lr: The learning rate.
+        betas: The decay rates of the running averages of the gradient and of its square.
+        eps: Added to the denominator for numerical stability.
+        maximize: Whether to maximize the objective instead of minimizing it.
+
+    Raises:
+        ValueError: An option has an invalid value.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(2))
@@ -47,7 +57,14 @@ class SparseAdam(Optimizer):
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
     def step(self, closure: Closure[T] | None = None) -> T | None:  # type: ignore[override]
-        """Moves the parameters along their gradients."""
+        """Performs an optimization step.
+
+        Args:
+            closure: Recomputes the loss; called first.
+
+        Returns:
+            The loss of the closure, or None.
+        """
         loss = None
         if closure is not None:
             with enable_grad():

@@ -1,4 +1,4 @@
-"""Averages of a model over its training: stochastic weight averaging (SWA) and exponential moving averages (EMA)."""
+"""Weight averaging: stochastic weight averaging (SWA) and exponential moving averages (EMA)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """avg_fn of AveragedModel for an exponential moving average of one parameter.
+    """Returns an avg_fn of AveragedModel that computes exponential moving averages.
+
+    Raises:
+        ValueError: decay is not in [0, 1].
 
     >>> import pyburn
     >>> pyburn.optim.swa_utils.get_ema_avg_fn(0.75)(pyburn.ones(1), pyburn.zeros(1), 3).item()
@@ -34,7 +37,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """avg_fn of AveragedModel for the plain mean of one parameter.
+    """Returns an avg_fn of AveragedModel that computes the mean over all updates.
 
     >>> import pyburn
     >>> pyburn.optim.swa_utils.get_swa_avg_fn()(pyburn.ones(1), pyburn.zeros(1), 3).item()
@@ -49,7 +52,10 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """multi_avg_fn of AveragedModel for exponential moving averages of lists of parameters.
+    """Returns a multi_avg_fn of AveragedModel that computes exponential moving averages.
+
+    Raises:
+        ValueError: decay is not in [0, 1].
 
     >>> import pyburn
     >>> mean = pyburn.ones(1)
@@ -61,7 +67,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """multi_avg_fn of AveragedModel for the plain means of lists of parameters.
+    """Returns a multi_avg_fn of AveragedModel that computes the mean over all updates.
 
     >>> import pyburn
     >>> mean = pyburn.ones(1)
@@ -87,9 +93,17 @@ def _in_place(average: Callable[..., Tensor]) -> Callable[..., None]:
 
 
 class AveragedModel(nn.Module):
-    """A copy of a model whose parameters are averages of the model's: their mean, or by `avg_fn` or `multi_avg_fn`.
+    """A copy of a model with averaged parameters.
 
-    Buffers are averaged too with `use_buffers`, else copied.
+    Args:
+        model: The model to copy.
+        device: The device of the copy.
+        avg_fn: The average of one parameter; by default the mean.
+        multi_avg_fn: The average of lists of parameters, in place.
+        use_buffers: Whether to average buffers as well; otherwise they are copied.
+
+    Raises:
+        AssertionError: Both avg_fn and multi_avg_fn are given.
 
     >>> import pyburn
     >>> from pyburn.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -121,14 +135,14 @@ class AveragedModel(nn.Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The averaged model's forward."""
+        """Runs the averaged model."""
         return self.module(*args, **kwargs)
 
     def _averaged(self, model: nn.Module) -> Iterable[Tensor]:
         return itertools.chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters()
 
     def update_parameters(self, model: nn.Module) -> None:
-        """Takes the present parameters of the model into the averages."""
+        """Updates the averages with the current parameters of the model."""
         count = int(self.n_averaged)
         mine = [p.detach() for p in self._averaged(self.module)]
         theirs = [p.detach().to(q.device) for p, q in zip(self._averaged(model), mine)]
@@ -148,9 +162,12 @@ class AveragedModel(nn.Module):
 
 
 def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> None:
-    """Computes the running statistics of the model's batch norms anew, over the inputs that `loader` gives.
+    """Recomputes the running statistics of the batch norm layers of a model.
 
-    An input may be the first item of a list or tuple.
+    Args:
+        loader: The batches: inputs, or lists or tuples whose first item is the input.
+        model: The model.
+        device: The device that inputs are moved to.
 
     >>> import pyburn
     >>> model = pyburn.nn.Sequential(pyburn.nn.BatchNorm2d(1))
@@ -167,7 +184,7 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> No
     try:
         for norm in norms:
             norm.reset_running_stats()
-            norm.momentum = None  # plain averages
+            norm.momentum = None  # cumulative averages
         with no_grad():
             for item in loader:
                 x = item[0] if isinstance(item, (list, tuple)) else item
@@ -179,7 +196,17 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> No
 
 
 class SWALR(LRScheduler):
-    """Brings the rate to `swa_lr` over `anneal_epochs` steps, along a wave ("cos") or a line ("linear"), and leaves it there.
+    """Anneals the learning rate to `swa_lr` and keeps it constant.
+
+    Args:
+        optimizer: The optimizer.
+        swa_lr: The final learning rate, a number or one per group.
+        anneal_epochs: The number of steps of annealing.
+        anneal_strategy: "cos" or "linear".
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: anneal_epochs is negative, or anneal_strategy is unknown.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
@@ -208,7 +235,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _weight(self, step: int) -> float:
-        """Of swa_lr, from 0 to 1."""
+        """Returns the weight of swa_lr, from 0 to 1."""
         length = max(1, self.anneal_epochs)
         curve = Schedule.cosine if self._anneal_strategy == "cos" else Schedule.linear
         return curve(0.0, 1.0, length)(max(0, min(step, length)))
@@ -220,6 +247,6 @@ class SWALR(LRScheduler):
         rates = []
         for group in self.optimizer.param_groups:
             end = group["swa_lr"]
-            start = end if before == 1 else (group["lr"] - before * end) / (1 - before)  # where it came from, if nobody else moved it
+            start = end if before == 1 else (group["lr"] - before * end) / (1 - before)  # the initial rate, if nothing else changed it
             rates.append(end * now + start * (1 - now))
         return rates

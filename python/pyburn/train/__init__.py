@@ -1,7 +1,7 @@
-"""Training: a Learner, and its parts for loops of one's own.
+"""Training: the Learner, and its parts for custom training loops.
 
-Metrics, checkpoints, the run folder, the progress displays, mixed precision with accumulation and clipping, and the handling of Ctrl-C are
-classes that need no Learner.
+Metrics, checkpoints, run folders, progress displays, mixed precision with gradient accumulation and clipping, and Ctrl-C handling are
+separate classes that work without a Learner.
 """
 
 from . import metrics

@@ -1,4 +1,4 @@
-"""Callbacks: what else should happen, and when."""
+"""Callbacks: code that runs at fixed points of the training loop."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ HOOKS = (
 
 
 class Callback:
-    """Override what you need. `learner.state` says where training is; `learner.stop(reason)` ends it after the step.
+    """Base class of callbacks. Override the hooks that you need.
+
+    `learner.state` holds the current position and values; `learner.stop(reason)` stops training after the current step.
 
     >>> class Printer(pyburn.train.Callback):
     ...     def on_epoch_end(self, learner):
@@ -39,33 +41,36 @@ class Callback:
     """
 
     def on_fit_start(self, learner: Learner) -> None:
-        """Before the first epoch, after a resume."""
+        """Called before the first epoch, after a checkpoint has been restored."""
 
     def on_fit_end(self, learner: Learner) -> None:
-        """At the end, whatever the reason."""
+        """Called when fit ends, for whatever reason."""
 
     def on_epoch_start(self, learner: Learner) -> None: ...
 
     def on_epoch_end(self, learner: Learner) -> None:
-        """After validation: `state.values` has everything of this epoch."""
+        """Called after validation: `state.values` has all values of this epoch."""
 
     def on_batch_start(self, learner: Learner) -> None:
-        """`state.inputs` is the batch."""
+        """Called before the forward pass: `state.inputs` is the batch."""
 
     def on_forward_end(self, learner: Learner) -> None:
-        """`state.result` is the Step, `state.loss` its loss; reading it waits for the device, `state.loss_tensor` does not."""
+        """Called after the forward pass: `state.result` is the Step, `state.loss` its loss.
+
+        Reading `state.loss` synchronizes with the device; `state.loss_tensor` does not.
+        """
 
     def on_backward_end(self, learner: Learner) -> None:
-        """Gradients of this batch were added."""
+        """Called after the backward pass has added the gradients of this batch."""
 
     def on_batch_end(self, learner: Learner) -> None:
-        """The metrics have seen the batch; the weights may not have been updated yet."""
+        """Called after the metrics were updated; with accumulation, the weights may not have been updated yet."""
 
     def on_step_start(self, learner: Learner) -> None:
-        """Gradients are complete and clipped."""
+        """Called before an optimizer step: the gradients are accumulated and clipped."""
 
     def on_step_end(self, learner: Learner) -> None:
-        """The weights were updated."""
+        """Called after the optimizer updated the weights."""
 
     def on_validation_start(self, learner: Learner) -> None: ...
 
@@ -74,23 +79,30 @@ class Callback:
     def on_validation_end(self, learner: Learner) -> None: ...
 
     def on_checkpoint(self, learner: Learner) -> None:
-        """`state.checkpoint` was written."""
+        """Called after the checkpoint `state.checkpoint` was written."""
 
     def on_message(self, learner: Learner, text: str) -> None:
-        """Something to tell the user."""
+        """Called with a message for the user."""
 
     def on_error(self, learner: Learner, error: BaseException) -> None:
-        """Before an exception leaves fit."""
+        """Called before an exception leaves fit."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed training needs to know."""
+        """Returns the state that is saved in checkpoints and restored on resume."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 class CallbackList:
-    """Calls a hook of all that have it; those that left it as it was cost nothing."""
+    """Calls the hooks of several callbacks. Hooks that a callback does not override cost nothing.
+
+    Args:
+        callbacks: The callbacks, in the order in which they are called.
+
+    Raises:
+        TypeError: An item is not a Callback.
+    """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
         self.callbacks = list(callbacks)
@@ -102,14 +114,16 @@ class CallbackList:
         }
 
     def call(self, hook: str, *args: Any) -> None:
+        """Calls a hook of all callbacks that override it."""
         for function in self.functions[hook]:
             function(*args)
 
     def state_dict(self) -> list[dict[str, Any]]:
+        """Returns the states of the callbacks with their type names."""
         return [{"type": type(c).__name__, "state": c.state_dict()} for c in self.callbacks]
 
     def load_state_dict(self, states: list[dict[str, Any]]) -> None:
-        """By type and order: a callback that is new starts fresh, one that is gone is left out."""
+        """Restores callbacks, matched by type and order. New callbacks start fresh; states without a callback are ignored."""
         waiting = list(states)
         for callback in self.callbacks:
             found = next((s for s in waiting if s["type"] == type(callback).__name__), None)
@@ -119,14 +133,21 @@ class CallbackList:
 
 
 def better(new: float, old: float, higher: bool, by: float = 0.0) -> bool:
-    """NaN is worse than anything."""
+    """Returns whether `new` improves on `old` by more than `by`. NaN is worse than any number."""
     if math.isnan(new):
         return False
     return math.isnan(old) or (new > old + by if higher else new < old - by)
 
 
 def value_of_epoch(learner: Learner, metric: str, asked_by: str) -> float | None:
-    """What an epoch that has ended gave; None for a figure of validation where this epoch, other than some, was not validated."""
+    """Returns the value of a metric after an epoch.
+
+    Returns:
+        The value, or None if the metric starts with "valid/" and this epoch was not validated (see `validate_every`).
+
+    Raises:
+        KeyError: There is no metric of that name.
+    """
     state = learner.state
     if metric.startswith("valid/") and state.validates and not state.validated:
         return None
@@ -136,15 +157,25 @@ def value_of_epoch(learner: Learner, metric: str, asked_by: str) -> float | None
 
 
 def wants_higher(learner: Learner, metric: str) -> bool:
-    """From the metric itself; what is unknown is taken for a loss."""
+    """Returns whether higher values of a metric are better; False (as for a loss) if the metric is unknown."""
     return bool(learner.higher_is_better.get(metric.rpartition("/")[2]))
 
 
 class EarlyStopping(Callback):
-    """Stops when `metric` has not improved by more than `min_delta` for `patience` epochs; the first `warmup` epochs do not count, nor do
-    those that are not validated, for a figure of validation.
+    """Stops training when a metric has stopped improving.
 
-    `mode` is "min", "max" or None: as the metric says. With `restore_best` the weights of the best epoch are put back at the end.
+    Args:
+        metric: The name of the monitored value, such as "valid/loss".
+        patience: The number of epochs without improvement after which training stops.
+        min_delta: The smallest change that counts as an improvement.
+        warmup: The number of first epochs that do not count towards the patience.
+        mode: "min", "max", or None to use the direction of the metric.
+        restore_best: Whether to restore the weights of the best epoch at the end.
+
+    Epochs without validation are ignored when the metric is one of the validation set.
+
+    Raises:
+        ValueError: patience is not a positive int, or mode is unknown.
 
     >>> pyburn.train.EarlyStopping("valid/accuracy", patience=5).patience
     5
@@ -171,10 +202,10 @@ class EarlyStopping(Callback):
     def _forget(self) -> None:
         self.best, self.best_epoch, self.waited = math.nan, 0, 0
         self._weights: dict[str, Any] | None = None
-        self._average: dict[str, Any] | None = None  # of weights, which is what was validated where there is one
+        self._average: dict[str, Any] | None = None  # averaged weights (EMA): they are what validation uses
 
     def on_fit_start(self, learner: Learner) -> None:
-        if not learner.state.step:  # a training that begins, not one that is resumed
+        if not learner.state.step:  # a new run, not a resumed one
             self._forget()
 
     def on_epoch_end(self, learner: Learner) -> None:
@@ -209,7 +240,13 @@ class EarlyStopping(Callback):
 
 
 class When(Callback):
-    """Calls functions at hooks, without a class.
+    """Creates a callback from functions, without a subclass.
+
+    Args:
+        **hooks: Functions by the name of the hook that calls them.
+
+    Raises:
+        ValueError: A name is not the name of a hook.
 
     >>> callback = pyburn.train.When(on_epoch_end=lambda learner: print(learner.state.values))
     """
@@ -219,12 +256,17 @@ class When(Callback):
             if name not in HOOKS:
                 raise ValueError(f"[When] no hook is called {name!r}: there are {', '.join(HOOKS)}")
             setattr(self, name, function)
-        # CallbackList looks at the class, so each object gets one of its own.
+        # CallbackList checks which hooks the class overrides, so each instance gets its own class.
         self.__class__ = type("When", (When,), {name: staticmethod(function) for name, function in hooks.items()})
 
 
 class Samples(Callback):
-    """Writes examples to the run after validation: `make(model)` gives the list for `Run.log_samples`."""
+    """Logs example predictions to the run after validation.
+
+    Args:
+        make: Called with the model in evaluation mode; returns the list of samples for `Run.log_samples`.
+        every: Log every this many epochs.
+    """
 
     def __init__(self, make: Callable[[Any], Sequence[dict[str, Any]]], every: int = 1) -> None:
         self.make, self.every = make, every

@@ -1,4 +1,4 @@
-"""index.json of a folder of checkpoints, and how it is made anew from the files when it is lost."""
+"""Reads and writes the index.json of a checkpoint folder, and rebuilds it from the checkpoint files if it is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILE = re.compile(r"step-(\d{8,})\.pt")
 
 @dataclass
 class Entry:
-    """A checkpoint that exists."""
+    """Index entry of an existing checkpoint."""
 
     file: str
     epoch: int
@@ -40,13 +40,13 @@ class Entry:
 def read_index(folder: Path) -> list[Entry]:
     """Reads the checkpoints of a folder, oldest first.
 
-    An index that is missing or damaged is rebuilt from the files `step-*.pt`, with a warning. The folder is not changed.
+    If the index is missing or damaged, it is rebuilt in memory from the files `step-*.pt`, with a warning. The folder is not changed.
 
     Args:
-        folder: The folder of the checkpoints.
+        folder: The checkpoint folder.
 
     Returns:
-        The checkpoints whose files exist.
+        The entries whose files exist.
 
     Raises:
         CheckpointError: There is no usable index, and none of the files can be read.
@@ -62,7 +62,7 @@ def read_index(folder: Path) -> list[Entry]:
 
 
 def write_index(folder: Path, entries: Sequence[Entry]) -> None:
-    """Replaces the index; synchronised, as the checkpoints are."""
+    """Replaces the index atomically and syncs it to disk, like the checkpoints."""
     text = json.dumps({"format": FORMAT, "checkpoints": [plain(asdict(entry)) for entry in entries]}, indent=1)
     atomic_write(os.fspath(folder / NAME), (text + "\n").encode())
 
@@ -77,7 +77,7 @@ def _entry(found: Mapping[str, Any]) -> Entry:
 
 
 def _rebuilt(folder: Path, trouble: str) -> list[Entry]:
-    """The entries of all files that can be read, which takes as long as to load each of them. No rule removes what it did not keep."""
+    """Builds entries from all readable checkpoint files, which requires loading each. They are marked so that no rule removes them."""
     files = sorted((path for path in folder.glob("step-*.pt") if _FILE.fullmatch(path.name)), key=_step_of)
     if not files:
         if trouble != "is missing":
@@ -102,7 +102,7 @@ def _step_of(path: Path) -> int:
 
 
 def _entry_of(path: Path, state: Any) -> Entry:
-    """What the Learner wrote about the moment; for the states of other loops the step, which is in the file's name."""
+    """Builds an entry from the Learner's training state, or from the step in the file name for checkpoints of custom loops."""
     entry = Entry(path.name, 0, 0, _step_of(path), path.stat().st_mtime, kept_by=[REBUILT])
     position = state.get("position") if isinstance(state, Mapping) else None
     if not isinstance(position, Mapping):

@@ -1,4 +1,4 @@
-"""Checkpoints: files to resume from, and rules that say when to make one and which to keep."""
+"""Checkpoints: files to resume from, and rules for when to save and which checkpoints to keep."""
 
 from __future__ import annotations
 
@@ -19,31 +19,42 @@ from .errors import CheckpointError
 
 @dataclass
 class Moment:
-    """When a rule is asked: after a step, or (`epoch_ended`) after an epoch with its validation."""
+    """The point in training at which rules are evaluated: after a step or, if `epoch_ended`, after an epoch and its validation."""
 
     epoch: int
     step: int
     epoch_ended: bool
     metrics: Mapping[str, float]
-    now: float  # seconds of a clock that nobody sets (time.monotonic)
+    now: float  # seconds of time.monotonic
     higher_is_better: dict[str, bool]
 
 
 class Rule:
-    """When to save, and what to keep. Rules are combined in a list: a checkpoint is made when one wants it, and lives as long as one keeps
-    it."""
+    """Base class of checkpoint rules: when to save, and which checkpoints to keep.
+
+    Rules are combined in a list: a checkpoint is saved when at least one rule asks for it, and kept while at least one rule keeps it.
+    """
 
     name = "rule"
 
     def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
+        """Returns whether a checkpoint should be saved now."""
         raise NotImplementedError
 
     def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
+        """Returns the entries that this rule keeps."""
         raise NotImplementedError
 
 
 class Last(Rule):
-    """The last `count` checkpoints, made after each epoch."""
+    """Saves a checkpoint after each epoch and keeps the last `count` of them.
+
+    Args:
+        count: The number of checkpoints to keep.
+
+    Raises:
+        ValueError: count is not a positive int.
+    """
 
     def __init__(self, count: int = 1) -> None:
         if not isinstance(count, int) or count < 1:
@@ -58,7 +69,17 @@ class Last(Rule):
 
 
 class Best(Rule):
-    """The `count` best by a metric, such as "valid/accuracy". `mode` is "min", "max", or None: as the metric says."""
+    """Saves a checkpoint after each epoch that is among the `count` best by a metric, and keeps these.
+
+    Args:
+        metric: The name of the metric, such as "valid/accuracy".
+        count: The number of checkpoints to keep.
+        mode: "min", "max", or None to use the direction of the metric.
+
+    Raises:
+        TypeError: metric is not a str.
+        ValueError: mode is unknown.
+    """
 
     def __init__(self, metric: str = "valid/loss", count: int = 1, mode: str | None = None) -> None:
         if not isinstance(metric, str):
@@ -72,7 +93,7 @@ class Best(Rule):
         return bool(higher_is_better.get(self.metric.rpartition("/")[2])) if self.mode is None else self.mode == "max"
 
     def _ranked(self, entries: Sequence[Entry], higher: bool) -> list[Entry]:
-        # A checkpoint within an epoch has the values of the epoch before, so only those made after an epoch count.
+        # A checkpoint within an epoch has the values of the previous epoch, so only checkpoints at the end of an epoch are ranked.
         found = [e for e in entries if e.batch == 0 and not math.isnan(e.metrics.get(self.metric, math.nan))]
         return sorted(found, key=lambda e: e.metrics[self.metric], reverse=higher)[: self.count]
 
@@ -88,7 +109,17 @@ class Best(Rule):
 
 
 class Every(Rule):
-    """One every so many epochs, steps or minutes. All are kept, or the last `keep` of them."""
+    """Saves a checkpoint every given number of epochs, steps or minutes.
+
+    Args:
+        epochs: The interval in epochs.
+        steps: The interval in steps.
+        minutes: The interval in minutes.
+        keep: The number of checkpoints to keep; None keeps all.
+
+    Raises:
+        ValueError: Not exactly one of epochs, steps and minutes is given, or it is not positive.
+    """
 
     def __init__(
         self, *, epochs: int | None = None, steps: int | None = None, minutes: float | None = None, keep: int | None = None
@@ -113,13 +144,20 @@ class Every(Rule):
         return mine if self.keep is None else mine[-self.keep :]
 
     def saved(self, now: float) -> None:
+        """Records the time of the last checkpoint, for intervals in minutes."""
         self._last = now
 
 
 class CheckpointFolder:
-    """Writes checkpoints to a folder and removes those that no rule keeps. For any loop; the Learner uses one.
+    """Saves checkpoints to a folder and removes those that no rule keeps. Works with any training loop; the Learner uses it.
 
-    A lost or damaged index.json is rebuilt from the files, with a warning; checkpoints from before stay until somebody removes them.
+    If index.json is missing or damaged, it is rebuilt from the checkpoint files with a warning; rebuilt entries are never removed
+    automatically.
+
+    Args:
+        folder: The folder; created if it does not exist.
+        rules: When to save, and which checkpoints to keep.
+        higher_is_better: By metric name, whether higher values are better.
 
     >>> folder = pyburn.train.CheckpointFolder("checkpoints", [pyburn.train.Last(2)])
     >>> for epoch in (1, 2, 3):
@@ -139,7 +177,7 @@ class CheckpointFolder:
         self.entries = read_index(self.folder)
 
     def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: Mapping[str, float] | None = None) -> list[str]:
-        """The names of the rules that want a checkpoint now."""
+        """Returns the names of the rules that ask for a checkpoint now."""
         moment = Moment(epoch, step, epoch_ended, metrics or {}, time.monotonic(), self.higher_is_better)
         return [rule.name for rule in self.rules if rule.due(moment, self.entries)]
 
@@ -153,15 +191,30 @@ class CheckpointFolder:
         metrics: dict[str, float] | None = None,
         reasons: Sequence[str] = (),
     ) -> Entry:
-        """Writes a checkpoint: the file first, then the index, then what is not kept any more goes."""
-        same = [reason for other in self.entries if other.step == step for reason in other.kept_by]  # whose file is replaced
+        """Saves a checkpoint, updates the index, then removes the checkpoints that no rule keeps.
+
+        Args:
+            state: The state to save, as for `pyburn.save`.
+            epoch: The current epoch.
+            step: The number of optimizer steps so far.
+            batch: The number of batches done in this epoch; 0 at the end of an epoch.
+            metrics: The metric values, by name.
+            reasons: The names of the rules that asked for this checkpoint (see `due`).
+
+        Returns:
+            The index entry of the checkpoint.
+
+        Raises:
+            CheckpointError: The file could not be written. Earlier checkpoints are unchanged.
+        """
+        same = [reason for other in self.entries if other.step == step for reason in other.kept_by]  # the same file name: it is replaced
         entry = Entry(f"step-{step:08d}.pt", epoch, batch, step, time.time(), dict(metrics or {}), [*reasons, *same])
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have removed it
+            self.folder.mkdir(parents=True, exist_ok=True)  # it may have been deleted meanwhile
             save(state, self.folder / entry.file)
             others = [other for other in self.entries if other.step < step]
             gone = self._sort_out([*others, entry])
-            gone += [other for other in self.entries if other.step > step]  # of a future that a resume has cut off
+            gone += [other for other in self.entries if other.step > step]  # steps of an earlier attempt, after the resumed checkpoint
             write_index(self.folder, self.entries)
         except OSError as error:
             raise CheckpointError(
@@ -177,13 +230,13 @@ class CheckpointFolder:
         return entry
 
     def _sort_out(self, entries: list[Entry]) -> list[Entry]:
-        """Asks the rules; gives what none keeps. The newest is always kept."""
+        """Applies the rules and returns the entries that none of them keeps. The newest entry is always kept."""
         keepers: dict[str, list[str]] = {entry.file: [] for entry in entries}
         for rule in self.rules:
             for entry in rule.kept(entries, self.higher_is_better):
                 keepers[entry.file].append(rule.name)
         for entry in entries:
-            if REBUILT in entry.kept_by:  # nobody knows which rule kept it
+            if REBUILT in entry.kept_by:  # the rule that kept it is unknown
                 keepers[entry.file].append(REBUILT)
         newest = entries[-1]
         names = {rule.name for rule in self.rules}
@@ -194,14 +247,26 @@ class CheckpointFolder:
         return [entry for entry in entries if entry not in self.entries]
 
     def latest(self) -> Entry | None:
+        """Returns the newest entry, or None if there is none."""
         return self.entries[-1] if self.entries else None
 
     def best(self, metric: str = "valid/loss", mode: str | None = None) -> Entry | None:
+        """Returns the best entry by a metric, or None if no entry has a value of it."""
         found = Best(metric, 1, mode).kept(self.entries, self.higher_is_better)
         return found[0] if found else None
 
     def load(self, entry: Entry | None = None) -> dict[str, Any]:
-        """The state of a checkpoint, or of the newest that can be read."""
+        """Loads the state of a checkpoint.
+
+        Args:
+            entry: The checkpoint; None loads the newest one that can be read.
+
+        Returns:
+            The state that was saved.
+
+        Raises:
+            CheckpointError: The checkpoint, or with None every checkpoint, could not be read.
+        """
         candidates = [entry] if entry is not None else list(reversed(self.entries))
         problems = []
         for one in candidates:

@@ -1,4 +1,4 @@
-"""What training shows: a bar on a terminal, lines in a file, nothing, or the dashboard."""
+"""Progress displays: a bar on a terminal, lines in a log file, the dashboard, or nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
 
 
 def display_for(wanted: Any) -> Callback | None:
-    """A display from its name. "auto": the dashboard on a terminal if `pyburn[dashboard]` is installed, a bar on a terminal without it,
-    lines elsewhere. The environment variable PYBURN_DISPLAY takes the place of "auto"."""
+    """Returns the display for a name.
+
+    Args:
+        wanted: "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is the dashboard on a terminal if `pyburn[dashboard]` is
+            installed, the bar on a terminal without it, and lines elsewhere. The environment variable PYBURN_DISPLAY overrides "auto".
+
+    Raises:
+        ValueError: The name is unknown.
+    """
     if wanted is None or isinstance(wanted, Callback):
         return wanted
     if wanted == "auto":
@@ -40,7 +47,7 @@ def display_for(wanted: Any) -> Callback | None:
 
 
 def value_text(name: str, value: float) -> str:
-    """A name and a number, short.
+    """Formats a name and a number briefly.
 
     >>> [pyburn.train.displays.value_text("loss", x) for x in (0.25, 0.00004, 123456.0)]
     ['loss 0.2500', 'loss 4.0e-05', 'loss 1.2346e+05']
@@ -49,7 +56,7 @@ def value_text(name: str, value: float) -> str:
 
 
 class Pace:
-    """How fast it goes and how long it takes, over this call of fit."""
+    """Measures progress and estimates the remaining time of one call of fit."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -60,14 +67,14 @@ class Pace:
         return self._first is not None
 
     def done(self, learner: Learner) -> float | None:
-        """The share of all batches, or None where the end is not known."""
+        """Returns the completed fraction of all batches, or None if the total is unknown."""
         state = learner.state
         if not state.epochs or not state.batches:
             return None
         return min(1.0, (state.epoch - 1 + state.batch / state.batches) / state.epochs)
 
     def remaining(self, learner: Learner) -> float | None:
-        """Seconds, from the pace so far; None until something is known."""
+        """Returns the estimated remaining seconds, or None if there is no estimate yet."""
         done = self.done(learner)
         if done is None:
             return None
@@ -79,7 +86,7 @@ class Pace:
 
 
 class Quiet(Callback):
-    """Shows messages only: how to resume, what went wrong."""
+    """Prints messages only, such as how to resume or what failed."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         self.file = Output(file if file is not None else sys.stderr)
@@ -89,7 +96,7 @@ class Quiet(Callback):
 
 
 class ProgressLines(Quiet):
-    """A line per epoch, and one every half minute in between: for logs."""
+    """Prints a line per epoch, and one every 30 seconds within an epoch. For log files."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)
@@ -120,7 +127,7 @@ class ProgressLines(Quiet):
 
 
 def epoch_text(learner: Learner) -> str:
-    """The numbers of the epoch: `loss 0.5 / 0.6` is training / validation."""
+    """Formats the values of the epoch: `loss 0.5 / 0.6` is training / validation."""
     rows = learner.history.rows
     row = {key: value for key, value in (rows[-1] if rows else {}).items() if key != "epoch"}
     names = list(dict.fromkeys(key.partition("/")[2] for key in row))
@@ -133,7 +140,7 @@ def epoch_text(learner: Learner) -> str:
 
 
 class ProgressBar(ProgressLines):
-    """A bar for the epoch under way, and a line for each that is done."""
+    """Draws a progress bar for the current epoch and prints a line for each completed epoch."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)

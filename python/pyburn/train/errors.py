@@ -1,26 +1,27 @@
-"""What can go wrong in training, told so that something can be done about it."""
+"""Errors raised by training."""
 
 from __future__ import annotations
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on."""
+    """Raised when training cannot continue."""
 
 
 class NonFiniteLoss(TrainingError, ArithmeticError):
-    """The loss became NaN or infinite. The weights are those from before the step; a checkpoint of them was made if there is a run.
+    """Raised when the loss becomes NaN or infinite.
 
-    It may be noticed some batches later, since losses are read only when they are shown; the steps in between were left out.
+    The weights are those from before the step; a checkpoint of them is saved if there is a run. The error may be raised some batches later,
+    because losses are read from the device only when they are shown; the steps in between are skipped.
     """
 
 
 class CheckpointError(TrainingError, OSError):
-    """A checkpoint could not be written or read."""
+    """Raised when a checkpoint cannot be written or read."""
 
 
 class RunInUseError(TrainingError):
-    """Another process, or another Run of this one, writes to the folder of a run."""
+    """Raised when another process, or another Run of this process, is writing to the run folder."""
 
 
 class ValidationLeft(Exception):
-    """Somebody asked to stop while fit was validating; never leaves fit."""
+    """Raised internally when a stop is requested during validation; never leaves fit."""

@@ -1,4 +1,4 @@
-"""The loop of fit: epochs of batches, with checkpoints, logs and ways to stop."""
+"""The training loop behind `Learner.fit`: epochs of batches, with checkpoints, logging and stop requests."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 _SYSTEM_SECONDS = 2.0
-_MOST_BAD_LOSSES = 20  # in a row, while a scaler looks for its scale or batches are left out
+_MOST_BAD_LOSSES = 20  # consecutive; tolerated while the gradient scaler adjusts its scale or batches are skipped
 
 
 class FitLoop:
-    """One call of fit.
+    """Runs one call of fit.
 
-    No step waits for the device. Losses and metrics stay there until a display or a log shows them, a checkpoint is written or the epoch
-    ends.
+    Steps do not synchronize with the device. Losses and metrics stay there until a display or log shows them, a checkpoint is saved or the
+    epoch ends.
     """
 
     def __init__(
@@ -56,33 +56,33 @@ class FitLoop:
         self.epochs, self.max_steps = epochs, max_steps
         self.validate_every, self.log_every = max(1, validate_every), max(1, log_every)
         self.resume_with = resume_with
-        # With a scaler, losses that are not finite are how it looks for its scale.
+        # A gradient scaler finds its scale by trying: some non-finite losses are expected.
         patience = None if learner.on_nan == "ignore" else _MOST_BAD_LOSSES if learner.updater.scaler is not None else 0
         self.losses = LossRecord(patience, learner.updater.guard)
         self.metrics: dict[str, Metric] = {name: metric.fresh() for name, metric in learner.metrics.items()}
-        self.epoch_state: dict[str, Any] | None = None  # where the first epoch goes on
+        self.epoch_state: dict[str, Any] | None = None  # position in the first epoch, when resuming within it
         self.unsaved: CheckpointError | None = None
-        self._left_out = 0  # batches in a row
+        self._left_out = 0  # consecutive skipped batches
         self._cpu, self._memory, self._sampled = CpuUse(), MemoryUse(), 0.0
         self._live: dict[str, float] = {}
-        self._lr: Any = None  # of the last step
-        self.done = 0  # epochs that are complete
+        self._lr: Any = None  # learning rate of the last step
+        self.done = 0  # completed epochs
         self._saved_at = (-1, -1)  # step and epochs of the last checkpoint
-        self._before_validation: dict[str, Any] | None = None  # where to go on if validation is left
+        self._before_validation: dict[str, Any] | None = None  # position to resume from if validation is interrupted
         self.data: EpochData
-        self._ran = False  # whether there was anything left to train
+        self._ran = False  # whether any batch was trained
 
     # --- opening -----------------------------------------------------------------------------------------------------------
 
     def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
-        """Finds the checkpoint to go on from, and opens the folder."""
+        """Finds the checkpoint to resume from, and opens the run folder."""
         self.learner.stop_request = StopRequest()
         self.learner.hooks = CallbackList(self.learner.callbacks)
         if run is None or isinstance(run, Run):
             self._open(run, None, config, rules, resume)
             return
         Path(run).mkdir(parents=True, exist_ok=True)
-        lock = RunLock(Path(run))  # before a checkpoint is read, which its holder might replace
+        lock = RunLock(Path(run))  # before reading a checkpoint, which the lock's holder might replace
         try:
             self._open(run, lock, config, rules, resume)
         except BaseException:
@@ -156,7 +156,7 @@ class FitLoop:
         learner.load_state_dict(saved)
         position = saved["position"]
         if position["step"]:
-            learner.optimizer._opt_called = True  # by the process before: schedules warn about the wrong order otherwise
+            learner.optimizer._opt_called = True  # in the earlier process; otherwise schedulers warn about the call order
         self.done = position["epoch"] - 1
         self._saved_at = position["step"], self.done
         epoch = position["epoch"] if position["batch"] else max(1, self.done)
@@ -170,7 +170,7 @@ class FitLoop:
         for name, metric in self.metrics.items():
             if name in saved["metrics"]["train"]:
                 metric.load_state_dict(saved["metrics"]["train"][name])
-        if self.epoch_state is None:  # between epochs a loader may still have generators of its own
+        if self.epoch_state is None:  # even between epochs a loader may have random state of its own
             load_loader_state(self.train_data, saved["loader"])
             set_random_state(saved["random"])
 
@@ -243,7 +243,7 @@ class FitLoop:
                     self._step()
                 if learner.run is not None or learner.paused:
                     self._between()
-                if self.losses.bad is not None:  # somebody looked
+                if self.losses.bad is not None:  # the losses were read by a display or log
                     self._fail(self.losses.bad)
                 if (learner.stop_request.reason or state.step == self.max_steps) and not updater.begun:
                     return
@@ -251,7 +251,7 @@ class FitLoop:
             self.data.close()
         if state.batch == 0:
             raise ValueError("[fit] the training data gave no batches" + (", as an iterator that is used up" if state.epoch > 1 else ""))
-        if updater.begun:  # the rest of the last group
+        if updater.begun:  # the last, incomplete accumulation group
             self._step()
         self._check()
         self._end_of_epoch()
@@ -264,7 +264,7 @@ class FitLoop:
         with updater.precision():
             state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
         assert result.loss is not None and result.count is not None
-        state.loss_tensor = loss = result.loss.detach().clone()  # the caller's may change
+        state.loss_tensor = loss = result.loss.detach().clone()  # the caller may change its tensor in place
         if loss.dim():
             loss = loss.reshape(())
         state.batch = self.data.taken
@@ -293,7 +293,7 @@ class FitLoop:
     # --- losses that are not finite ----------------------------------------------------------------------------------------
 
     def _leave_out(self, loss: Any) -> bool:
-        """With on_nan="skip", whether to leave the batch out. What happens next depends on it, so the loss is read."""
+        """With on_nan="skip", returns whether to skip the batch. This reads the loss from the device."""
         learner, state, value = self.learner, self.learner.state, float(loss)
         self._left_out = 0 if math.isfinite(value) else self._left_out + 1
         if not self._left_out:
@@ -304,13 +304,13 @@ class FitLoop:
         return True
 
     def _check(self) -> None:
-        """Reads the losses that wait on the device: nothing is kept before it is known that they are finite."""
+        """Reads pending losses from the device, so that nothing is saved before they are known to be finite."""
         self.losses.look()
         if self.losses.bad is not None:
             self._fail(self.losses.bad)
 
     def _fail(self, bad: BadLoss) -> NoReturn:
-        """Raises NonFiniteLoss. The device has left out all steps since; now the host forgets them, too."""
+        """Raises NonFiniteLoss. The device skipped all steps since that loss; this rewinds the counters of the host to match."""
         learner, state = self.learner, self.learner.state
         text = bad_loss_report(learner, bad)
         learner.updater.drop()
@@ -318,7 +318,7 @@ class FitLoop:
         state.step = bad.step
         if self.data.rewind(bad.batch):
             state.batch = bad.batch
-        for metric in self.metrics.values():  # which have seen the batch
+        for metric in self.metrics.values():  # they have seen the bad batch
             metric.reset()
         self.losses.forget_bad()
         if learner.checkpoints is not None and all_finite(learner.model):
@@ -356,7 +356,7 @@ class FitLoop:
         return float(self.learner.optimizer.param_groups[0]["lr"] if self._lr is None else self._lr)
 
     def _between(self) -> None:
-        """Between batches: how the machine does, whether somebody wants to stop or to pause."""
+        """Between batches: logs the system load and handles stop and pause requests."""
         learner, state, run = self.learner, self.learner.state, self.learner.run
         if run is not None:
             run.status.update(batch=state.batch, batches=state.batches, epochs=self.epochs)
@@ -384,7 +384,7 @@ class FitLoop:
         try:
             self._validate(state.epoch % self.validate_every == 0 or state.epoch == self.epochs)
         except ValidationLeft:
-            return  # the epoch is not complete: resumed, it is validated again
+            return  # the epoch is incomplete; on resume it is validated again
         if learner.lr_scheduler is not None and learner.schedule == "epoch":
             self._advance_schedule()
         learner.hooks.call("on_epoch_end", learner)
@@ -420,7 +420,7 @@ class FitLoop:
                 best[key] = {"value": value, "epoch": state.epoch, "step": state.step}
 
     def _values_of_epoch(self) -> dict[str, float]:
-        """Without those of an earlier validation, where this epoch had none."""
+        """Returns the values of this epoch, without those of an earlier validation."""
         state = self.learner.state
         old = state.validates and not state.validated
         return {name: value for name, value in state.values.items() if not (old and name.startswith("valid/"))}
@@ -438,13 +438,13 @@ class FitLoop:
     # --- saving and ending -------------------------------------------------------------------------------------------------
 
     def _save(self, reasons: Sequence[str]) -> None:
-        """A checkpoint of this moment. What the disk refuses is told and tried again with the next one."""
+        """Saves a checkpoint. If writing fails, a message is shown and the next checkpoint tries again."""
         learner, state, folder = self.learner, self.learner.state, self.learner.checkpoints
         assert folder is not None
         self._check()
         within = self.done < state.epoch
         if learner.run is not None:
-            learner.run.flush()  # first, so that the log never lags behind the checkpoint
+            learner.run.flush()  # first, so that the log is never behind the checkpoint
         saved = {
             "format": 1,
             **learner.state_dict(),
@@ -482,10 +482,10 @@ class FitLoop:
         return self.resume_with or f'fit(..., run="{self.learner.run.folder}", resume=True) goes on from there'
 
     def _end(self) -> None:
-        """After the last epoch, or where it was stopped: a checkpoint to go on from."""
+        """After the last epoch or a stop request: saves a final checkpoint to resume from."""
         learner, state = self.learner, self.learner.state
         self._check()
-        state.values.update(dict(state.values))  # the latest, as numbers
+        state.values.update(dict(state.values))  # evaluates values that are still on the device
         reason = learner.stop_request.reason
         learner.history.stopped = reason
         unsaved = self._ran and (reason or self._saved_at != (state.step, self.done))
@@ -511,7 +511,7 @@ class FitLoop:
             replace_text(run.folder / "model.txt", f"{learner.model}\n")
         except OSError as error:
             learner.tell(f"model.txt could not be written: {error}")
-        state = learner.state  # of a training that is resumed, where it is already
+        state = learner.state  # when resuming, the position reached so far
         run.update(
             metrics=known, epoch=state.epoch, epochs=self.epochs, batches=state.batches, step=state.step, resume_with=self._how_to_resume()
         )
@@ -530,5 +530,5 @@ class FitLoop:
 
 
 def _with(hooks: CallbackList, more: Sequence[Callback]) -> CallbackList:
-    """Displays come last, so that they show what other callbacks made of it."""
+    """Appends displays to the callbacks: they come last, so that they show values set by other callbacks."""
     return CallbackList([*hooks.callbacks, *more])

@@ -1,4 +1,4 @@
-"""What fit returns: the numbers of each epoch, and how it ended."""
+"""History: the return value of fit, with the values of each epoch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 
 
 class History:
-    """A row per epoch; `history["valid/loss"]` is a column. `stopped` says why training ended early, or is empty.
+    """The values of each epoch: one row per epoch; `history["valid/loss"]` is a column.
+
+    Attributes:
+        rows: One dict per epoch, with the key "epoch" and the values by name.
+        stopped: Why training stopped early, or an empty string.
+        higher_is_better: By metric name, whether higher values are better.
 
     >>> history = pyburn.train.History()
     >>> history.add(1, {"train/loss": 0.5})
@@ -22,6 +27,7 @@ class History:
         self.higher_is_better: dict[str, bool] = {}
 
     def add(self, epoch: int, values: dict[str, float]) -> None:
+        """Adds values to the row of an epoch."""
         if not self.rows or self.rows[-1]["epoch"] != epoch:
             self.rows.append({"epoch": epoch})
         self.rows[-1].update(values)
@@ -39,10 +45,15 @@ class History:
         return len(self.rows)
 
     def names(self) -> list[str]:
+        """Returns the names of all values, in the order in which they first appeared."""
         return list(dict.fromkeys(key for row in self.rows for key in row if key != "epoch"))
 
     def best(self, name: str) -> dict[str, Any]:
-        """The row with the best value of a metric."""
+        """Returns the row with the best value of a metric.
+
+        Raises:
+            KeyError: There is no value of that name.
+        """
         rows = [row for row in self.rows if name in row and not math.isnan(row[name])]
         if not rows:
             raise KeyError(f"no value of {name!r} in the history: there are {', '.join(self.names()) or 'none'}")
@@ -54,7 +65,7 @@ class History:
         return f"History({len(self.rows)} epochs: {last})" + (f" stopped: {self.stopped}" if self.stopped else "")
 
     def chart(self, metric: str = "loss") -> str:
-        """A metric of all splits over the epochs, as SVG."""
+        """Returns an SVG line chart of a metric over the epochs, one curve per split."""
         from .run.svg_plots import Curve, line_chart
 
         names = [name for name in self.names() if name.rpartition("/")[2] == metric]

@@ -1,4 +1,4 @@
-"""Ctrl-C as a request: the step is finished, then training stops. A second one stops at once."""
+"""Ctrl-C as a stop request: the current step is finished, then training stops. A second Ctrl-C stops immediately."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ _NAMES = {"SIGINT": "Ctrl-C", "SIGTERM": "a request to terminate"}
 
 
 class StopRequest:
-    """While it is entered, the first Ctrl-C (or SIGTERM) only sets `reason`; the second one raises KeyboardInterrupt where it strikes.
+    """Context manager that turns the first Ctrl-C (or SIGTERM) into a stop request; the second one raises KeyboardInterrupt.
 
-    In threads other than the main one, where Python allows no handlers, it does nothing but hold `reason`.
+    Signal handlers can only be installed in the main thread; in other threads only `request` sets `reason`.
+
+    Attributes:
+        reason: Why to stop; empty while no stop is requested.
+        signal: The signal number, or 0 if the request did not come from a signal.
 
     >>> with pyburn.train.StopRequest() as stop:
     ...     for step in range(1000):
@@ -25,7 +29,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.reason = ""
-        self.signal = 0  # its number, if it was one
+        self.signal = 0
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopRequest:
@@ -47,5 +51,5 @@ class StopRequest:
         self.reason, self.signal = _NAMES.get(signal.Signals(number).name, "a signal"), number
 
     def request(self, reason: str) -> None:
-        """Asks to stop after the step, as Ctrl-C does."""
+        """Requests a stop after the current step, like Ctrl-C. The first reason is kept."""
         self.reason = self.reason or reason

@@ -1,4 +1,4 @@
-"""Learner: a model with what trains it."""
+"""Learner: trains, evaluates and runs a model."""
 
 from __future__ import annotations
 
@@ -25,17 +25,32 @@ from .updates import Updater
 
 
 class Learner:
-    """Trains, validates and uses a model.
+    """Trains, validates and runs a model.
 
-    `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else,
-    `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, those with
-    `per_step = True` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says. A schedule whose `step` takes
-    a metric, as ReduceLROnPlateau's does, gets the value of `monitor`.
+    Args:
+        model: The module to train.
+        optimizer: Its optimizer; only `fit` needs one.
+        lr_scheduler: A learning-rate schedule. A schedule whose `step` takes a metric (ReduceLROnPlateau) gets the value of `monitor`.
+        loss: Called as `loss(output, target)`, where the output is the model's result for all but the last item of a batch and the target
+            is the last item.
+        metrics: Metrics or their names, as a list or as a dict by name.
+        callbacks: Callbacks for all calls of fit.
+        step: Replaces model call and loss: `step(model, batch)` returns the loss or a `Step`.
+        device: The device that batches are moved to.
+        schedule: When to advance the schedule: "epoch" or "step". By default after each step if it has `per_step = True` (OneCycleLR,
+            CyclicLR, NoamLR), else after each epoch.
+        monitor: The name of the value for schedules that take a metric.
+        accumulate: The number of batches per optimizer step (gradient accumulation).
+        clip_norm: The maximum norm of the gradients.
+        clip_value: The maximum absolute value of gradient elements.
+        precision: "float32", or "bfloat16" or "float16" for mixed precision.
+        scaler: A GradScaler; with float16 one is created by default.
+        ema: A decay, or an AveragedModel: keeps an exponential moving average of the weights, which validation and prediction use.
+        on_nan: What to do if the loss is not finite: "raise", "skip" (skip the batch) or "ignore". With "raise", losses are read when they
+            are shown, and steps after a bad loss have no effect until then. With "skip" the loss of each batch is read.
 
-    `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
-    in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
-    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". Values stay on the device
-    until they are shown; with "raise", the steps after such a loss change nothing until then. With "skip" the loss of each batch is read.
+    Raises:
+        ValueError: An option has an unknown value.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
@@ -113,14 +128,35 @@ class Learner:
         display: Any = "auto",
         resume_with: str | None = None,
     ) -> History:
-        """Trains until `epochs` or `max_steps` are done in all, and returns the history.
+        """Trains until `epochs` or `max_steps` are reached, counting those of a resumed run.
 
-        `run` is a folder to write to (see docs/runs.md), or a Run. Checkpoints go there: the last and the best by the loss of validation,
-        or as the rules in `checkpoints` say. With `resume=True` training goes on from the newest one of that folder, if there is any, and
-        from then on is the same bit for bit as if it had never stopped; a path resumes from that file. `display` is "auto", "dashboard",
-        "bar", "lines", "quiet" or a callback.
+        The first Ctrl-C finishes the step, saves a checkpoint and returns, and `history.stopped` gives the reason. A second one stops
+        immediately.
 
-        Ctrl-C finishes the step, saves a checkpoint and returns; `history.stopped` says so. A second one stops at once.
+        Args:
+            train_data: An iterable of training batches.
+            valid_data: An iterable of validation batches.
+            epochs: The total number of epochs; None for no limit.
+            max_steps: The total number of optimizer steps; None for no limit.
+            run: A Run or the folder to log to; see docs/runs.md.
+            config: The configuration that is saved with the run; by default a summary of model, optimizer and options.
+            checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
+            resume: True resumes from the newest checkpoint in the run folder, if there is one, with bit-identical results to an
+                uninterrupted run. A path resumes from that file.
+            validate_every: Validate every this many epochs.
+            log_every: Log every this many steps.
+            display: "auto", "dashboard", "bar", "lines", "quiet" or a callback.
+            resume_with: The text shown to tell the user how to resume.
+
+        Returns:
+            The history of all epochs.
+
+        Raises:
+            TrainingError: There is no optimizer.
+            ValueError: An argument has an invalid value, or the data has no batches.
+            NonFiniteLoss: The loss became NaN or infinite and on_nan is "raise".
+            CheckpointError: A checkpoint could not be read, or the final one not be written.
+            RunInUseError: Another process writes to the run folder.
         """
         from .fit_loop import FitLoop
 
@@ -149,20 +185,20 @@ class Learner:
             return loop.fit(display)
         finally:
             if self.run is not None:
-                self.run.close()  # even where fit failed before there was anything to finish
+                self.run.close()  # also if fit failed before the run was finished
 
     def stop(self, reason: str = "stopped") -> None:
-        """Ends training after the step that is under way."""
+        """Stops training after the current step."""
         self.stop_request.request(reason)
 
     def tell(self, text: str) -> None:
-        """Something that the user should read: goes to the display and to the log of the run."""
+        """Sends a message to the user: to the display and to the log of the run."""
         self.hooks.call("on_message", self, text)
         if self.run is not None:
             self.run.write(text)
 
     def find_lr(self, data: Iterable[Any], **options: Any) -> Any:
-        """Tries learning rates from small to large on some batches; see `find_lr`. The model is left as it was."""
+        """Runs a learning-rate range test; see `pyburn.train.find_lr`. Model and optimizer are restored afterwards."""
         from .lr_finder import find_lr
 
         return find_lr(self, data, **options)
@@ -171,12 +207,12 @@ class Learner:
 
     @property
     def eval_model(self) -> Any:
-        """The average of the weights, where one is kept; else the model."""
+        """The model used for evaluation: the averaged model if `ema` is set, else the model."""
         return self.updater.ema.module if self.updater.ema is not None else self.model
 
     @contextmanager
     def evaluating(self) -> Iterator[Any]:
-        """The model for evaluation, without gradients; afterwards every part is in the mode it was in."""
+        """Context manager that returns the model in evaluation mode, without gradients; the mode of each module is restored afterwards."""
         model = self.eval_model
         modes = [(module, module.training) for module in model.modules()]
         model.eval()
@@ -188,14 +224,23 @@ class Learner:
                 module.training = training
 
     def validate(self, data: Iterable[Any], split: str = "valid", *, progress: bool = True) -> dict[str, float]:
-        """The loss and the metrics over data, exactly; results that are no numbers are in `state.tables`.
+        """Computes the loss and the metrics over a data set.
 
-        A bar is drawn on a terminal where it takes more than a moment, unless `progress` is False.
+        Args:
+            data: An iterable of batches.
+            split: The name under which the values are stored in `state.values`.
+            progress: Whether to draw a progress bar on a terminal if evaluation takes longer than a moment.
+
+        Returns:
+            The values by name. Results that are not numbers, such as confusion matrices, are in `state.tables`.
+
+        Raises:
+            ValueError: data has no batches.
         """
         return self._validated(self._watched(data, "evaluating", progress), split)
 
     def _watched(self, data: Iterable[Any], doing: str, progress: bool) -> Iterable[Any]:
-        """With a bar, but not beside what `fit` shows."""
+        """Adds a progress bar, unless the display of fit is active."""
         return watched(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
 
     def _validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
@@ -224,7 +269,7 @@ class Learner:
         return values
 
     def _computed(self, loss: Loss, metrics: dict[str, Metric], split: str) -> dict[str, float]:
-        """Numbers are returned and noted in the state, tables only noted."""
+        """Returns the scalar results and stores them in the state; tables are only stored."""
         values: dict[str, float] = {}
         if loss.state["weight"]:
             values["loss"] = loss.compute()
@@ -238,7 +283,7 @@ class Learner:
         return values
 
     def evaluate(self, data: Iterable[Any], name: str = "test", *, progress: bool = True) -> dict[str, float]:
-        """As `validate`, and notes the result in the run under `name`."""
+        """Computes the loss and the metrics like `validate`, and logs the result to the run under `name`."""
         values = self.validate(data, name, progress=progress)
         if self.run is not None:
             state = self.state
@@ -247,14 +292,19 @@ class Learner:
                 if key.startswith(f"{name}/"):
                     self.run.log_table(key[len(name) + 1 :], table, step=state.step, epoch=state.epoch, split=name)
             self.run.flush()
-            if self.run.status["state"] not in ("running", "paused"):  # after fit: the report gets the results, too
+            if self.run.status["state"] not in ("running", "paused"):  # after fit: adds the results to the report
                 self.run.write_report()
         return values
 
     def predict(self, data: Iterable[Any] | Tensor, *, progress: bool = True) -> Any:
-        """What the model gives for all batches, one after the other: a tensor, or a list where outputs are no tensors.
+        """Runs the model on every batch and concatenates the predictions.
 
-        Batches are inputs alone, or as in `fit`, whose targets are left out. A tensor is one batch.
+        Args:
+            data: An iterable of batches: inputs alone, or as in `fit`, where the targets are ignored. A tensor is a single batch.
+            progress: Whether to draw a progress bar on a terminal.
+
+        Returns:
+            A tensor, or a list with one output per batch if the outputs are not all tensors with at least one dimension.
         """
         outputs: list[Any] = []
         with self.evaluating() as model:
@@ -268,7 +318,7 @@ class Learner:
     # --- checkpoints -------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Model, optimiser, schedule, scaler, average and callbacks."""
+        """Returns the state of model, optimizer, schedule, scaler, averaged model and callbacks."""
         return {
             "model": dict(self.model.state_dict()),
             **self.updater.state_dict(),
@@ -277,6 +327,11 @@ class Learner:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores a state from `state_dict`.
+
+        Raises:
+            ValueError: Only one of the state and this Learner has a learning-rate schedule.
+        """
         if (self.lr_scheduler is None) != (state["scheduler"] is None):
             there = "without" if state["scheduler"] is None else "with"
             raise ValueError(f"[resume] the checkpoint was made {there} a schedule, this training is the other way round")
@@ -287,7 +342,17 @@ class Learner:
         self.hooks.load_state_dict(state["callbacks"])
 
     def load_best(self, metric: str = "valid/loss") -> Entry:
-        """Puts the weights of the best checkpoint of the run into the model."""
+        """Loads the weights of the best checkpoint of the run into the model.
+
+        Args:
+            metric: The name of the metric to compare by.
+
+        Returns:
+            The index entry of the checkpoint.
+
+        Raises:
+            TrainingError: There is no checkpoint with a value of the metric.
+        """
         entry = self.checkpoints.best(metric) if self.checkpoints is not None else None
         if entry is None or self.checkpoints is None:
             raise TrainingError(f"[load_best] no checkpoint with a value of {metric!r}: fit needs a run and the rule Best({metric!r})")

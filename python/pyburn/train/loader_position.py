@@ -1,4 +1,4 @@
-"""Going on in the middle of an epoch: by the loader's own state, or by leaving out what was seen."""
+"""Resuming within an epoch: from the state of the data loader, or by skipping the batches already seen."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .random_state import random_state, set_random_state
 
 
 class EpochData:
-    """The batches of one epoch, from any iterable. `state_dict` says how to come back to where it is.
+    """Iterates over the batches of one epoch and can save and restore its position.
 
-    A loader with `state_dict` and `load_state_dict` keeps its own place. Any other is started from the random state that it had at the
-    start of the epoch, and the batches that were seen are drawn and left out.
+    A loader with `state_dict` and `load_state_dict` keeps its own position. Any other iterable is restarted with the random state from the
+    start of the epoch, and the batches already seen are drawn and skipped.
     """
 
     def __init__(self, data: Iterable[Any], epoch: int, resume: dict[str, Any] | None = None) -> None:
@@ -28,7 +28,7 @@ class EpochData:
         self._start, self.taken = resume["start"], int(resume["taken"])
         if not load_loader_state(data, resume["loader"]):
             set_random_state(self._start)
-        if resume["finished"]:  # it was left after the last batch, before the end of validation
+        if resume["finished"]:  # interrupted during validation, after the last batch
             self._batches = iter(())
         elif has_state(data) and resume["loader"] is not None:
             self._batches = iter(data)
@@ -43,7 +43,7 @@ class EpochData:
         for batch in self._batches:
             self.taken += 1
             yield batch
-        # A loader whose state was saved at the end of an epoch may first end that one.
+        # A loader whose state was saved at the end of an epoch first yields the (empty) rest of that epoch.
         if not self.taken and has_state(self.data):
             self._batches = iter(self.data)
             for batch in self._batches:
@@ -52,20 +52,24 @@ class EpochData:
         self.finished = True
 
     def close(self) -> None:
-        """Ends workers of an epoch that is left early."""
+        """Stops the worker processes of an epoch that is left early."""
         close = getattr(self._batches, "close", None)
         if callable(close):
             close()
 
     def rewind(self, taken: int) -> bool:
-        """Makes `state_dict` say that only the first `taken` batches were seen. Returns False for loaders that keep their own position:
-        they know only the present one."""
+        """Makes `state_dict` report that only the first `taken` batches were seen.
+
+        Returns:
+            False for loaders that keep their own position: they only know the current one.
+        """
         if has_state(self.data):
             return False
         self.taken, self.finished = taken, False
         return True
 
     def state_dict(self) -> dict[str, Any]:
+        """Returns the position in the epoch and the random state."""
         return {
             "start": self._start,
             "now": random_state(),
@@ -76,16 +80,17 @@ class EpochData:
 
 
 def has_state(data: Any) -> bool:
+    """Returns whether a loader can save and restore its position."""
     return callable(getattr(data, "state_dict", None)) and callable(getattr(data, "load_state_dict", None))
 
 
 def loader_state(data: Any) -> Any:
-    """What the loader says about its place and its generators, or None."""
+    """Returns the state of a loader, or None if it has none."""
     return data.state_dict() if has_state(data) else None
 
 
 def load_loader_state(data: Any, state: Any) -> bool:
-    """Gives it back; False if there is none."""
+    """Restores the state of a loader. Returns False if there is no state or the loader cannot restore it."""
     if state is None or not has_state(data):
         return False
     data.load_state_dict(state)
@@ -93,7 +98,7 @@ def load_loader_state(data: Any, state: Any) -> bool:
 
 
 def length_of(data: Any) -> int | None:
-    """How many batches there are, where that is known."""
+    """Returns the number of batches, or None if it is unknown."""
     try:
         return len(data)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Which learning rate? A short training with rates from far too small to far too large tells."""
+"""Learning-rate range test: a short training with learning rates from very small to very large."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class LrFinding:
-    """Rates, their losses, the smoothed losses, and the rate where the loss falls fastest."""
+    """Result of a learning-rate range test.
+
+    Attributes:
+        rates: The learning rate of each step.
+        losses: The loss of each step.
+        smoothed: The bias-corrected exponential moving average of the losses.
+        suggestion: The learning rate at which the smoothed loss falls fastest.
+    """
 
     rates: list[float]
     losses: list[float]
@@ -31,7 +38,7 @@ class LrFinding:
     suggestion: float
 
     def chart(self) -> str:
-        """Loss over rate, with the suggestion marked, as SVG."""
+        """Returns an SVG chart of the loss over the learning rate, with the suggestion marked."""
         curves = [Curve("loss", self.rates, self.losses), Curve("smoothed", self.rates, self.smoothed)]
         return line_chart(
             f"loss by learning rate: try {self.suggestion:.2g}",
@@ -50,10 +57,24 @@ class LrFinding:
 def find_lr(
     learner: Learner, data: Iterable[Any], *, start: float = 1e-7, end: float = 10.0, steps: int = 100, smoothing: float = 0.9
 ) -> LrFinding:
-    """Trains for `steps` steps while the rate grows from `start` to `end`, and stops when the loss explodes. Data is started over when it
-    ends.
+    """Runs a learning-rate range test: trains while the learning rate grows from `start` to `end`, until the loss diverges.
 
-    Model, optimiser and random numbers are put back afterwards.
+    Model, optimizer and random state are restored afterwards.
+
+    Args:
+        learner: The Learner to test.
+        data: An iterable of training batches; restarted when it ends.
+        start: The first learning rate.
+        end: The last learning rate.
+        steps: The number of steps, at least 4.
+        smoothing: The decay of the moving average of the loss.
+
+    Returns:
+        The learning rates, the losses and a suggestion.
+
+    Raises:
+        ValueError: Not 0 < start < end, or fewer than 4 steps.
+        TrainingError: The data has no batches, or the loss is not finite within the first steps.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x, x.sum(1, keepdim=True))]
@@ -109,7 +130,7 @@ def _one_step(learner: Learner, batch: Any) -> float:
     loss = result.loss.item()
     if math.isfinite(loss):
         updater.drop()
-        result.loss.backward()  # without the scaler, whose scale is not a matter of this search
+        result.loss.backward()  # without the gradient scaler, so that its scale does not change
         learner.optimizer.step()
     return loss
 

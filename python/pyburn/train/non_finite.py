@@ -1,4 +1,4 @@
-"""Losses that are not finite: found without asking the device after each batch, and explained."""
+"""Detects non-finite losses without synchronizing with the device after each batch, and explains them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_WAITING = 512
 
 @dataclass
 class BadLoss:
-    """A loss that is not finite, and where it was computed."""
+    """A non-finite loss and its position in training."""
 
     value: float
     batch: int
@@ -28,23 +28,25 @@ class BadLoss:
 
 
 class LossRecord:
-    """The losses of an epoch. They stay on their device until somebody looks.
+    """Collects the losses of an epoch, which stay on the device until they are needed.
 
-    `patience` is the number of non-finite losses in a row that are tolerated; None: any number. With 0, a flag on the device becomes NaN
-    with the first one. `guard` gets the flag before the first step, so that later steps can be left out.
+    Args:
+        patience: The number of consecutive non-finite losses that are tolerated; None for any number. With 0, a flag on the device becomes
+            NaN with the first one.
+        guard: Called with this flag before the first step, so that later steps can be skipped on the device.
     """
 
     def __init__(self, patience: int | None, guard: Callable[[Tensor], None]) -> None:
         self.patience, self.guard = patience, guard
-        self.epoch, self.recent = Loss(), Loss()  # recent: since the last line of the log
-        self.bad: BadLoss | None = None  # known after a look
+        self.epoch, self.recent = Loss(), Loss()  # recent: since the last log line
+        self.bad: BadLoss | None = None  # set by look()
         self._found_inf: Tensor | None = None
-        self.mean = math.nan  # before the first
+        self.mean = math.nan
         self._in_a_row = 0
         self._waiting: list[tuple[Tensor, int, int, int]] = []
 
     def add(self, loss: Tensor, count: int, batch: int, step: int) -> None:
-        """The loss of a batch of `count` items, computed after `step` steps."""
+        """Adds the loss of a batch of `count` samples, computed after `step` steps."""
         if self.patience == 0:
             if self._found_inf is None:
                 self._found_inf = _core.zeros((), device=loss.device)
@@ -55,12 +57,12 @@ class LossRecord:
             self.look()
 
     def look(self) -> None:
-        """Reads the losses that wait."""
+        """Reads the pending losses from the device."""
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
         values = _core.stack([loss for loss, *_ in waiting]).tolist()
-        good = 0  # those before the bad one
+        good = 0  # losses before the bad one
         for value, (_, _, batch, step) in zip(values, waiting):
             self._in_a_row = 0 if math.isfinite(value) else self._in_a_row + 1
             if self.patience is not None and self._in_a_row > self.patience and self.bad is None:
@@ -71,19 +73,19 @@ class LossRecord:
         self.recent.take(sums)
 
     def recent_mean(self) -> float:
-        """The mean since the last line of the log, or up to it if nothing came after."""
+        """Returns the mean since the last log line, or the previous mean if there are no new losses."""
         self.look()
         if self.recent.state["weight"]:
             self.mean = self.recent.compute()
         return self.mean
 
     def forget_bad(self) -> None:
-        """Keeps the losses up to the bad one."""
+        """Keeps the losses up to the bad one and drops the rest."""
         self.bad = self._found_inf = None
         self._waiting, self._in_a_row = [], 0
 
     def reset(self) -> None:
-        """Starts over, at the beginning of an epoch."""
+        """Starts a new epoch."""
         self.epoch.reset()
         self.recent.reset()
         self.forget_bad()
@@ -95,7 +97,7 @@ def _finite(tensor: Tensor) -> bool:
 
 
 def all_finite(model: Any) -> bool:
-    """Whether all parameters and buffers of a model are finite."""
+    """Returns whether all parameters and buffers of a model are finite."""
     return all(_finite(tensor) for tensor in model.state_dict().values() if isinstance(tensor, Tensor))
 
 
@@ -108,10 +110,10 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def bad_loss_report(learner: Learner, bad: BadLoss) -> str:
-    """Where it happened, what is finite and what is not, and what usually helps.
+    """Returns a report of where the loss became non-finite, which tensors are finite, and what usually helps.
 
-    The loss may be noticed some batches later. The weights have not changed since, so the present batch shows the cause if its loss is not
-    finite either; if it is finite, the cause was in the data of the earlier batch.
+    The loss may be noticed some batches later. The weights have not changed since: if the loss of the current batch is non-finite as well,
+    it shows the cause; if not, the cause was in the data of the earlier batch.
     """
     state = learner.state
     lr = float(learner.optimizer.param_groups[0]["lr"])

@@ -1,4 +1,4 @@
-"""Where the time goes: a trace for chrome://tracing and Perfetto, and a table."""
+"""Profiler: records a Chrome trace and prints a table of operations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,17 @@ _ROWS = {_PHASES: "phases", _MODULES: "modules", _OPERATIONS: "operations"}
 
 
 class Profiler(Callback):
-    """Notes how long data, forward, backward and step take, the forward of each module, and each operation of the core.
+    """Profiles the phases of training steps, the forward pass of each module, and each core operation.
 
-    As a callback of a Learner it waits `wait` steps, notes `steps` steps and writes the trace, to `path` or to trace.json of the run. In a
-    loop of one's own:
+    As a callback of a Learner it skips `wait` steps, records `steps` steps and writes the trace. In a custom loop use it as a context
+    manager.
+
+    Args:
+        path: The trace file; with a Learner by default trace.json in the run folder.
+        wait: The number of steps to skip first.
+        steps: The number of steps to record.
+        modules: Whether to record the forward pass of each module.
+        operations: Whether to record core operations.
 
     >>> model = pyburn.nn.Sequential(pyburn.nn.Linear(4, 8), pyburn.nn.ReLU())
     >>> with pyburn.train.Profiler("trace.json") as profiler:
@@ -61,6 +68,7 @@ class Profiler(Callback):
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
+        """Context manager that records a named phase."""
         start = time.perf_counter_ns()
         try:
             yield
@@ -68,7 +76,7 @@ class Profiler(Callback):
             self._note(_PHASES, name, start, time.perf_counter_ns())
 
     def watch(self, model: Any) -> None:
-        """Notes the forward of a model and of each of its parts until `close`."""
+        """Records the forward pass of a model and of each submodule until `close`."""
         names = {id(module): name for name, module in model.named_modules()}
 
         def before(module: Any, args: Any) -> None:
@@ -85,7 +93,7 @@ class Profiler(Callback):
             self._handles += [module.register_forward_pre_hook(before), module.register_forward_hook(after)]
 
     def close(self) -> None:
-        """Takes all hooks away."""
+        """Removes all hooks and stops recording operations."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -114,12 +122,12 @@ class Profiler(Callback):
             self._note(_OPERATIONS, name, start, end, shape=shape)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """The trace as JSON."""
+        """Writes the trace as JSON, for chrome://tracing or Perfetto."""
         rows = [{"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": row, "args": {"name": name}} for row, name in _ROWS.items()]
         atomic_write(os.fspath(path), json.dumps({"traceEvents": rows + self.events, "displayTimeUnit": "ms"}).encode())
 
     def rows(self) -> list[ProfileRow]:
-        """Totals by name, the longest first."""
+        """Returns the totals by name, the longest first."""
         totals: dict[tuple[int, str], ProfileRow] = {}
         for event in self.events:
             key = event["tid"], event["name"]
@@ -129,7 +137,7 @@ class Profiler(Callback):
         return sorted(totals.values(), key=lambda row: (row.kind != "phases", row.kind, -row.milliseconds))
 
     def table(self) -> str:
-        """The totals as text."""
+        """Formats the totals as a text table."""
         lines = [f"{'':10} {'name':40} {'calls':>8} {'total ms':>10} {'mean ms':>10}"]
         for row in self.rows():
             lines.append(f"{row.kind:10} {row.name[:40]:40} {row.count:8} {row.milliseconds:10.2f} {row.milliseconds / row.count:10.3f}")
@@ -190,7 +198,7 @@ class Profiler(Callback):
 
 
 class ProfileRow:
-    """A line of the table."""
+    """Total of one name: the number of calls and their time in milliseconds."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name, self.count, self.milliseconds = kind, name, 0, 0.0

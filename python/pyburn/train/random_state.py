@@ -1,4 +1,4 @@
-"""The state of all sources of random numbers a training usually draws from."""
+"""Saves and restores the state of the random number generators that training usually uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..tensor import from_numpy
 
 
 def random_state() -> dict[str, Any]:
-    """Of pyburn's default generator, Python's `random` and numpy's global one, as `pyburn.save` writes it.
+    """Returns the state of pyburn's default generator, Python's `random` and NumPy's global generator, in a form that `pyburn.save` can
+    write.
 
     >>> state = pyburn.train.random_state()
     >>> a = pyburn.rand(2)
@@ -36,7 +37,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Puts them back."""
+    """Restores a state from `random_state`."""
     seed, offset = state["pyburn"]
     set_rng_state((int(seed), int(offset)))
     python, numpy = state["python"], state["numpy"]

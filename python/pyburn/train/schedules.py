@@ -1,4 +1,4 @@
-"""How a schedule of learning rates wants to be advanced: told by its interface, whatever its class."""
+"""How to advance a learning-rate schedule, determined by its interface."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 
 def advances_per_step(scheduler: Any) -> bool:
-    """Whether `step` belongs after each step of the optimiser, not after each epoch: `per_step` says so, or a number of `total_steps`, or a
-    part of a combined schedule."""
+    """Returns whether the schedule advances after each optimizer step rather than each epoch.
+
+    True if `per_step` says so, or without it, if the schedule has `total_steps` or combines a schedule that advances per step.
+    """
     said = getattr(scheduler, "per_step", None)
     if said is not None:
         return bool(said)
@@ -16,10 +18,10 @@ def advances_per_step(scheduler: Any) -> bool:
 
 
 def takes_metric(scheduler: Any) -> bool:
-    """Whether `step` wants a value to look at, as that of ReduceLROnPlateau: its first parameter has no default, or is called metric(s)."""
+    """Returns whether `step` takes a metric, as in ReduceLROnPlateau: its first parameter is required or named metric or metrics."""
     try:
         parameters = inspect.signature(scheduler.step).parameters.values()
-    except (TypeError, ValueError):  # of a function that does not tell
+    except (TypeError, ValueError):  # a callable without a signature
         return False
     first = next(iter(parameters), None)
     if first is None or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
@@ -28,7 +30,7 @@ def takes_metric(scheduler: Any) -> bool:
 
 
 def schedule_state(scheduler: Any) -> dict[str, Any] | None:
-    """What a checkpoint keeps of it: nothing of one that has no state_dict; None without a schedule."""
+    """Returns the state of a schedule for a checkpoint: {} if it has no state_dict, None without a schedule."""
     if scheduler is None:
         return None
     return scheduler.state_dict() if hasattr(scheduler, "state_dict") else {}

@@ -1,4 +1,4 @@
-"""Where training is, and the latest numbers."""
+"""The current position in training, and the latest values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Values(MutableMapping[str, float]):
-    """Numbers by name, such as "valid/accuracy". Some are functions that read them from the device, called when somebody asks.
+    """Values by name, such as "valid/accuracy". A value may be a function, called on access, that reads it from the device.
 
     >>> values = pyburn.train.state.Values()
     >>> values["lr"] = lambda: 0.5
@@ -50,25 +50,43 @@ class Values(MutableMapping[str, float]):
 
 @dataclass
 class TrainingState:
-    """Where training is."""
+    """The current position in training.
+
+    Attributes:
+        epoch: The current epoch, from 1.
+        epochs: The total number of epochs, if known.
+        batch: The number of completed batches of this epoch.
+        batches: The number of batches per epoch, if known.
+        step: The number of optimizer steps.
+        split: "train" or "valid".
+        inputs: The current batch.
+        result: The Step of the current batch.
+        loss_tensor: The loss of the current batch, on its device.
+        values: The latest values by name.
+        validates: Whether fit has validation data.
+        validated: Whether the current epoch was validated.
+        tables: The latest results that are not numbers.
+        checkpoint: The latest checkpoint.
+        seconds: The duration of this call of fit.
+    """
 
     epoch: int = 1
     epochs: int | None = None
-    batch: int = 0  # of this epoch, those that are done
+    batch: int = 0
     batches: int | None = None
-    step: int = 0  # updates of the weights
+    step: int = 0
     split: str = "train"
-    inputs: Any = None  # the batch
+    inputs: Any = None
     result: Step | None = None
-    loss_tensor: Tensor | None = None  # of the batch, where it was computed
-    values: Values = field(default_factory=Values)  # the latest of everything
-    validates: bool = False  # whether some epochs are validated
-    validated: bool = False  # whether this one was
+    loss_tensor: Tensor | None = None
+    values: Values = field(default_factory=Values)
+    validates: bool = False
+    validated: bool = False
     tables: dict[str, Any] = field(default_factory=dict)
     checkpoint: Entry | None = None
-    seconds: float = 0.0  # of this call of fit
+    seconds: float = 0.0
 
     @property
     def loss(self) -> float:
-        """The loss of the batch. Reading it waits for the device: `loss_tensor` does not."""
+        """The loss of the current batch. Reading it synchronizes with the device; `loss_tensor` does not."""
         return math.nan if self.loss_tensor is None else float(self.loss_tensor)

@@ -1,4 +1,4 @@
-"""One step: from a batch to a loss."""
+"""One training step: from a batch to a loss."""
 
 from __future__ import annotations
 
@@ -14,8 +14,15 @@ _TARGET_KEYS = ("target", "targets", "label", "labels", "y")
 
 @dataclass
 class Step:
-    """What a step of one's own may return instead of the loss alone: `output` and `target` go to the metrics, `count` is the number of
-    items (else the length of the batch), `values` are logged."""
+    """Result of a custom step function, if more than the loss is needed.
+
+    Attributes:
+        loss: The scalar loss.
+        output: The predictions for the metrics.
+        target: The targets for the metrics.
+        count: The number of samples; by default the length of the batch.
+        values: Additional values to log.
+    """
 
     loss: Tensor | None
     output: Any = None
@@ -28,11 +35,14 @@ StepFunction = Callable[[Any, Any], Any]
 
 
 def to_device(value: Any, device: Any) -> Any:
-    """Tensors in tuples, lists and dicts on a device; arrays become tensors; what else can be moved is, such as a batch of graphs."""
+    """Moves a batch to a device.
+
+    Handles tensors in tuples, lists and dicts, and objects with a `to` method, such as a batch of graphs. NumPy arrays become tensors.
+    """
     if isinstance(value, Tensor):
         return value if device is None else value.to(device=device)
     if isinstance(value, (list, tuple)):
-        if device is None and _TENSORS.issuperset(map(type, value)):  # what most batches are
+        if device is None and _TENSORS.issuperset(map(type, value)):  # the usual case
             return value
         items = [to_device(item, device) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -48,7 +58,10 @@ def to_device(value: Any, device: Any) -> Any:
 
 
 def split_batch(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    """(inputs, named inputs, target): the last item of a tuple or list is the target, in a dict the one called so."""
+    """Splits a batch into (inputs, named inputs, target).
+
+    The target is the last item of a tuple or list, or the entry of a dict named target, targets, label, labels or y.
+    """
     if isinstance(batch, (list, tuple)):
         if len(batch) == 0:
             raise ValueError("[Learner] a batch is empty")
@@ -60,7 +73,7 @@ def split_batch(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
 
 
 def batch_length(value: Any) -> int:
-    """The first extent of the first tensor."""
+    """Returns the size of dimension 0 of the first tensor."""
     if isinstance(value, Tensor):
         return value.shape[0] if value.dim() else 1
     if isinstance(value, Mapping):
@@ -74,10 +87,10 @@ def batch_length(value: Any) -> int:
 
 
 def supervised_step(loss: Callable[..., Tensor] | None) -> StepFunction:
-    """The usual step: the model on the inputs, the loss on output and target. Without a loss, what the model returns is one."""
+    """Returns the default step function: calls the model on the inputs, and the loss on output and target."""
 
     def step(model: Any, batch: Any) -> Step:
-        if type(batch) is tuple and len(batch) == 2:  # what most batches are
+        if type(batch) is tuple and len(batch) == 2:  # the usual case
             output, target = model(batch[0]), batch[1]
         else:
             inputs, named, target = split_batch(batch)
@@ -94,7 +107,7 @@ def supervised_step(loss: Callable[..., Tensor] | None) -> StepFunction:
 
 
 def run_step(step: StepFunction, model: Any, batch: Any, *, need_loss: bool) -> Step:
-    """Calls a step and completes what it returned."""
+    """Calls a step function and normalizes its result to a complete Step."""
     result = step(model, batch)
     if isinstance(result, Tensor):
         result = Step(result)

@@ -1,4 +1,4 @@
-"""From losses to new weights: accumulation, mixed precision, clipping, averages."""
+"""Weight updates from losses: gradient accumulation, mixed precision, gradient clipping, weight averaging."""
 
 from __future__ import annotations
 
@@ -17,7 +17,21 @@ _PRECISIONS = {"bfloat16": _core.bfloat16, "float16": _core.float16}
 
 
 class Updater:
-    """What a loop calls between the loss and the next batch; alone it is used like this:
+    """Turns losses into weight updates, with accumulation, mixed precision and clipping. The Learner uses it; it also works in custom
+    loops.
+
+    Args:
+        model: The module.
+        optimizer: Its optimizer.
+        accumulate: The number of batches per optimizer step.
+        clip_norm: The maximum norm of the gradients.
+        clip_value: The maximum absolute value of gradient elements.
+        precision: "float32", "bfloat16" or "float16", or such a dtype.
+        scaler: A GradScaler; with float16 one is created by default.
+        ema: A decay, or an AveragedModel, for a moving average of the weights.
+
+    Raises:
+        ValueError: An option has an invalid value.
 
     >>> model = pyburn.nn.Linear(2, 1)
     >>> update = pyburn.train.Updater(model, pyburn.optim.SGD(model.parameters(), lr=0.1), accumulate=2, clip_norm=1.0)
@@ -55,56 +69,61 @@ class Updater:
         self.found_inf: Tensor | None = None
         self._device_guards = getattr(optimizer, "_step_supports_amp_scaling", False)
         self._grad_norm: Tensor | None = None
-        self.skipped = False  # whether the scaler left the last step out
+        self.skipped = False  # whether the scaler skipped the last step
         self._first = self._total = self._batches = 0
 
     def precision(self) -> AbstractContextManager[Any]:
-        """For the forward pass and the loss."""
+        """Returns the autocast context for the forward pass and the loss."""
         if self.dtype is None:
             return _NO_AUTOCAST
         return autocast("cpu", dtype=self.dtype)
 
     def parameters(self) -> Iterable[Tensor]:
+        """Iterates over the parameters of the optimizer."""
         return (p for group in self.optimizer.param_groups for p in group["params"])
 
     @property
     def grad_norm(self) -> float | None:
-        """The norm of the gradients of the last step before clipping, where clip_norm is given. Read from the device."""
+        """The gradient norm of the last step before clipping; None without clip_norm. Reading it synchronizes with the device."""
         return None if self._grad_norm is None else float(self._grad_norm)
 
     @property
     def begun(self) -> bool:
-        """Whether gradients of some batches wait for a step."""
+        """Whether accumulated gradients are waiting for a step."""
         return self._batches > 0
 
     def backward(self, loss: Tensor, count: int = 1) -> None:
-        """Adds the gradients of a batch of `count` items."""
+        """Adds the gradients of a batch of `count` samples."""
         if self._batches == 0:
             self._first, self._total = count, 0
         self._total += count
         self._batches += 1
         if self.accumulate > 1 and count != self._first:
-            loss = loss * (count / self._first)  # so that items count alike, not batches
+            loss = loss * (count / self._first)  # weights samples equally, not batches
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
 
     def guard(self, found_inf: Tensor | None) -> None:
-        """Leaves out steps while `found_inf`, a tensor with one element, is not 0. The device decides, and nobody waits for it; with an
-        optimiser that does not know PyTorch's `found_inf`, the host reads it before each step, as PyTorch's GradScaler does."""
+        """Skips steps while `found_inf`, a tensor with one element, is not 0.
+
+        The check runs on the device without synchronization. With an optimizer that does not support PyTorch's `found_inf`, the host reads
+        it before each step, as PyTorch's GradScaler does.
+        """
         self.found_inf = found_inf
         if self._device_guards:
             self.optimizer.found_inf = found_inf
 
     def drop(self) -> None:
-        """Forgets the gradients that wait."""
+        """Discards the accumulated gradients."""
         self.optimizer.zero_grad()
         self._batches = 0
 
     @property
     def due(self) -> bool:
+        """Whether enough batches were accumulated for a step."""
         return self._batches >= self.accumulate
 
     def step_if_due(self, last: bool = False) -> bool:
-        """A step if enough batches have gone in, or if there are no more."""
+        """Takes a step if enough batches were accumulated, or if `last` is True and any were. Returns whether it did."""
         if not (self.due or (last and self.begun)):
             return False
         self.prepare()
@@ -112,7 +131,7 @@ class Updater:
         return True
 
     def prepare(self) -> None:
-        """Makes the gradients those of the mean over all items, without the scale, clipped."""
+        """Finalizes the gradients: unscales them, averages over all samples, and clips."""
         if self.scaler is not None:
             self.scaler.unscale_(self.optimizer)
         if self._total != self._first:
@@ -128,7 +147,7 @@ class Updater:
             clip_grad_value_(list(self.parameters()), self.clip_value)
 
     def step(self) -> None:
-        """Updates the weights and their average, and forgets the gradients."""
+        """Updates the weights and their average, and clears the gradients."""
         if self.scaler is not None:
             scale = self.scaler.get_scale()
             self.scaler.step(self.optimizer)
@@ -142,7 +161,7 @@ class Updater:
         self._batches = 0
 
     def uncount(self, steps: int) -> None:
-        """Takes back the counts of steps that the device left out; those that the host left out were not counted."""
+        """Subtracts steps that the device skipped from the optimizer's step counts; steps skipped by the host were not counted."""
         if self.scaler is not None or not self._device_guards:
             return
         for state in self.optimizer.state.values():
@@ -150,6 +169,7 @@ class Updater:
                 state["step"] = state["step"] - steps
 
     def state_dict(self) -> dict[str, Any]:
+        """Returns the state of optimizer, gradient scaler and averaged model."""
         return {
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict() if self.scaler is not None else None,
@@ -157,6 +177,11 @@ class Updater:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores a state from `state_dict`.
+
+        Raises:
+            ValueError: Only one of the state and this Updater has a scaler, or an averaged model.
+        """
         for part, name in ((self.scaler, "scaler"), (self.ema, "ema")):
             if (part is None) != (state[name] is None):
                 there, here = ("without", "with") if state[name] is None else ("with", "without")

@@ -1,4 +1,4 @@
-"""Readers of files. Functions give numpy's arrays and Python's values; datasets give items by number."""
+"""File readers. Functions return NumPy arrays and Python values; data sets return items by index."""
 
 from ..._core import FormatError
 from . import limits

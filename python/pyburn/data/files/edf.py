@@ -1,4 +1,4 @@
-"""EDF, EDF+, BDF and BDF+: recordings of EEG and the like, as signals of their own rates, with annotations."""
+"""EDF, EDF+, BDF and BDF+ recordings of EEG and other signals, with annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 16 << 20
 
 
 class Annotation(NamedTuple):
-    """What happened when, in seconds from the start, and for how long (0 where the file does not say)."""
+    """An annotation: onset and duration in seconds (0 if the file has none), and text."""
 
     onset: float
     duration: float
@@ -25,10 +25,21 @@ class Annotation(NamedTuple):
 
 
 class EDFRecording:
-    """An open recording: what its header says, and its signals, which are read when they are asked for.
+    """An open recording: its header, and its signals, which are read on demand.
 
-    `signals` are the channels without those that hold annotations. `read` gives channels of one rate as one array,
-    `signal` one channel; both are calibrated (`digital=True` gives the stored integers).
+    `read` returns channels of equal sampling rate as one array, `signal` a single channel; values are calibrated unless `digital=True`.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        allow_truncated: Whether to accept a file with fewer records than its header claims.
+
+    Attributes:
+        header: The header.
+        signals: The signal headers, without annotation channels.
+        annotations: The annotations in order of time.
+
+    Raises:
+        FormatError: The file is damaged or truncated.
     """
 
     def __init__(self, file: File, allow_truncated: bool = False) -> None:
@@ -42,7 +53,7 @@ class EDFRecording:
 
     @property
     def start(self) -> datetime | None:
-        """When the recording began, if the header says so."""
+        """The start time of the recording, or None if unknown."""
         return self.header.start
 
     @property
@@ -52,12 +63,12 @@ class EDFRecording:
 
     @property
     def duration(self) -> float:
-        """The seconds that were recorded; gaps do not count."""
+        """The recorded time in seconds, without gaps."""
         return self.header.records * self.header.record_duration
 
     @property
     def segments(self) -> list[tuple[float, int, int]]:
-        """The parts without gaps: the second at which each begins, its first record, how many records it has."""
+        """The parts without gaps, as (start in seconds, first record, number of records)."""
         breaks = [0]
         step = self.header.record_duration
         for i in range(1, len(self._onsets)):
@@ -68,15 +79,25 @@ class EDFRecording:
 
     @property
     def is_continuous(self) -> bool:
-        """Whether the recording has no gap."""
+        """Whether the recording has no gaps."""
         return len(self.segments) == 1
 
     def rate(self, channel: int | str = 0) -> float:
-        """Samples a second of a channel."""
+        """Returns the sampling rate of a channel in Hz."""
         return self.signals[self._index(channel)].samples / self.header.record_duration
 
     def signal(self, channel: int | str, segment: int | None = None, digital: bool = False) -> np.ndarray:
-        """One channel as float64, by number or name; `segment` chooses a part of a recording with gaps."""
+        """Returns one channel.
+
+        Args:
+            channel: The index or name of the channel.
+            segment: The index of the segment, for a recording with gaps.
+            digital: Whether to return the stored integers instead of calibrated float64 values.
+
+        Raises:
+            KeyError: There is no such channel.
+            ValueError: The recording has gaps and no segment is given.
+        """
         signal = self.signals[self._index(channel)]
         return self._calibrated([signal], self._part(segment), digital)[0]
 
@@ -87,7 +108,18 @@ class EDFRecording:
         digital: bool = False,
         dtype: type = np.float32,
     ) -> np.ndarray:
-        """Channels of one rate as (channels, samples). All of them unless some are named."""
+        """Returns channels of equal sampling rate as an array (channels, samples).
+
+        Args:
+            channels: The indices or names of the channels; None for all.
+            segment: The index of the segment, for a recording with gaps.
+            digital: Whether to return the stored integers instead of calibrated values.
+            dtype: The dtype of calibrated values.
+
+        Raises:
+            KeyError: There is no such channel.
+            ValueError: The rates differ, or the recording has gaps and no segment is given.
+        """
         chosen = self.signals if channels is None else [self.signals[self._index(channel)] for channel in channels]
         rates = {signal.samples for signal in chosen}
         if len(rates) > 1:
@@ -133,7 +165,7 @@ class EDFRecording:
             return file.read(count)
 
     def _records(self, first: int, count: int) -> Iterator[np.ndarray]:
-        """The bytes of records, some megabytes at a time, so that one channel of a long recording needs only its own memory."""
+        """Yields the bytes of records in chunks, so that reading one channel of a long recording needs only its own memory."""
         size = self.header.record_bytes
         step = max(1, _BLOCK // size)
         for at in range(first, first + count, step):
@@ -162,7 +194,7 @@ class EDFRecording:
         return [np.concatenate(found) if found else nothing for found in pieces]
 
     def _read_annotations(self) -> tuple[list[float], list[Annotation]]:
-        """When each record begins, and the annotations in order. A file without them has records one after another."""
+        """Returns the onset of each record, and the annotations in order. Without annotation channels, records are contiguous."""
         notes = [signal for signal in self.header.signals if signal.is_annotation]
         count, step = self.header.records, self.header.record_duration
         if not notes or not count:
@@ -176,7 +208,7 @@ class EDFRecording:
                 lists = parse_annotations(record[signal.offset : signal.offset + signal.samples * width].tobytes())
                 for position, (onset, duration, texts) in enumerate(lists):
                     if number == 0 and position == 0 and texts and texts[0] == "":
-                        begin = onset  # the first list of a record says when the record begins
+                        begin = onset  # the first annotation list of a record has its onset
                         texts = texts[1:]
                     found.extend(Annotation(onset, duration, text) for text in texts if text)
             onsets.append(onsets[-1] + step if begin is None and onsets else begin or 0.0)
@@ -188,7 +220,11 @@ class EDFRecording:
 
 
 def parse_annotations(data: bytes) -> list[tuple[float, float, list[str]]]:
-    """The lists of annotations in one record: onset, duration, texts."""
+    """Parses the annotation lists of one record: onset, duration, texts.
+
+    Raises:
+        FormatError: A list is damaged.
+    """
     lists = []
     for part in data.split(b"\x14\x00"):
         part = part.strip(b"\x00")
@@ -215,8 +251,13 @@ def _seconds(text: bytes) -> float:
 
 
 def read_edf(file: File, allow_truncated: bool = False) -> EDFRecording:
-    """Opens a recording in EDF, EDF+, BDF or BDF+.
+    """Opens an EDF, EDF+, BDF or BDF+ recording.
 
-    A file that holds fewer records than its header claims is refused unless `allow_truncated`; then its whole records count.
+    Args:
+        file: A path, bytes or an open binary file.
+        allow_truncated: Whether to accept a file with fewer records than its header claims; its complete records are used.
+
+    Raises:
+        FormatError: The file is damaged or truncated.
     """
     return EDFRecording(file, allow_truncated)

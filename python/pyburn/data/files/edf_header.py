@@ -1,4 +1,4 @@
-"""The header of EDF and BDF: fixed fields of ASCII, first of the recording, then of its signals."""
+"""EDF and BDF headers: fixed-width ASCII fields of the recording and its signals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .source import FormatError
 
 @dataclass(frozen=True)
 class EDFSignal:
-    """One signal: its name, unit and range, and where its samples are in a record."""
+    """Header of one signal: its name, unit and range, and the position of its samples in a record."""
 
     label: str
     transducer: str
@@ -28,18 +28,18 @@ class EDFSignal:
 
     @property
     def gain(self) -> float:
-        """Physical units of one step."""
+        """The physical units per digital step."""
         return (self.physical_max - self.physical_min) / (self.digital_max - self.digital_min)
 
     @property
     def offset_value(self) -> float:
-        """The physical value of a stored zero."""
+        """The physical value of digital 0."""
         return self.physical_min - self.digital_min * self.gain
 
 
 @dataclass(frozen=True)
 class EDFHeader:
-    """What the header says of a recording."""
+    """Header of a recording."""
 
     kind: str
     patient: str
@@ -69,7 +69,16 @@ _FIELDS = [
 
 
 def read_header(read: Callable[[int, int], bytes], size: int, allow_truncated: bool) -> EDFHeader:
-    """The header of a file of `size` bytes, of which `read(at, count)` gives a part."""
+    """Parses the header of a file.
+
+    Args:
+        read: Called as `read(at, count)`; returns bytes of the file.
+        size: The size of the file.
+        allow_truncated: Whether to accept fewer records than claimed.
+
+    Raises:
+        FormatError: The header is invalid, or the file is truncated.
+    """
     head = read(0, 256)
     if len(head) < 256:
         raise FormatError(f"[edf] the file has {len(head)} bytes, fewer than the 256 of a header")
@@ -159,7 +168,7 @@ def _whole(text: str, what: str) -> int:
 
 def _real(text: str, what: str) -> float:
     try:
-        value = float(text.strip().replace(",", "."))  # some writers use the comma of their country
+        value = float(text.strip().replace(",", "."))  # some writers use a decimal comma
     except ValueError:
         raise FormatError(f"[edf] the {what} is {text.strip()!r}: expected a number") from None
     if not math.isfinite(value):
@@ -168,7 +177,7 @@ def _real(text: str, what: str) -> float:
 
 
 def _start(date: str, time: str) -> datetime | None:
-    """Two digits of a year mean 1985 to 2084. What is no date is left out: the signals are worth reading without."""
+    """Parses the start time. Two-digit years mean 1985 to 2084; returns None for invalid dates, since the signals are still usable."""
     try:
         day, month, year = (int(part) for part in date.split("."))
         hour, minute, second = (int(part) for part in time.split("."))

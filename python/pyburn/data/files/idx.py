@@ -1,4 +1,4 @@
-"""idx: the files of MNIST. A magic number, the extents, the elements."""
+"""The IDX format of MNIST: a magic number, the shape, the elements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: 
 
 
 def read_idx(file: File) -> np.ndarray:
-    """The array of an idx file, which may be gzip.
+    r"""Reads the array of an IDX file, which may be gzip-compressed.
 
-    >>> read_idx(b"\\x00\\x00\\x08\\x01\\x00\\x00\\x00\\x03abc")
+    Raises:
+        FormatError: The file is damaged.
+
+    >>> read_idx(b"\x00\x00\x08\x01\x00\x00\x00\x03abc")
     array([97, 98, 99], dtype=uint8)
     """
     data = read_bytes(file)
@@ -46,7 +49,11 @@ def read_idx(file: File) -> np.ndarray:
 
 
 def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
-    """Writes an array as idx."""
+    """Writes an array as IDX.
+
+    Raises:
+        ValueError: The dtype or shape is not supported.
+    """
     codes = {np.dtype(text).newbyteorder("="): code for code, text in _DTYPES.items()}
     if array.dtype not in codes or not 0 < array.ndim <= 32 or max(array.shape) >= 2**32:
         raise ValueError(f"[idx] an array of {array.dtype} with {array.ndim} axes cannot be written")

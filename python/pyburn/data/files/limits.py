@@ -1,9 +1,9 @@
-"""Limits on what a data file may ask for, listed in docs/limits.md. Assign to one to raise it."""
+"""Limits for reading untrusted data files, described in docs/limits.md. Assign to a constant to raise it."""
 
 from __future__ import annotations
 
-DEFLATE_RATIO = 1032  # one byte of deflate never becomes more than this many: what claims more is damaged, whatever it claims
-MOST_INFLATED = 4 << 30  # bytes of a gzip file when unpacked in memory
-DEEPEST_PICKLE = 50  # containers inside each other
-SQLITE_SECONDS = 30.0  # processor time of one query
-SQLITE_LARGEST_VALUE = 1 << 28  # bytes of one text or blob
+DEFLATE_RATIO = 1032  # maximum expansion of deflate: larger claims can only come from damaged files
+MOST_INFLATED = 4 << 30  # decompressed bytes of a gzip file in memory
+DEEPEST_PICKLE = 50  # nested containers
+SQLITE_SECONDS = 30.0  # CPU time per query
+SQLITE_LARGEST_VALUE = 1 << 28  # bytes per text or blob

@@ -1,4 +1,4 @@
-"""Files of lines, of which any one can be read without the others: plain text and JSON lines."""
+"""Line-based files with random access: plain text and JSON Lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _BLOCK = 1 << 20
 
 
 def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
-    """The lines of a text without their ends; gzip is read too. Only \\n and \\r\\n end a line."""
+    r"""Returns the lines of a text file, which may be gzip-compressed, without line ends. Only \n and \r\n end a line.
+
+    Raises:
+        FormatError: The file cannot be decoded.
+    """
     text = read_text(file, "text", encoding)
     lines = text.split("\n")
     if lines[-1] == "":
@@ -27,7 +31,11 @@ def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
 
 
 def read_json_lines(file: File, encoding: str = "utf-8") -> list[Any]:
-    """The values of a file with one JSON value a line; empty lines are left out."""
+    """Returns the values of a JSON Lines file; empty lines are skipped.
+
+    Raises:
+        FormatError: A line is not JSON.
+    """
     return [_parsed(line, i) for i, line in enumerate(read_lines(file, encoding), 1) if line.strip()]
 
 
@@ -39,7 +47,18 @@ def _parsed(line: str, number: int) -> Any:
 
 
 class LinesDataset(Dataset[Any]):
-    """The lines of a text file. Only where they begin is kept in memory; a line is read when it is asked for."""
+    r"""The lines of a text file. Only the line offsets are kept in memory; lines are read on access.
+
+    Args:
+        path: The file.
+        encoding: The encoding; line ends must be single \n bytes.
+        transform: Applied to each line.
+        skip_empty: Whether to skip empty lines.
+
+    Raises:
+        FormatError: The file is gzip-compressed.
+        ValueError: The encoding does not allow random access.
+    """
 
     def __init__(
         self,
@@ -49,7 +68,7 @@ class LinesDataset(Dataset[Any]):
         skip_empty: bool = False,
     ) -> None:
         if codecs.lookup(encoding).name == "utf-8-sig":
-            encoding = "utf-8"  # a mark in front is left out anyway
+            encoding = "utf-8"  # a byte order mark is skipped anyway
         self.path, self.encoding, self.transform = Path(path), encoding, transform
         if "\n".encode(encoding) != b"\n":
             raise ValueError(f"[text] the lines of {encoding} cannot be found one by one: read_lines(path, {encoding!r}) reads them all")
@@ -75,7 +94,7 @@ class LinesDataset(Dataset[Any]):
 
 
 class JSONLinesDataset(LinesDataset):
-    """The values of a file with one JSON value a line, read when they are asked for; empty lines do not count."""
+    """The values of a JSON Lines file, parsed on access; empty lines are skipped."""
 
     def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", transform: Callable[[Any], Any] | None = None) -> None:
         super().__init__(path, encoding, transform, skip_empty=True)
@@ -85,7 +104,7 @@ class JSONLinesDataset(LinesDataset):
 
 
 def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each line begins and ends in the file, and its number from 1."""
+    """Returns the start and end offsets of the lines, and their line numbers from 1."""
     breaks = []
     at = 0
     with open(path, "rb") as file:
@@ -99,13 +118,13 @@ def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, 
     ends = np.concatenate([*breaks, np.array([at], np.int64)])
     mark = 3 if head == codecs.BOM_UTF8 else 0
     starts = np.concatenate([np.full(1, mark, np.int64), ends[:-1] + 1])
-    if starts[-1] >= at:  # nothing comes behind the last end of line
+    if starts[-1] >= at:  # the file ends with a line end
         starts, ends = starts[:-1], ends[:-1]
     numbers = np.arange(1, len(starts) + 1)
     if skip_empty:
         kept = ends > starts
         with open(path, "rb") as file:
-            for i in np.flatnonzero(kept & (ends - starts < 16)):  # short ones may be spaces, or the \r of \r\n
+            for i in np.flatnonzero(kept & (ends - starts < 16)):  # short lines may be whitespace only
                 file.seek(int(starts[i]))
                 kept[i] = bool(file.read(int(ends[i] - starts[i])).strip())
         starts, ends, numbers = starts[kept], ends[kept], numbers[kept]

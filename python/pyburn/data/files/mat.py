@@ -1,4 +1,4 @@
-"""MAT files of version 5, as MATLAB writes them with `-v6` and `-v7`: arrays of numbers, texts, cells, structs."""
+"""MAT files of version 5, as MATLAB writes them with `-v6` and `-v7`: numeric arrays, text, cells, structs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEEPEST = 32
 
 
 class SparseColumns(NamedTuple):
-    """A matrix by columns, as MATLAB stores it: column j has `values[pointers[j]:pointers[j + 1]]` in the rows `rows[...]`."""
+    """A CSC matrix, as stored by MATLAB: column j has `values[pointers[j]:pointers[j + 1]]` in the rows `rows[...]`."""
 
     shape: tuple[int, int]
     values: np.ndarray
@@ -30,10 +30,21 @@ class SparseColumns(NamedTuple):
 
 
 def read_mat(file: File, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The variables of a MAT file by name; `names` chooses some, and the others are not converted.
+    """Reads the variables of a MAT file.
 
-    Numbers are arrays with MATLAB's axes (a vector is a matrix of one row or column), text is str, or a list of str for a
-    matrix of characters, a cell an array of objects, a struct a dict, or an array of dicts, a sparse matrix SparseColumns.
+    Numeric arrays keep MATLAB's dimensions (a vector is a matrix with one row or column). Text is a str, or a list of str for a character
+    matrix; a cell is an object array, a struct a dict or an array of dicts, a sparse matrix SparseColumns.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        names: The names of the variables to convert; None for all.
+
+    Returns:
+        The variables by name.
+
+    Raises:
+        FormatError: The file is damaged or of another version.
+        KeyError: There is no such variable.
     """
     data = read_bytes(file)
     wanted = None if names is None else set(names)
@@ -86,7 +97,7 @@ def _inflated(body: memoryview, order: str) -> tuple[int, memoryview]:
 
 
 class _Matrix:
-    """One matrix and, through its cells and fields, those inside it."""
+    """A matrix and, through its cells and fields, nested ones."""
 
     def __init__(self, body: memoryview, order: str, depth: int) -> None:
         if depth > _DEEPEST:
@@ -94,7 +105,7 @@ class _Matrix:
         self.reader, self.order, self.depth = ByteReader(body, "mat"), order, depth
 
     def element(self) -> tuple[int, memoryview]:
-        """The next part: small ones keep their bytes inside the tag."""
+        """Returns the type and bytes of the next element; small elements are stored inside the tag."""
         (word,) = self.reader.unpack(self.order + "I", "a tag")
         if word >> 16:
             kind, size = word & 0xFFFF, word >> 16
@@ -122,7 +133,7 @@ class _Matrix:
             raise self.reader.fail("a matrix does not begin with its flags")
         kind, bits = int(flags[0]) & 0xFF, int(flags[0]) >> 8
         if kind in _UNREAD and kind != _OBJECT:
-            # These have no extents; their name is the next part.
+            # These have no dimensions; the next element is their name.
             name = self.text(self.element(), "a name")
             if wanted is not None and name not in wanted:
                 return name, _SKIPPED
@@ -131,7 +142,7 @@ class _Matrix:
         name = self.text(self.element(), "a name")
         if wanted is not None and name not in wanted:
             return name, _SKIPPED
-        # Without elements the other extents say nothing, but numpy refuses those whose product is too large.
+        # An empty array may have any other dimensions, but NumPy rejects those whose product is too large.
         if not 2 <= len(shape) <= 32 or min(shape) < 0 or math.prod(n for n in shape if n) >= 2**48:
             raise self.reader.fail(f"{name!r} has the shape {shape}")
         count = math.prod(shape)
@@ -143,14 +154,14 @@ class _Matrix:
             return name, _filled(shape, [self.inner() for _ in range(self.counted(name, count))])
         if kind in (_STRUCT, _OBJECT):
             if kind == _OBJECT:
-                self.element()  # the name of its class
+                self.element()  # the class name
             return name, self.struct(name, shape, count)
         if kind == _SPARSE:
             return name, self.sparse(name, shape, bits)
         raise self.reader.fail(f"{name!r} has the unknown class {kind}")
 
     def counted(self, name: str, count: int) -> int:
-        """How many matrices follow: each takes at least its tag, so a claim of more is refused before a list is made."""
+        """Returns the number of nested matrices, after checking that the file can hold them, before memory is allocated."""
         if count * 8 > self.reader.left:
             raise self.reader.fail(f"{name!r} claims {count} parts in {self.reader.left} bytes")
         return count
@@ -183,7 +194,7 @@ class _Matrix:
     def characters(self, name: str, shape: tuple[int, ...], count: int) -> Any:
         text = self.text(self.element(), f"the text of {name!r}")
         if len(text) != count:
-            if shape[0] == 1:  # UTF-8 and UTF-16 may have fewer characters than units
+            if shape[0] == 1:  # UTF-8 and UTF-16 text may have fewer characters than code units
                 return text
             raise self.reader.fail(f"{name!r} has the shape {shape} but {len(text)} characters")
         if count == 0:
@@ -197,7 +208,7 @@ class _Matrix:
         kind, body = self.element()
         if kind != _MATRIX:
             raise self.reader.fail(f"a cell or field has the type {kind}: expected a matrix")
-        if not body:  # MATLAB writes [] so
+        if not body:  # MATLAB's encoding of []
             return np.zeros((0, 0))
         return _Matrix(body, self.order, self.depth + 1).read()[1]
 
@@ -234,6 +245,6 @@ class _Matrix:
 
 def _filled(shape: tuple[int, ...], items: list[Any]) -> np.ndarray:
     array = np.empty(len(items), object)
-    for i, item in enumerate(items):  # one by one: numpy would look into arrays of arrays
+    for i, item in enumerate(items):  # one by one: otherwise NumPy would convert nested arrays
         array[i] = item
     return array.reshape(shape, order="F")

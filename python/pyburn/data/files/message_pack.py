@@ -1,4 +1,4 @@
-"""MessagePack, as far as reading needs it: the rows that Burn writes into SQLite."""
+"""A MessagePack decoder, for the rows that Burn writes to SQLite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ _SIZES = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xC4: ">B", 0xC5: ">H", 0xC6: ">I"
 
 
 def unpack_message(data: bytes) -> Any:
-    """The value of MessagePack bytes: numbers, text, bytes, lists, dicts, None."""
+    """Decodes MessagePack: numbers, text, bytes, lists, dicts, None.
+
+    Raises:
+        FormatError: The bytes are damaged.
+    """
     reader = ByteReader(data, "message pack")
     try:
         value = _value(reader, 0)

@@ -1,4 +1,4 @@
-"""numpy's files as a set: item i is row i of every array."""
+"""NumPy files as a data set: item i is row i of every array."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ from .source import FormatError
 
 
 class NumpyDataset(Dataset[Any]):
-    """Rows of .npy files, or of the arrays of one .npz file.
+    """The rows of .npy files, or of the arrays of one .npz file.
 
-    One .npy gives tensors, several give tuples of them, an .npz dicts, or tuples where `names` says which arrays and in
-    which order. With `mmap=True` files are mapped, not read, so they may be larger than memory; no other program may cut
-    them short then.
+    Items are tensors for one .npy file, tuples of tensors for several, and dicts for an .npz file, or tuples if `names` is given.
+
+    Args:
+        *files: One .npz file, or .npy files.
+        names: The arrays of the .npz file to use, in order.
+        transform: Applied to each item.
+        mmap: Whether to memory-map the files, which may then be larger than memory; they must not be truncated while in use.
+
+    Raises:
+        ValueError: No file is given, or an .npz file together with others.
+        KeyError: There is no array of that name.
+        FormatError: The arrays differ in their number of rows, or a file is damaged.
     """
 
     def __init__(

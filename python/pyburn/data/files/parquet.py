@@ -1,4 +1,4 @@
-"""Parquet, through pyarrow."""
+"""Parquet files, read with pyarrow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,17 @@ def _opened(file: File) -> Any:
 
 
 def read_parquet(file: File, columns: Sequence[str] | None = None) -> Table:
-    """The table of a Parquet file: numbers as they are stored, text and nested values as objects."""
+    """Reads a Parquet file as a table. Numbers keep their dtype; text and nested values become objects.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        columns: The columns to read; None for all.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        KeyError: There is no such column.
+        FormatError: The file is damaged.
+    """
     opened = _opened(file)
     _check_columns(opened.schema_arrow.names, columns)
     try:
@@ -58,7 +68,7 @@ def _table(table: Any) -> Table:
             column.null_count and not kind.startswith(("f", "d"))
         ):
             made[name] = column.to_numpy()
-        elif kind.startswith(("int", "uint")):  # whole numbers with gaps
+        elif kind.startswith(("int", "uint")):  # integers with missing values
             made[name] = np.array([np.nan if value is None else value for value in column.to_pylist()], np.float64)
         else:
             objects = np.empty(len(column), object)
@@ -69,7 +79,18 @@ def _table(table: Any) -> Table:
 
 
 class ParquetDataset(Dataset[dict[str, Any]]):
-    """The rows of a Parquet file as dicts. Row groups are read when they are asked for; the last one is kept."""
+    """The rows of a Parquet file as dicts. Row groups are read on access; the last one is cached.
+
+    Args:
+        file: The path.
+        columns: The columns to read; None for all.
+        transform: Applied to each row.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        KeyError: There is no such column.
+        FormatError: The file is damaged.
+    """
 
     def __init__(
         self, file: str | os.PathLike[str], columns: Sequence[str] | None = None, transform: Callable[[Any], Any] | None = None

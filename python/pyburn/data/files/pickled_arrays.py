@@ -1,7 +1,7 @@
-"""Pickles of numbers: arrays of numpy, csr matrices of scipy, and the containers around them.
+"""Reads pickles of numeric data: NumPy arrays, SciPy CSR matrices, and containers of them.
 
-This is an interpreter of its own, not Python's: it knows the six names that such files use and calls nothing else, so a
-pickle that wants more is refused. Its stack and its memo hold only what the file really contains.
+This is a separate interpreter, not Python's: it knows the six global names that such files use and calls nothing else, so any other pickle
+is rejected. Its stack and memo hold only what the file contains.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .source import ByteReader, File, FormatError, read_bytes
 
 
 class SparseRows(NamedTuple):
-    """A matrix by rows: row i has `values[pointers[i]:pointers[i + 1]]` in the columns `columns[...]`."""
+    """A CSR matrix: row i has `values[pointers[i]:pointers[i + 1]]` in the columns `columns[...]`."""
 
     shape: tuple[int, int]
     values: np.ndarray
@@ -26,7 +26,7 @@ class SparseRows(NamedTuple):
     pointers: np.ndarray
 
     def dense(self, dtype: Any = np.float32) -> np.ndarray:
-        """All elements, zeros too."""
+        """Returns the matrix as a dense array."""
         full = np.zeros(self.shape, dtype)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.pointers))
         np.add.at(full, (rows, self.columns), self.values.astype(dtype))
@@ -34,7 +34,11 @@ class SparseRows(NamedTuple):
 
 
 def read_pickled_arrays(file: File) -> Any:
-    """What a pickle contains, if that is numbers, text, lists, dicts, arrays of numpy and csr matrices of scipy."""
+    """Reads a pickle of numbers, text, lists, dicts, NumPy arrays and SciPy CSR matrices, without executing code.
+
+    Raises:
+        FormatError: The pickle is damaged or contains anything else.
+    """
     reader = ByteReader(read_bytes(file), "pickle")
     with format_errors("[pickle] the file is damaged"):
         return _Settling().value(_Interpreter(reader).run(), 0)
@@ -45,7 +49,7 @@ class _Global(NamedTuple):
 
 
 class _Made:
-    """An object that a pickle makes in steps: of which kind, from what, and the state it is given."""
+    """An object under construction: its kind, constructor arguments, and state."""
 
     def __init__(self, kind: str, arguments: tuple[Any, ...]) -> None:
         self.kind, self.arguments = kind, arguments
@@ -129,7 +133,7 @@ class _Interpreter:
         arguments, function = self.stack.pop(), self.stack.pop()
         if not isinstance(function, _Global) or not isinstance(arguments, tuple):
             raise self.reader.fail("the pickle calls what is no function")
-        if function.name == "encode":  # how Python 3 writes bytes with an old protocol
+        if function.name == "encode":  # how Python 3 pickles bytes with old protocols
             self.push(str(arguments[0]).encode("latin-1"))
         elif function.name in ("array", "dtype", "dict", "csr"):
             self.push(_Made(function.name, arguments))
@@ -238,11 +242,13 @@ _STEPS: dict[int, Callable[[_Interpreter], Any]] = {
 
 
 class _Settling:
-    """Makes the finished values: arrays for what says that it is one. What a pickle refers to many times is made once, so the result is as
-    large as the file, not as the tree that the references unfold to."""
+    """Converts the intermediate objects to final values.
+
+    An object that is referenced several times is converted once, so the result is as large as the file, not as the unfolded tree.
+    """
 
     def __init__(self) -> None:
-        self.made: dict[int, Any] = {}  # by the address of the unfinished value; the interpreter's result keeps those alive
+        self.made: dict[int, Any] = {}  # by id of the intermediate object; the interpreter's result keeps them alive
 
     def value(self, value: Any, depth: int) -> Any:
         if depth > limits.DEEPEST_PICKLE:
@@ -256,7 +262,7 @@ class _Settling:
         return self.made[id(value)]
 
     def container(self, value: Any, depth: int) -> Any:
-        if isinstance(value, _Global):  # a named tuple
+        if isinstance(value, _Global):  # a tuple subclass: test before tuple
             raise FormatError("[pickle] the file contains a function")
         if isinstance(value, (list, tuple)):
             return type(value)([self.value(item, depth + 1) for item in value])
@@ -291,7 +297,7 @@ def _array(made: _Made) -> np.ndarray:
     dtype = _dtype(dtype_made)
     if not isinstance(shape, tuple) or len(shape) > 32 or not all(isinstance(n, int) and n >= 0 for n in shape):
         raise FormatError(f"[pickle] an array has the shape {shape!r}")
-    if isinstance(content, str):  # a text of Python 2 is bytes
+    if isinstance(content, str):  # a Python 2 str is bytes
         content = content.encode("latin-1")
     if not isinstance(content, bytes) or math.prod(shape) * dtype.itemsize != len(content):
         raise FormatError(f"[pickle] an array of shape {shape} and {dtype} has another number of bytes than it wants")

@@ -11,12 +11,12 @@ import numpy as np
 from .pickled_arrays import SparseRows, read_pickled_arrays
 from .source import FormatError
 
-# What a matrix of features may take: the largest of these sets, PubMed, needs 40 MB.
+# Maximum bytes of the feature matrix; the largest data set, PubMed, needs 40 MB.
 _LARGEST = 2**30
 
 
 class CitationGraph(NamedTuple):
-    """One graph whose nodes are papers: features, classes, links both ways, and who is in which part."""
+    """A citation graph: features, classes, links in both directions, and the masks of the split."""
 
     x: np.ndarray
     y: np.ndarray
@@ -27,7 +27,12 @@ class CitationGraph(NamedTuple):
 
 
 def read_planetoid(folder: str | os.PathLike[str], name: str) -> CitationGraph:
-    """The graph of `ind.<name>.*` in a folder, with the split of the files: 20 papers a class, 500 and 1000 others."""
+    """Reads the graph of `ind.<name>.*` in a folder, with the standard split: 20 training papers per class, 500 for validation, 1000 for
+    testing.
+
+    Raises:
+        FormatError: A file is damaged.
+    """
     parts = {part: read_pickled_arrays(Path(folder) / f"ind.{name}.{part}") for part in ("x", "y", "tx", "ty", "allx", "ally", "graph")}
     sparse = {part: _checked(parts[part], part, SparseRows) for part in ("x", "tx", "allx")}
     labels = {part: _checked(parts[part], part, np.ndarray) for part in ("y", "ty", "ally")}
@@ -45,7 +50,7 @@ def read_planetoid(folder: str | os.PathLike[str], name: str) -> CitationGraph:
         or test.min() < known
     ):
         raise FormatError(f"[planetoid] the files of {name} do not fit together")
-    # The test papers come in the order of the index; Citeseer has fifteen without features or class between them.
+    # Test papers are stored in the order of the index; in Citeseer, fifteen of the index range have no features and no class.
     count = int(test.max()) + 1
     if count > known + 10 * len(test) or count * width * 4 > _LARGEST:
         raise FormatError(f"[planetoid] {name} claims {count} papers of {width} features, of which {known + len(test)} are there")
@@ -77,7 +82,7 @@ def _test_indices(path: Path) -> np.ndarray:
 
 
 def _links(graph: dict[Any, Any], count: int) -> np.ndarray:
-    """Every link once in each direction, by the paper it leads to, without those from a paper to itself."""
+    """Returns each link once per direction, sorted by target, without self-loops."""
     ends: list[tuple[int, int]] = []
     for source, targets in graph.items():
         if not isinstance(targets, list):

@@ -1,4 +1,4 @@
-"""Where bytes come from: a path, bytes or an open file, compressed or not, read so that no claim of a file is believed."""
+"""Reads bytes from a path, bytes or an open file, compressed or not. Sizes claimed by files are checked before use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ DEFLATE_RATIO = limits.DEFLATE_RATIO
 
 
 def read_bytes(file: File) -> bytes:
-    """All bytes of a path, of an open binary file, or the bytes themselves."""
+    """Returns all bytes of a path or an open binary file, or the bytes themselves.
+
+    Raises:
+        TypeError: The file is open in text mode.
+    """
     if isinstance(file, (bytes, bytearray, memoryview)):
         return bytes(file)
     if isinstance(file, (str, os.PathLike)):
@@ -30,16 +34,26 @@ def read_bytes(file: File) -> bytes:
 
 
 def name_of(file: Any) -> str:
-    """How a message names a file."""
+    """Returns the name of a file for messages."""
     return os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", "<bytes>"))
 
 
 def is_gzip(data: bytes) -> bool:
+    """Returns whether data starts with the gzip magic number."""
     return data[:2] == b"\x1f\x8b"
 
 
 def gunzip(data: bytes, format: str, limit: int | None = None) -> bytes:
-    """The content of gzip data. With a limit, reading stops one byte behind it; without one, more than MOST_INFLATED raises FormatError."""
+    """Decompresses gzip data.
+
+    Args:
+        data: The compressed data.
+        format: The name of the format, for messages.
+        limit: Stop one byte after this size. None raises FormatError above MOST_INFLATED.
+
+    Raises:
+        FormatError: The data is damaged or too large.
+    """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             content = stream.read((limits.MOST_INFLATED if limit is None else limit) + 1)
@@ -53,7 +67,11 @@ def gunzip(data: bytes, format: str, limit: int | None = None) -> bytes:
 
 
 def read_text(file: File, format: str, encoding: str = "utf-8") -> str:
-    """The text of a file, which may be gzip; a byte-order mark is dropped."""
+    """Returns the text of a file, which may be gzip-compressed, without byte order mark.
+
+    Raises:
+        FormatError: The file cannot be decoded.
+    """
     data = read_bytes(file)
     if is_gzip(data):
         data = gunzip(data, format)
@@ -67,7 +85,7 @@ def read_text(file: File, format: str, encoding: str = "utf-8") -> str:
 
 
 class ByteReader:
-    """A place in bytes. Whatever is taken is there, or FormatError says what is missing."""
+    """A position in bytes. Reading beyond the end raises FormatError."""
 
     def __init__(self, data: bytes | memoryview, format: str) -> None:
         self.data = memoryview(data)
@@ -76,12 +94,19 @@ class ByteReader:
 
     @property
     def left(self) -> int:
+        """The number of remaining bytes."""
         return len(self.data) - self.at
 
     def fail(self, message: str) -> FormatError:
+        """Returns a FormatError with the name of the format."""
         return FormatError(f"[{self.format}] {message}")
 
     def take(self, count: int, what: str = "the data") -> memoryview:
+        """Returns the next `count` bytes.
+
+        Raises:
+            FormatError: There are fewer bytes left.
+        """
         if count < 0 or count > self.left:
             raise self.fail(f"the file ends inside {what}: {count} bytes are wanted at {self.at}, {self.left} are left")
         part = self.data[self.at : self.at + count]
@@ -89,4 +114,9 @@ class ByteReader:
         return part
 
     def unpack(self, layout: str, what: str = "the data") -> tuple[Any, ...]:
+        """Reads values with a struct format.
+
+        Raises:
+            FormatError: There are too few bytes left.
+        """
         return struct.unpack(layout, self.take(struct.calcsize(layout), what))

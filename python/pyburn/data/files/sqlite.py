@@ -1,4 +1,4 @@
-"""Sets in SQLite, as Burn keeps them: a table a split, whose `row_id` counts from 1. Rows are read when they are asked for."""
+"""Data sets in SQLite, in Burn's layout: a table per split, with `row_id` counting from 1. Rows are read on access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .message_pack import unpack_message
 from .source import FormatError
 
 _ARRAY = b"\x93NUMPY"
-_ARRAYS = threading.Lock()  # numpy reads headers with ast, in which two threads of Python 3.11 disturb each other
+_ARRAYS = threading.Lock()  # NumPy parses headers with ast, which is not thread-safe in Python 3.11
 
 
 def _quoted(name: str) -> str:
@@ -30,7 +30,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# What the queries above need. A schema that brings more (views, triggers, functions, other files) is refused by SQLite itself.
+# The actions that the queries above need. SQLite denies everything else in a schema: views, triggers, functions, other files.
 _ALLOWED = {
     (sqlite3.SQLITE_SELECT, None),
     (sqlite3.SQLITE_FUNCTION, "coalesce"),
@@ -56,10 +56,19 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 class SqliteDataset(Dataset[Any]):
-    """The rows of one table of a database: dicts by name of column, in which arrays are arrays again.
+    """The rows of one table of a database, as dicts by column name; serialized arrays are restored.
 
-    Only tables are read, not views: nothing that the schema of a hostile file says is run, and each query has a limit of time and memory.
-    A table with the one column `item`, as Burn writes it, holds MessagePack; its rows are what that says.
+    Only tables are read, not views: nothing in the schema of an untrusted file is executed, and each query is limited in time and memory.
+    In a table with the single column `item`, as written by Burn, rows are decoded from MessagePack.
+
+    Args:
+        db_file: The database.
+        split: The name of the table.
+        transform: Applied to each row.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        FormatError: The file is damaged, or has no such table.
     """
 
     def __init__(self, db_file: str | os.PathLike[str], split: str, transform: Callable[[Any], Any] | None = None) -> None:
@@ -68,7 +77,7 @@ class SqliteDataset(Dataset[Any]):
             raise FileNotFoundError(f"[sqlite] no file {self.db_file}")
         self._local = threading.local()
         there = [row[0] for row in self._query("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")]
-        if split.lower() not in {name.lower() for name in there if isinstance(name, str)}:  # views and virtual tables are no tables
+        if split.lower() not in {name.lower() for name in there if isinstance(name, str)}:  # excludes views and virtual tables
             shown = ", ".join(str(name)[:80] for name in there[:50] if not str(name).startswith("sqlite_"))
             raise FormatError(f"[sqlite] {self.db_file.name}: no table {split!r}: there are {shown or 'none'}")
         info = self._query(f"PRAGMA table_xinfo({_quoted(split)})")
@@ -100,7 +109,7 @@ class SqliteDataset(Dataset[Any]):
         return item if self.transform is None else self.transform(item)
 
     def _query(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Each thread has a connection of its own, for reading only."""
+        """Runs a query on a read-only connection of the current thread."""
         connection = getattr(self._local, "connection", None)
         try:
             if connection is None:
@@ -119,7 +128,14 @@ class SqliteDataset(Dataset[Any]):
 
 
 class SqliteDatasetWriter:
-    """Writes dicts into a new database, a table a split. The file appears under its name when the writer is closed without error.
+    """Writes dicts to a new database with a table per split. The file appears under its name when the writer is closed without error.
+
+    Args:
+        db_file: The database.
+        overwrite: Whether to replace an existing file.
+
+    Raises:
+        FileExistsError: The file exists and overwrite is False.
 
     >>> with SqliteDatasetWriter("digits.db") as writer:
     ...     number = writer.write("train", {"image": np.zeros((8, 8)), "label": 3})
@@ -138,7 +154,12 @@ class SqliteDatasetWriter:
         self._columns: dict[str, list[str]] = {}
 
     def write(self, split: str, item: Mapping[str, Any]) -> int:
-        """Adds one item and gives its number. The first item of a split decides the names and types of its columns."""
+        """Appends an item and returns its index. The first item of a split determines its columns.
+
+        Raises:
+            ValueError: The writer is closed, or the columns do not match.
+            TypeError: A value has an unsupported type.
+        """
         with self._lock:
             if self._connection is None:
                 raise ValueError("[sqlite] the writer is closed")
@@ -157,16 +178,16 @@ class SqliteDatasetWriter:
             return int(self._connection.execute(into, [values[name] for name in names]).lastrowid or 0) - 1
 
     def write_all(self, split: str, items: Iterable[Mapping[str, Any]]) -> None:
-        """Adds items one after another."""
+        """Appends several items."""
         for item in items:
             self.write(split, item)
 
     def close(self) -> None:
-        """Finishes the file and gives it its name."""
+        """Commits the data and renames the file to its final name."""
         if self._connection is not None:
             try:
                 self._connection.commit()
-            except sqlite3.Error:  # a full disk
+            except sqlite3.Error:  # such as a full disk
                 self.discard()
                 raise
             self._connection.close()
@@ -174,7 +195,7 @@ class SqliteDatasetWriter:
             os.replace(self._unfinished, self.db_file)
 
     def discard(self) -> None:
-        """Throws away what was written."""
+        """Discards everything written."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

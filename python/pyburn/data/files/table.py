@@ -1,4 +1,4 @@
-"""CSV and TSV: tables whose columns have a type."""
+"""CSV and TSV files: tables with typed columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...tensor import from_numpy
 from ..dataset import Dataset
 from .source import File, FormatError, name_of, read_text
 
-MISSING = (  # what pandas takes for missing
+MISSING = (  # as in pandas
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "null", "NULL", "None", "NaN", "nan", "-NaN", "-nan"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
@@ -22,7 +22,14 @@ _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fal
 
 
 class Table:
-    """Named columns of one length: int64, float64 (missing values are nan), bool, or objects (str, missing values are None)."""
+    """Named columns of equal length: int64, float64 (missing values are NaN), bool, or object (str; missing values are None).
+
+    Args:
+        columns: The columns by name.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
 
     def __init__(self, columns: Mapping[str, np.ndarray]) -> None:
         self._columns = dict(columns)
@@ -31,7 +38,7 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """The column names."""
         return list(self._columns)
 
     def __len__(self) -> int:
@@ -46,14 +53,23 @@ class Table:
         return name in self._columns
 
     def row(self, index: int) -> dict[str, Any]:
-        """One row by name of column, with Python's own numbers."""
+        """Returns a row as a dict by column name, with Python numbers."""
         return {name: _plain(column[index]) for name, column in self._columns.items()}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self.row(i) for i in range(len(self)))
 
     def numpy(self, columns: Sequence[str] | None = None, dtype: Any = np.float32) -> np.ndarray:
-        """Columns of numbers as one matrix (rows, columns); all that are numbers unless some are named."""
+        """Returns numeric columns as a matrix (rows, columns).
+
+        Args:
+            columns: The columns; None for all numeric ones.
+            dtype: The dtype of the matrix.
+
+        Raises:
+            KeyError: There is no such column.
+            ValueError: A column is text.
+        """
         names = [name for name in self.columns if self[name].dtype != object] if columns is None else list(columns)
         for name in names:
             if self[name].dtype == object:
@@ -61,11 +77,11 @@ class Table:
         return np.stack([self[name].astype(dtype) for name in names], axis=1) if names else np.zeros((len(self), 0), dtype)
 
     def tensor(self, columns: Sequence[str] | None = None, dtype: Any = np.float32) -> Tensor:
-        """The same as a tensor."""
+        """Returns numeric columns as a tensor (rows, columns); arguments as for `numpy`."""
         return from_numpy(self.numpy(columns, dtype))
 
     def codes(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        """A column as numbers of categories, and the categories in order; -1 stands for missing values."""
+        """Encodes a column as category indices; returns the indices (-1 for missing values) and the sorted categories."""
         column = self[name]
         present = [value for value in column.tolist() if value is not None and value == value]
         categories = sorted(set(present))
@@ -78,7 +94,7 @@ class Table:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first names, for a message."""
+    """Formats the first names for a message."""
     return ", ".join(repr(name[:80]) for name in names[:50]) + (f" and {len(names) - 50} more" if len(names) > 50 else "")
 
 
@@ -101,14 +117,28 @@ def read_csv(
     decimal: str = ".",
     comment: str | None = None,
 ) -> Table:
-    """The table of a CSV file, which may be gzip. A file named .tsv has tabs, another commas, unless `delimiter` says otherwise.
+    r"""Reads a CSV file, which may be gzip-compressed.
 
-    `header` says whether the first line (after `skip` others) has the names of the columns; without one they are given by
-    `names`, or are "0", "1", ... `columns` chooses some. The type of a column is what all its values can be: int, float,
-    bool, else str; `dtypes` gives it where that is not wanted. A value of `missing` is nan or None. `decimal` is what stands in front
-    of the fractions of numbers ("," in many countries); lines that begin with `comment` are left out.
+    Args:
+        file: A path, bytes or an open binary file.
+        delimiter: The delimiter; by default a tab for .tsv files and a comma for others. " " means any whitespace.
+        header: Whether the first line has the column names.
+        names: The column names; by default those of the header, or "0", "1", ...
+        columns: The columns to read; None for all.
+        dtypes: The type by column: int, float, bool or str. By default the first of these that all values fit.
+        missing: The values that mean NaN or None.
+        quote: The quote character.
+        skip: The number of lines to skip at the start.
+        encoding: The encoding.
+        decimal: The decimal separator.
+        comment: Lines that start with it are skipped.
 
-    >>> read_csv(b"name,age\\nAda,36\\nAlan,\\n")
+    Raises:
+        FormatError: The file is damaged, or a value does not fit its type.
+        KeyError: There is no such column.
+        ValueError: An argument is invalid.
+
+    >>> read_csv(b"name,age\nAda,36\nAlan,\n")
     Table(2 rows; name: str, age: float64)
     """
     text = read_text(file, "csv", encoding)
@@ -145,7 +175,7 @@ def read_csv(
 
 
 class _Lines:
-    """The lines of a text, without those that begin with a mark; but inside of quotes, where a line does not begin a row, all count."""
+    """The lines of a text without comment lines; lines inside of quoted fields are always kept."""
 
     def __init__(self, text: str, mark: str | None) -> None:
         self._lines, self._mark = io.StringIO(text, newline=""), mark
@@ -164,7 +194,7 @@ class _Lines:
 
 
 def _rows(text: str, delimiter: str, quote: str, comment: str | None) -> list[tuple[int, list[str]]]:
-    """The fields of each line that is not empty, with the number of the line. A delimiter " " means any white space."""
+    """Returns the fields of each non-empty line, with the line number. The delimiter " " means any whitespace."""
     if delimiter == " ":
         lines = enumerate(text.splitlines(), 1)
         return [(i, line.split()) for i, line in lines if line.strip() and not (comment and line.startswith(comment))]
@@ -219,7 +249,7 @@ def _column(kind: type, convert: Any, values: list[str], missing: frozenset[str]
 
 
 def _whole(text: str) -> int:
-    if "_" in text:  # Python reads 1_000 as a number, other programs do not
+    if "_" in text:  # unlike other programs, Python parses 1_000
         raise ValueError(text)
     return int(text)
 
@@ -254,10 +284,13 @@ def _fits(convert: Any, value: str) -> bool:
 
 
 class TableDataset(Dataset[Any]):
-    """The rows of a table: dicts, or (features, target) as tensors where `target` is named.
+    """The rows of a table: dicts, or (features, target) tensors if `target` is given.
 
-    `features` are the columns of numbers beside the target unless some are named; a target of text becomes the number of
-    its category, in `classes`.
+    Args:
+        table: The table.
+        target: The target column. Text is encoded as category indices, with the categories in `classes`.
+        features: The feature columns; by default all other numeric ones.
+        transform: Applied to each item.
     """
 
     def __init__(
@@ -288,7 +321,7 @@ class TableDataset(Dataset[Any]):
 
 
 class CSVDataset(TableDataset):
-    """The rows of a CSV file: arguments of `read_csv`, and `target`, `features` and `transform` as for TableDataset."""
+    """The rows of a CSV file: arguments as for TableDataset, and options as for `read_csv`."""
 
     def __init__(
         self,

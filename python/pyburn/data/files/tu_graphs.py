@@ -1,4 +1,4 @@
-"""Sets of small graphs: the folders of the TU collection, and the one-file form in which graph networks are compared."""
+"""Graph classification data: the folders of the TU collection, and the single-file format of graph network benchmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .source import File, FormatError, read_text
 
 
 class SmallGraph(NamedTuple):
-    """One graph: links both ways (2, links), a class or a value, and what is known of its nodes and links."""
+    """A graph: links in both directions (2, links), a class or target value, and optional labels and attributes of nodes and links."""
 
     edge_index: np.ndarray
     y: int | float
@@ -24,7 +24,14 @@ class SmallGraph(NamedTuple):
 
 
 def read_graph_text(file: File) -> list[SmallGraph]:
-    """The graphs of one text file: how many; per graph nodes and class; per node its label, how many neighbours, which, attributes."""
+    """Reads the graphs of a single text file.
+
+    The file has the number of graphs; per graph the number of nodes and the class; per node its label, number of neighbors, neighbors and
+    attributes.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
     lines = read_text(file, "graphs").splitlines()
     at = 0
 
@@ -72,7 +79,11 @@ def read_graph_text(file: File) -> list[SmallGraph]:
 
 
 def read_tu_folder(folder: str | os.PathLike[str], name: str) -> list[SmallGraph]:
-    """The graphs of a folder of the TU collection: `<name>_A.txt`, `_graph_indicator.txt`, `_graph_labels.txt` and more."""
+    """Reads the graphs of a folder of the TU collection: `<name>_A.txt`, `_graph_indicator.txt`, `_graph_labels.txt` and others.
+
+    Raises:
+        FormatError: A file is damaged, or labels are missing.
+    """
     folder = Path(folder)
 
     def table(part: str, dtype: type) -> np.ndarray | None:

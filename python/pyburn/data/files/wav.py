@@ -1,4 +1,4 @@
-"""WAV: sound as PCM of 8 to 32 bits or as floats."""
+"""WAV audio files: PCM with 8 to 32 bits, or floats."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ _SUBFORMAT_TAIL = bytes.fromhex("000000001000800000aa00389b71")
 
 
 def read_wav(file: File, normalize: bool = True, start: int = 0, frames: int = -1) -> tuple[np.ndarray, int]:
-    """The samples (channels, frames) and how many frames a second has.
+    """Reads a WAV file.
 
-    Normalised samples are float32 between -1 and 1, whatever the file holds; otherwise integers keep their width
-    (24 bits come as int32, 8 bits as uint8). `start` and `frames` choose a part; the rest is not converted.
+    Args:
+        file: A path, bytes or an open binary file.
+        normalize: Whether to convert to float32 in [-1, 1]; otherwise integers keep their width (24 bits as int32, 8 bits as uint8).
+        start: The first frame.
+        frames: The number of frames; -1 for all.
+
+    Returns:
+        The samples (channels, frames), and the sampling rate in Hz.
+
+    Raises:
+        FormatError: The file is damaged or its format is not supported.
+        ValueError: start is out of range.
     """
     reader = ByteReader(read_bytes(file), "wav")
     riff, _, wave = reader.unpack("<4sI4s", "the RIFF header")
@@ -33,7 +43,7 @@ def read_wav(file: File, normalize: bool = True, start: int = 0, frames: int = -
         elif kind == b"data":
             if layout is None:
                 raise reader.fail("the samples come before their format")
-            # A file that is written as a stream claims 0 or 0xFFFFFFFF bytes: all that is left.
+            # Streamed files claim 0 or 0xFFFFFFFF bytes: read to the end.
             body = reader.take(reader.left if size in (0, 0xFFFFFFFF) else size, "the samples")
             return _samples(reader, body, layout, normalize, start, frames)
         else:
@@ -84,9 +94,16 @@ def _samples(
 
 
 def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int | None = None) -> None:
-    """Writes samples (channels, frames), or (frames,): floats as float32, or as PCM of `bits`; integers with their own width.
+    """Writes a WAV file.
 
-    Floats that become PCM are clipped at -1 and 1.
+    Args:
+        file: The path.
+        samples: The samples, (channels, frames) or (frames,). Floats that are written as PCM are clipped to [-1, 1].
+        rate: The sampling rate in Hz.
+        bits: The PCM width. None writes floats as floats, and integers in their own width.
+
+    Raises:
+        ValueError: The shape, rate or bits is not supported, or the file would exceed 4 GiB.
     """
     values = np.asarray(samples)
     if values.ndim == 1:

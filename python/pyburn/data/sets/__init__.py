@@ -1,4 +1,4 @@
-"""Named sets: found in `root`, in the folder PYBURN_DATA or in the cache, else downloaded and checked."""
+"""Named data sets: loaded from `root`, the folder PYBURN_DATA or the cache, else downloaded and verified."""
 
 from .eeg import PhysioNetMotorImagery, SelfPaced1s, TrialSet
 from .graphs import MUTAG, PROTEINS, CitationSet, Citeseer, Cora, GraphClasses

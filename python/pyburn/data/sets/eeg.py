@@ -1,4 +1,4 @@
-"""Sets of EEG: motor imagery of PhysioNet, and the self-paced key presses of the second BCI competition."""
+"""EEG data sets: PhysioNet motor imagery, and the self-paced key presses of BCI competition II."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...tensor import from_numpy
 from ..files import FormatError, read_edf, read_mat
 from .place import Files, NamedSet, Resource
 
-# mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: the runs 1 to 14 of subject 1.
+# From mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: runs 1 to 14 of subject 1.
 _SUBJECT_1 = (
     "4743b736131a7e147c150e8b37711029b6cda5e356c4b3e8261a03cdcaaf8b0c",
     "31a95e0a880e6c3d89960d9d62c144f24cc4e9f5d7e93c7f864ef61cd49e847e",
@@ -32,7 +32,15 @@ _SUBJECT_1 = (
 
 
 class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
-    """Trials of EEG: `data` (trials, channels, samples) float32, `targets` (trials,), `channels`, `rate`, `classes`."""
+    """Base class of EEG data sets. Samples are (trial, class index).
+
+    Attributes:
+        data: The trials, (trials, channels, samples), float32.
+        targets: The class indices, (trials,).
+        channels: The channel names.
+        rate: The sampling rate in Hz.
+        classes: The class names.
+    """
 
     classes: list[str]
     channels: list[str]
@@ -54,10 +62,24 @@ class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
 
 
 class PhysioNetMotorImagery(TrialSet):
-    """Left or right fist, 64 channels, 160 Hz, in microvolts: moved (runs 3, 7, 11) or imagined (runs 4, 8, 12).
+    """PhysioNet EEG motor movement/imagery: left or right fist, 64 channels, 160 Hz, in microvolts.
 
-    A trial is the time `window` in seconds after its cue. `run_of` has the run of each trial, to keep one for testing.
-    Only subject 1 can be downloaded; files of others are read where they are.
+    Only subject 1 can be downloaded; files of other subjects are used if present. `run_of` has the run of each trial, to hold out one run
+    for testing.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        subject: The subject, 1 to 109.
+        runs: The runs: executed (3, 7, 11) or imagined movement (4, 8, 12).
+        window: Start and end of a trial in seconds after its cue.
+        transform: Applied to the trial.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        ValueError: subject, runs or window is invalid.
+        DataNotFoundError: The files are missing and cannot be downloaded.
+        FormatError: A file is damaged or has no cues.
     """
 
     classes = ["left fist", "right fist"]
@@ -99,7 +121,7 @@ def _physionet_files(subject: int, runs: Sequence[int]) -> Files:
     names = [f"S{subject:03d}R{run:02d}.edf" for run in runs]
     resources: tuple[Resource, ...] = ()
     if subject == 1:
-        # The address is that of mne/datasets/eegbci/eegbci.py.
+        # The URL is from mne/datasets/eegbci/eegbci.py.
         home = "https://physionet.org/files/eegmmidb/1.0.0/S001"
         resources = tuple(Resource(name, (f"{home}/{name}",), f"sha256:{_SUBJECT_1[run - 1]}") for run, name in zip(runs, names))
     return Files(
@@ -112,10 +134,21 @@ def _physionet_files(subject: int, runs: Sequence[int]) -> Files:
 
 
 class SelfPaced1s(TrialSet):
-    """Set IV of the BCI competition II (`sp1s_aa`): half a second before a key press, by the left hand (0) or the right (1).
+    """BCI competition II, data set IV (`sp1s_aa`): EEG of half a second before a key press with the left (0) or right (1) hand.
 
-    28 channels, 100 Hz, in microvolts; 316 trials to train, 100 to test. Its authors give the file to those who
-    ask, and no checksum of it is published: it is not downloaded.
+    28 channels, 100 Hz, in microvolts; 316 training and 100 test trials. The authors provide the file on request and publish no checksum,
+    so it is not downloaded.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the trial.
+        target_transform: Applied to the class index.
+        download: Has no effect.
+
+    Raises:
+        DataNotFoundError: The file is missing.
+        FormatError: The file is invalid.
     """
 
     classes = ["left hand", "right hand"]
@@ -138,6 +171,6 @@ class SelfPaced1s(TrialSet):
         if not isinstance(x, np.ndarray) or x.ndim != 3 or not isinstance(y, np.ndarray) or y.size != x.shape[2]:
             raise FormatError("[SelfPaced1s] the file does not hold trials (samples, channels, trials) and their hands")
         self.channels = [str(name) for name in np.asarray(content["clab"]).reshape(-1)]
-        # The file counts in steps of 0.1 microvolts.
+        # The unit of the file is 0.1 microvolts.
         self.data = from_numpy(np.ascontiguousarray(x.transpose(2, 1, 0), np.float32) * np.float32(0.1))
         self.targets = from_numpy(y.reshape(-1).astype(np.int64))

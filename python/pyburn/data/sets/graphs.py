@@ -1,4 +1,4 @@
-"""Sets of graphs: Cora and Citeseer, MUTAG and PROTEINS, molecules. Items are `pyburn.nn.graph.Data`, which `Batch` joins."""
+"""Graph data sets: Cora and Citeseer, MUTAG and PROTEINS. Samples are `pyburn.nn.graph.Data`, which `Batch` combines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _PARTS = ("allx", "ally", "graph", "test.index", "tx", "ty", "x", "y")
 
 
 class CitationSet(NamedSet[Data], counted="graph"):
-    """One graph of papers: `x`, `y`, `edge_index`, and the standard split as `train_mask`, `val_mask`, `test_mask`."""
+    """Base class of citation networks: a single graph with `x`, `y`, `edge_index`, and the standard split as `train_mask`, `val_mask`,
+    `test_mask`.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        transform: Applied to the graph.
+        download: Whether to download missing files.
+    """
 
     name: ClassVar[str]
     checksums: ClassVar[tuple[str, ...]]
@@ -29,7 +36,7 @@ class CitationSet(NamedSet[Data], counted="graph"):
         self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
     ) -> None:
         self.transform = transform
-        # kimiyoung/planetoid at the commit below; the checksums are of the contents that its tree names.
+        # From kimiyoung/planetoid at the commit below; the checksums are of the files in its tree.
         repository, commit = "kimiyoung/planetoid", "af6abf468a772cc055bec88c52e4d6f51b7c37e3"
         names = [f"ind.{self.name}.{part}" for part in _PARTS]
         resources = tuple(Resource(n, raw_github(repository, commit, f"data/{n}"), f"sha256:{c}") for n, c in zip(names, self.checksums))
@@ -43,12 +50,12 @@ class CitationSet(NamedSet[Data], counted="graph"):
         return 1
 
     def __getitem__(self, index: int) -> Any:
-        range(1)[index]  # the only graph has the number 0
+        range(1)[index]  # IndexError for any index but 0
         return self._graph if self.transform is None else self.transform(self._graph)
 
 
 class Cora(CitationSet):
-    """2,708 papers on machine learning of 7 classes, 1,433 words, 5,278 citations."""
+    """The Cora citation network: 2,708 machine learning papers in 7 classes, 1,433 word features, 5,278 citations."""
 
     name = "cora"
     checksums = (
@@ -64,7 +71,9 @@ class Cora(CitationSet):
 
 
 class Citeseer(CitationSet):
-    """3,327 papers of 6 classes, 3,703 words, 4,552 citations; fifteen papers have neither words nor links."""
+    """The Citeseer citation network: 3,327 papers in 6 classes, 3,703 word features, 4,552 citations. Fifteen papers have no features or
+    links.
+    """
 
     name = "citeseer"
     checksums = (
@@ -80,10 +89,14 @@ class Citeseer(CitationSet):
 
 
 class GraphClasses(NamedSet[Data], counted="graphs"):
-    """Small graphs with a class each: `x` is one-hot of the kind of node (and its attributes), `y` the class from 0.
+    """Base class of graph classification data sets: `x` is the one-hot node label (and attributes), `y` the class index.
 
-    The one-file form and the folders of the TU collection (`<name>_A.txt`, ...) are both read. The sets have no parts of
-    their own.
+    Both the single-file format and the folders of the TU collection (`<name>_A.txt`, ...) are read. There is no standard split.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        transform: Applied to each graph.
+        download: Whether to download missing files.
     """
 
     name: ClassVar[str]
@@ -93,7 +106,7 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
     ) -> None:
         self.transform = transform
         name = self.name
-        # weihua916/powerful-gnns at the commit below; git names the content of the archive e0ec83a.
+        # From weihua916/powerful-gnns at the commit below; the git blob hash of the archive is e0ec83a.
         archive = Resource(
             "dataset.zip",
             raw_github("weihua916/powerful-gnns", "9a2ce8ac3e99278307093a464a95caf0fb04b602", "dataset.zip"),
@@ -131,12 +144,12 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
 
 
 class MUTAG(GraphClasses):
-    """188 molecules, which do or do not change genes of a bacterium."""
+    """188 molecules, classified by whether they are mutagenic to a bacterium."""
 
     name = "MUTAG"
 
 
 class PROTEINS(GraphClasses):
-    """1,113 proteins, which are enzymes or not."""
+    """1,113 proteins, classified as enzymes or non-enzymes."""
 
     name = "PROTEINS"

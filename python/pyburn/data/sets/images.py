@@ -1,4 +1,4 @@
-"""Sets of images: MNIST, Fashion-MNIST, CIFAR-10, membranes."""
+"""Image data sets: MNIST, Fashion-MNIST, CIFAR-10, membrane segmentation."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ from .place import Files, NamedSet, Resource, raw_github, search_places
 
 
 class ImageSet(Dataset[tuple[Any, Any]]):
-    """Images and their classes: `data`, `targets`, `classes`, `class_to_idx` as in torchvision, items (image, class).
+    """Base class of image classification data sets, with torchvision's attributes. Samples are (image, class index).
 
-    A transform gets an image of Pillow, as in torchvision. Without one an image is a tensor of bytes (channels, height, width),
-    of which a loader can make batches.
+    With a transform, images are passed as Pillow images, as in torchvision. Without one, images are uint8 tensors (channels, height,
+    width), which a loader can batch.
+
+    Attributes:
+        data: The images.
+        targets: The class indices.
+        classes: The class names.
+        class_to_idx: The class index by name.
     """
 
     classes: list[str]
@@ -34,11 +40,11 @@ class ImageSet(Dataset[tuple[Any, Any]]):
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """The number of each class."""
+        """The index of each class."""
         return {name: i for i, name in enumerate(self.classes)}
 
     def pixels(self, index: int) -> np.ndarray:
-        """One image as bytes (height, width) or (height, width, channels)."""
+        """Returns an image as a uint8 array (height, width) or (height, width, channels)."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -69,15 +75,24 @@ def _idx_files(name: str, folders: tuple[str, ...], mirrors: tuple[str, ...], ch
 
 
 class MNIST(ImageSet):
-    """Handwritten digits, 28 x 28: 60,000 to train, 10,000 to test. `data` (n, 28, 28) uint8, `targets` (n,) int64.
+    """Handwritten digits, 28 x 28: 60,000 training and 10,000 test images. `data` is (n, 28, 28) uint8, `targets` (n,) int64.
 
-    The files are looked for in `root` (also in root/MNIST/raw, where torchvision puts them); without a root in the folder
-    of the environment variable PYBURN_DATA, then in the cache, and are downloaded to there.
+    Args:
+        root: The folder of the files, or of MNIST/raw as created by torchvision; None searches PYBURN_DATA and the cache, which is where
+            files are downloaded to.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the image, a Pillow image.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: A file is damaged.
     """
 
     classes = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"]
     folders: tuple[str, ...] = ("MNIST/raw", "mnist", "MNIST")
-    # The second of the mirrors in torchvision/datasets/mnist.py (the first answers no more).
+    # The second mirror of torchvision/datasets/mnist.py (the first one is down).
     mirrors: tuple[str, ...] = ("https://ossci-datasets.s3.amazonaws.com/mnist",)
     # pytorch/vision, commit 1ec2509, torchvision/prototype/datasets/_builtin/mnist.py.
     checksums = {
@@ -109,7 +124,10 @@ class MNIST(ImageSet):
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes in the form of MNIST. Debian's package dataset-fashion-mnist is used where it is installed."""
+    """Images of clothing in the format of MNIST, with the same arguments.
+
+    Uses Debian's package dataset-fashion-mnist if it is installed.
+    """
 
     classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
     folders = ("FashionMNIST/raw", "fashion_mnist", "fashion-mnist", "FashionMNIST")
@@ -134,9 +152,20 @@ def _unpack_cifar(folder: Path) -> None:
 
 
 class CIFAR10(ImageSet):
-    """Small colour pictures of ten classes, 32 x 32: 50,000 to train, 10,000 to test. `data` (n, 32, 32, 3) uint8, `targets` a list.
+    """Color images of ten classes, 32 x 32: 50,000 training and 10,000 test images. `data` is (n, 32, 32, 3) uint8, `targets` a list.
 
-    Besides the original files a folder a class of pictures (train/cat/0001.jpg) is read, for which Pillow is needed.
+    Besides the original files, image folders by class (train/cat/0001.jpg) are supported, which need Pillow.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the image, a Pillow image.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: A file is damaged.
     """
 
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -159,7 +188,7 @@ class CIFAR10(ImageSet):
             "CIFAR10",
             tuple((name,) for name in (_BATCHES if train else ["test_batch"])),
             ("cifar-10-batches-py", "CIFAR10/cifar-10-batches-py"),
-            # keras-team/keras, commit 7e4b17c, keras/src/datasets/cifar10.py: address and checksum.
+            # URL and checksum from keras-team/keras, commit 7e4b17c, keras/src/datasets/cifar10.py.
             (
                 Resource(
                     "cifar-10-python.tar.gz",
@@ -216,22 +245,35 @@ class CIFAR10(ImageSet):
 
 
 def read_picture(path: Path, mode: str) -> np.ndarray:
-    """The pixels of a picture, through Pillow."""
+    """Reads an image with Pillow as an array.
+
+    Raises:
+        FormatError: The file is not an image that Pillow can read.
+    """
     library = pillow()
     try:
         with library.open(path) as picture:
             return np.array(picture.convert(mode))
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # an unknown format is an OSError, too
+    except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # including unknown formats
         raise FormatError(f"[picture] {path.name}: {error}") from None
 
 
 class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
-    """Electron microscopy of nerve cells (ISBI 2012): 30 images 512 x 512 and where membranes are not (1) or are (0).
+    """Electron microscopy of nerve cells (ISBI 2012): 30 images of 512 x 512 with masks of membranes (0) and everything else (1).
 
-    Items are (image, mask), both (1, 512, 512) uint8. The set has no part to test with known masks: `train=True` gives the
-    first 24 images, `train=False` the last 6, `train=None` all.
+    Samples are (image, mask), both (1, 512, 512) uint8. There is no test set with known masks, so the training set is split.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: True for the first 24 images, False for the last 6, None for all.
+        transform: Applied to the image.
+        target_transform: Applied to the mask.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The files of the membrane set and the names that git has for their content, as published in its repository."""
+"""The files of the membrane data set and the git blob hashes of their contents, as published in its repository."""
 
 REPOSITORY = "zhixuhao/unet"
 COMMIT = "b45af4d458437d8281cc218a07fd4380818ece4a"

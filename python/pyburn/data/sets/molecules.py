@@ -1,4 +1,4 @@
-"""Sets of molecules with measured values: ESOL, FreeSolv, Lipophilicity, Tox21, and small molecules of GDB with energies."""
+"""Molecule data sets with measured properties: ESOL, FreeSolv, Lipophilicity, Tox21, and small GDB molecules with energies."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ _DEEPCHEM = "deepchem/deepchem", "fbe3b911a94a6eb8c84c1a9e7ac67a472c49ea80"
 
 
 class MoleculeSet(NamedSet[Data], counted="molecules"):
-    """Molecules as graphs: features of atoms and bonds as `molecule_to_graph` makes them, `y` (1, tasks) float32, `smiles`.
+    """Base class of molecular property data sets. Samples are graphs with the features of `molecule_to_graph`, `y` (1, tasks) float32 and
+    `smiles`.
 
-    A value that was not measured is nan. Graphs are made when they are first asked for. The sets have no parts of their own.
+    Missing values are NaN. Graphs are created on first access. There is no standard split.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        transform: Applied to each graph.
+        download: Whether to download missing files.
     """
 
     wanted: ClassVar[tuple[str, ...]]
@@ -44,7 +50,7 @@ class MoleculeSet(NamedSet[Data], counted="molecules"):
 
     @staticmethod
     def _unpack(folder: Path) -> None:
-        """Archives are made into the wanted file here."""
+        """Extracts the wanted file from a downloaded archive."""
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -59,11 +65,11 @@ class MoleculeSet(NamedSet[Data], counted="molecules"):
 
 
 class ESOL(MoleculeSet):
-    """1,128 molecules and how well they dissolve in water: the logarithm of mols per litre (Delaney 2004)."""
+    """1,128 molecules with their water solubility, as log10 of mol per liter (Delaney 2004)."""
 
     wanted = ("delaney-processed.csv",)
     tasks = ("measured log solubility in mols per litre",)
-    # deepchem/deepchem at the commit; git names the content 970b0d3.
+    # From deepchem/deepchem at the commit; the git blob hash is 970b0d3.
     resource = Resource(
         "delaney-processed.csv",
         raw_github(*_DEEPCHEM, "datasets/delaney-processed.csv"),
@@ -72,11 +78,11 @@ class ESOL(MoleculeSet):
 
 
 class FreeSolv(MoleculeSet):
-    """642 molecules and the energy with which they go into water, in kcal/mol (Mobley and Guthrie 2014)."""
+    """642 molecules with their hydration free energy in kcal/mol (Mobley and Guthrie 2014)."""
 
     wanted = ("freesolv.csv", "SAMPL.csv")
     tasks = ("expt",)
-    # Address and checksum: DeepGraphLearning/torchdrug, commit 39ad8c7, torchdrug/datasets/freesolv.py.
+    # URL and checksum from DeepGraphLearning/torchdrug, commit 39ad8c7, torchdrug/datasets/freesolv.py.
     resource = Resource(
         "FreeSolv.zip",
         ("https://s3-us-west-1.amazonaws.com/deepchem.io/datasets/molnet_publish/FreeSolv.zip",),
@@ -89,11 +95,11 @@ class FreeSolv(MoleculeSet):
 
 
 class Lipophilicity(MoleculeSet):
-    """4,200 molecules and how they part between octanol and water: log D at pH 7.4 (ChEMBL)."""
+    """4,200 molecules with their octanol/water distribution coefficient, log D at pH 7.4 (ChEMBL)."""
 
     wanted = ("Lipophilicity.csv",)
     tasks = ("exp",)
-    # Address and checksum: DeepGraphLearning/torchdrug, commit 39ad8c7, torchdrug/datasets/lipophilicity.py.
+    # URL and checksum from DeepGraphLearning/torchdrug, commit 39ad8c7, torchdrug/datasets/lipophilicity.py.
     resource = Resource(
         "Lipophilicity.csv",
         ("http://deepchem.io.s3-website-us-west-1.amazonaws.com/datasets/Lipophilicity.csv",),
@@ -102,14 +108,14 @@ class Lipophilicity(MoleculeSet):
 
 
 class Tox21(MoleculeSet):
-    """7,831 molecules and whether they act in twelve tests of toxicity; what was not tested is nan."""
+    """7,831 molecules with the results of twelve toxicity assays; NaN where a molecule was not tested."""
 
     wanted = ("tox21.csv", "tox21.csv.gz")
     tasks = (
         *("NR-AR", "NR-AR-LBD", "NR-AhR", "NR-Aromatase", "NR-ER", "NR-ER-LBD", "NR-PPAR-gamma"),
         *("SR-ARE", "SR-ATAD5", "SR-HSE", "SR-MMP", "SR-p53"),
     )
-    # deepchem/deepchem at the commit; git names the content 23fe6ed.
+    # From deepchem/deepchem at the commit; the git blob hash is 23fe6ed.
     resource = Resource(
         "tox21.csv.gz",
         raw_github(*_DEEPCHEM, "datasets/tox21.csv.gz"),
@@ -118,16 +124,21 @@ class Tox21(MoleculeSet):
 
 
 class GDB1k(NamedSet[Data], counted="molecules"):
-    """991 small molecules with the positions of their atoms (`pos`) and the energy of atomisation in kcal/mol (`y`).
+    """991 small molecules with atom positions (`pos`) and atomization energies in kcal/mol (`y`).
 
-    The file has nine more, whose atoms have more bonds than they can; the list of energies leaves them out, and so does this.
+    The file has nine more molecules with impossible valences; the list of energies excludes them, and so does this data set.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        transform: Applied to each graph.
+        download: Whether to download missing files.
     """
 
     def __init__(
         self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
     ) -> None:
         self.transform = transform
-        # deepchem/deepchem at the commit; git names the contents b09a5f5 and 34350ef.
+        # From deepchem/deepchem at the commit; the git blob hashes are b09a5f5 and 34350ef.
         checksums = {
             "gdb1k.sdf": "d10b7ebd226f2b4ef9bf47b57c6e03323dd9e023541b8262ad35b225da971a68",
             "gdb1k.sdf.csv": "d961f17fa5848bb6cc867b1e8a669d5d8110ec37dc977c4de4a1fd9c17e13b40",

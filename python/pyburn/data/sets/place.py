@@ -1,4 +1,4 @@
-"""Where the files of a set are: in `root`, in the folder PYBURN_DATA, in the cache, or at an address from which they are downloaded."""
+"""Locates the files of data sets: in `root`, the folder PYBURN_DATA or the cache, else downloads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..download import cache_folder, download
 
 
 class NamedSet(Dataset[T_co]):
-    """A set that says its name and how many it holds."""
+    """Base class of data sets whose repr has their name and size."""
 
     _counted = "samples"
     transform: Callable[[Any], Any] | None
@@ -28,7 +28,7 @@ class NamedSet(Dataset[T_co]):
         raise NotImplementedError
 
     def _transformed(self, item: Any, target: Any) -> tuple[Any, Any]:
-        """A sample after the transforms that the set was made with."""
+        """Applies the transforms of the data set to a sample."""
         if self.transform is not None:
             item = self.transform(item)
         if self.target_transform is not None:
@@ -40,12 +40,12 @@ class NamedSet(Dataset[T_co]):
 
 
 class DataNotFoundError(FileNotFoundError, RuntimeError):
-    """The files of a set are in none of the places where they may be, and are not downloaded."""
+    """Raised when the files of a data set are not found and are not downloaded."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A file that can be downloaded: its name, its addresses, its checksum. Where the checksum is published stands beside each."""
+    """A downloadable file: its name, URLs and checksum. The source of each checksum is given in a comment."""
 
     name: str
     urls: tuple[str, ...]
@@ -54,11 +54,15 @@ class Resource:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a set and how to have them.
+    """The files of a data set and where to get them.
 
-    `wanted` are their names, each with others that serve as well (a file that is not compressed any more); `folders` are
-    the folders, inside of the places where sets are kept, in which they may be; `manual` says what a person can do if they
-    cannot be downloaded. `unpack` makes wanted files of downloaded ones that are archives.
+    Attributes:
+        set_name: The name of the data set.
+        wanted: The file names, each with alternatives, such as the decompressed file.
+        folders: The subfolders to search.
+        resources: The downloads.
+        manual: Instructions for data sets that cannot be downloaded.
+        unpack: Extracts the wanted files from downloaded archives in a folder.
     """
 
     set_name: str
@@ -69,12 +73,21 @@ class Files:
     unpack: Callable[[Path], None] | None = None
 
     def locate(self, root: str | os.PathLike[str] | None, download_missing: bool, also: Sequence[Path] = ()) -> list[Path]:
-        """The paths of the wanted files, in order."""
+        """Returns the paths of the wanted files, in order; downloads them if necessary.
+
+        Args:
+            root: The folder to search; None for the default ones.
+            download_missing: Whether to download missing files.
+            also: Additional folders to search.
+
+        Raises:
+            DataNotFoundError: The files are not found and are not downloaded.
+        """
         places = [*search_places(root), *also]
         for place in places:
             for folder in (".", *self.folders):
                 if root is None and folder == "." and place not in also:
-                    continue  # a common folder of sets is not the folder of one
+                    continue  # a shared folder of data sets is not the folder of a single one
                 found = self._in(place / folder)
                 if found is not None:
                     return found
@@ -104,7 +117,7 @@ class Files:
 
 
 def search_places(root: str | os.PathLike[str] | None) -> list[Path]:
-    """The folders in which sets are looked for: only `root` where it is given."""
+    """Returns the folders to search for data sets: only `root` if given."""
     if root is not None:
         return [Path(root).expanduser()]
     named = os.environ.get("PYBURN_DATA")
@@ -112,5 +125,5 @@ def search_places(root: str | os.PathLike[str] | None) -> list[Path]:
 
 
 def raw_github(repository: str, commit: str, path: str) -> tuple[str, ...]:
-    """The address of a file of a public repository as it was at a commit, so that it cannot change."""
+    """Returns the URL of a file of a GitHub repository at a commit, whose content cannot change."""
     return (f"https://raw.githubusercontent.com/{repository}/{commit}/{path}",)

@@ -1,4 +1,4 @@
-"""Small sets of tables: California housing, diabetes, digits, breast cancer. Items are (features, target) as tensors."""
+"""Small tabular data sets: California housing, diabetes, digits, breast cancer. Samples are (features, target) tensors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,20 @@ _SKLEARN = "scikit-learn/scikit-learn", "be5a8a8bd493747a5d52c7700dc0f1d47b645be
 
 
 class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
-    """Rows of numbers: `data` (rows, features) float32, `targets`, `feature_names`.
+    """Base class of tabular data sets: `data` (rows, features) float32, `targets`, `feature_names`.
 
-    These sets have no parts of their own: every fifth row is for testing, the others for training; `train=None` gives all.
+    There is no standard split: every fifth row is for testing.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: True for the training rows, False for the test rows, None for all.
+        transform: Applied to the features.
+        target_transform: Applied to the target.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: A file is damaged.
     """
 
     feature_names: list[str]
@@ -54,24 +65,24 @@ class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
 
 
 def _sklearn_file(set_name: str, **checksums: str) -> Files:
-    """Files of scikit-learn's folder sklearn/datasets/data at a commit; git names their contents as the repository lists them."""
+    """Files of scikit-learn's sklearn/datasets/data at a fixed commit."""
     names = {name.replace("__", "."): checksum for name, checksum in checksums.items()}
     resources = tuple(Resource(n, raw_github(*_SKLEARN, f"sklearn/datasets/data/{n}"), f"sha256:{c}") for n, c in names.items())
     return Files(set_name, tuple((name,) for name in names), ("tabular", "sklearn"), resources)
 
 
 class CaliforniaHousing(TableSet):
-    """House prices of 20,640 districts in California, 1990: eight numbers each, and the median value in 100,000 dollars.
+    """House prices of 20,640 California districts, 1990: eight features, and the median value in units of 100,000 dollars.
 
-    The features are those of scikit-learn. The 207 districts without a number of bedrooms get the median of the others;
-    `table` is the file as it is.
+    The features are those of scikit-learn. In 207 districts the number of bedrooms is missing and replaced by the median; `table` is the
+    original table.
     """
 
     feature_names = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude"]
     table: Table
 
     def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
-        # ageron/handson-ml2 at the commit below; git names the content d5e3fa2.
+        # From ageron/handson-ml2 at the commit below; the git blob hash is d5e3fa2.
         urls = raw_github("ageron/handson-ml2", "1e2115277b50f6c584cd668fa30e3af309a5b136", "datasets/housing/housing.csv")
         checksum = "sha256:8a3727f4cf54ac1a327f69b1d5b4db54c5834ea81c6e4efc0d163300022a685e"
         files = Files("CaliforniaHousing", (("housing.csv",),), ("california_housing",), (Resource("housing.csv", urls, checksum),))
@@ -92,7 +103,7 @@ class CaliforniaHousing(TableSet):
 
 
 class Diabetes(TableSet):
-    """442 people, ten measurements each as they were taken, and how far diabetes went on in a year (Efron et al. 2004)."""
+    """442 patients with ten unscaled measurements, and the disease progression after one year (Efron et al. 2004)."""
 
     feature_names = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 
@@ -107,7 +118,7 @@ class Diabetes(TableSet):
 
 
 class Digits(TableSet):
-    """1,797 handwritten digits of 8 x 8 pixels from 0 to 16. `data` is (rows, 64); `images` is the same as (rows, 8, 8)."""
+    """1,797 handwritten digits of 8 x 8 pixels with values from 0 to 16. `data` is (rows, 64), `images` the same as (rows, 8, 8)."""
 
     feature_names = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
     classes = [str(i) for i in range(10)]
@@ -121,12 +132,12 @@ class Digits(TableSet):
 
     @property
     def images(self) -> Any:
-        """The rows as pictures."""
+        """The rows as images, (rows, 8, 8)."""
         return self.data.reshape(-1, 8, 8)
 
 
 class BreastCancer(TableSet):
-    """569 tumours, thirty measurements of their cells each, malignant (0) or benign (1) (Wisconsin diagnostic)."""
+    """569 tumors with thirty measurements of their cells, malignant (0) or benign (1) (Wisconsin diagnostic)."""
 
     feature_names = [
         f"{kind} {name}"
@@ -141,7 +152,7 @@ class BreastCancer(TableSet):
     def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
         files = _sklearn_file("BreastCancer", breast_cancer__csv="fed3eb72d0575ef6192293f5093c6e801b1476b577d0386bf4455504522172ed")
         path = files.locate(root, download)[0]
-        lines = path.read_bytes().split(b"\n", 1)  # the first line counts rows and columns
+        lines = path.read_bytes().split(b"\n", 1)  # the first line has the numbers of rows and columns
         rows = read_csv(lines[-1], header=False).numpy()
         if rows.shape[1] != 31:
             raise FormatError(f"[BreastCancer] the file has {rows.shape[1]} columns: expected 31")

@@ -1,4 +1,4 @@
-"""Sets of texts: tinyshakespeare, AG News, movie reviews."""
+"""Text data sets: tiny Shakespeare, AG News, movie reviews."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from .place import Files, NamedSet, Resource, raw_github
 
 
 class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
-    """A million characters of Shakespeare. Items are blocks of numbers and the same shifted by one, for a language model.
+    """A million characters of Shakespeare, for language models. Samples are (token ids, the same shifted by one).
 
-    `text` is the chosen part: the first nine tenths to train, the rest to test, everything with `train=None`. The numbers are
-    those of `tokeniser`: characters of the whole text unless another is given.
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: True for the first 90 % of the text, False for the rest, None for all.
+        block: The number of tokens per sample.
+        step: The distance between the starts of samples; None for no overlap.
+        tokeniser: The tokenizer; by default one over the characters of the whole text.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The file is missing and is not downloaded.
     """
 
     def __init__(
@@ -29,7 +37,7 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
         tokeniser: Tokeniser | None = None,
         download: bool = True,
     ) -> None:
-        # karpathy/char-rnn at the commit below, data/tinyshakespeare/input.txt; git names the content 7dcb3a2.
+        # From karpathy/char-rnn at the commit below, data/tinyshakespeare/input.txt; the git blob hash is 7dcb3a2.
         urls = raw_github("karpathy/char-rnn", "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e", "data/tinyshakespeare/input.txt")
         checksum = "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
         files = Files("TinyShakespeare", (("input.txt",),), ("shakespeare", "tinyshakespeare"), (Resource("input.txt", urls, checksum),))
@@ -47,7 +55,7 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
 
 
 class TextSet(NamedSet[tuple[Any, Any]], counted="texts"):
-    """Texts and their classes: `texts`, `targets`, `classes`, items (text, class)."""
+    """Base class of text classification data sets: `texts`, `targets`, `classes`. Samples are (text, class index)."""
 
     classes: list[str]
 
@@ -71,7 +79,19 @@ class TextSet(NamedSet[tuple[Any, Any]], counted="texts"):
 
 
 class AGNews(TextSet):
-    """News of four classes: 120,000 to train, 7,600 to test. A text is the title, a space and the description."""
+    """News articles in four classes: 120,000 for training, 7,600 for testing. A text is the title, a space and the description.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the text.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: A file is damaged.
+    """
 
     classes = ["World", "Sports", "Business", "Sci/Tech"]
 
@@ -84,7 +104,7 @@ class AGNews(TextSet):
         download: bool = True,
     ) -> None:
         name = "train.csv" if train else "test.csv"
-        # mhjabreel/CharCnn_Keras at the commit below; the checksums are those of torchtext/datasets/ag_news.py.
+        # From mhjabreel/CharCnn_Keras at the commit below; the checksums are from torchtext/datasets/ag_news.py.
         urls = raw_github("mhjabreel/CharCnn_Keras", "555590db4219b1243abb1918effd6a7425a2d75f", f"data/ag_news_csv/{name}")
         checksum = "md5:b1a00f826fdfbd249f79597b59e1dc12" if train else "md5:d52ea96a97a2d943681189a97654912d"
         files = Files("AGNews", ((name,),), ("ag_news", "ag_news_csv", "AG_NEWS"), (Resource(name, urls, checksum),))
@@ -97,9 +117,19 @@ class AGNews(TextSet):
 
 
 class MovieReviews(TextSet):
-    """Sentences of film reviews, 5,331 that praise and 5,331 that do not (Pang and Lee 2005).
+    """Sentences of movie reviews, 5,331 positive and 5,331 negative (Pang and Lee 2005).
 
-    The set has no parts of its own: every tenth sentence is for testing, the others for training; `train=None` gives all.
+    There is no standard split: every tenth sentence is for testing.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: True for the training sentences, False for the test sentences, None for all.
+        transform: Applied to the text.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
     """
 
     classes = ["negative", "positive"]
@@ -112,7 +142,7 @@ class MovieReviews(TextSet):
         target_transform: Callable[[Any], Any] | None = None,
         download: bool = True,
     ) -> None:
-        # dennybritz/cnn-text-classification-tf at the commit below; git names the contents c3a8694 and 16fe138.
+        # From dennybritz/cnn-text-classification-tf at the commit below; the git blob hashes are c3a8694 and 16fe138.
         repository, commit = "dennybritz/cnn-text-classification-tf", "18762b459e21d9c70e5c242f8d43fc4e6db37a0d"
         checksums = {
             "rt-polarity.neg": "sha256:2d11cfbc790f1cd96d78339f41ce53ced1efa83cd22d37d6788fa3fe3d17e2fd",

@@ -1,4 +1,4 @@
-"""Text: tokenisers that are trained here, vocabularies, batches of sequences."""
+"""Text: trainable tokenizers, vocabularies, batches of sequences."""
 
 from .byte_pairs import BytePairTokeniser
 from .sequences import BlockDataset, length_batches, pad_batch

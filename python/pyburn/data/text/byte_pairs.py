@@ -1,4 +1,4 @@
-"""Byte-pair encoding over bytes, as GPT-2 has it: any text can be encoded, and decodes to itself."""
+"""Byte-level byte-pair encoding as in GPT-2: any text can be encoded and decodes to itself."""
 
 from __future__ import annotations
 
@@ -13,15 +13,23 @@ from ..._core import FormatError
 from ..._progress import watched
 from .tokenisers import Tokeniser, special_splitter, split_specials
 
-# Contractions, a space with letters, with digits, with other marks, and white space; \w without digits and _ are letters.
+# Contractions, an optional space with letters, digits or punctuation, and whitespace; \w without digits and _ means letters.
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
 
 
 class BytePairTokeniser(Tokeniser):
-    """Pieces of bytes: the 256 bytes, then what merges make of them, then the special tokens.
+    """Byte-level BPE tokenizer. The vocabulary is the 256 bytes, then the merged tokens, then the special tokens.
 
-    Training merges the pair of neighbouring pieces that is most frequent inside of words, again and again; of equally
-    frequent pairs the one with the smaller numbers, so the same text gives the same tokeniser everywhere.
+    Training repeatedly merges the most frequent pair of adjacent tokens within words; ties are broken by the smaller ids, so the result is
+    deterministic.
+
+    Args:
+        merges: The pairs of token ids to merge, in order.
+        specials: The special tokens.
+        pattern: The regular expression that splits text into words.
+
+    Raises:
+        FormatError: A merge is invalid, or a merge or special token is repeated.
 
     >>> bpe = BytePairTokeniser.train("low lower lowest", vocab_size=260)
     >>> bpe.decode(bpe.encode("lower, ΩΩ"))
@@ -59,9 +67,18 @@ class BytePairTokeniser(Tokeniser):
         pattern: str = PATTERN,
         progress: bool = True,
     ) -> BytePairTokeniser:
-        """Merges until there are `vocab_size` numbers with the special tokens, or no pair occurs `min_frequency` times.
+        """Trains a tokenizer on texts.
 
-        A bar is drawn on a terminal where it takes more than a moment, unless `progress` is False.
+        Args:
+            texts: A text or several.
+            vocab_size: The maximum size of the vocabulary, including bytes and special tokens.
+            specials: The special tokens.
+            min_frequency: The minimum frequency of a pair to be merged.
+            pattern: The regular expression that splits text into words.
+            progress: Whether to draw a progress bar on a terminal if training takes longer than a moment.
+
+        Raises:
+            ValueError: vocab_size is less than 256 plus the number of special tokens.
         """
         wanted = vocab_size - 256 - len(specials)
         if wanted < 0:
@@ -93,7 +110,7 @@ class BytePairTokeniser(Tokeniser):
         return numbers
 
     def _merged(self, pieces: list[int]) -> list[int]:
-        """Merges of a word in the order in which training made them; a heap keeps long words from taking long."""
+        """Merges the bytes of a word in training order, with a heap so that long words stay fast."""
         if len(pieces) < 2:
             return pieces
         after = [*range(1, len(pieces)), -1]
@@ -122,7 +139,11 @@ class BytePairTokeniser(Tokeniser):
             heapq.heappush(heap, (order, left))
 
     def decode_bytes(self, numbers: Iterable[int]) -> bytes:
-        """The bytes of numbers; special tokens as their text."""
+        """Returns the bytes of token ids; special tokens as their text.
+
+        Raises:
+            IndexError: An id is out of range.
+        """
         parts = []
         for number in map(int, numbers):
             if not 0 <= number < len(self):
@@ -131,7 +152,7 @@ class BytePairTokeniser(Tokeniser):
         return b"".join(parts)
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of numbers; bytes that are no UTF-8, as at a cut, become U+FFFD."""
+        """Returns the text of token ids; invalid UTF-8, as in a truncated sequence, becomes U+FFFD."""
         return self.decode_bytes(numbers).decode("utf-8", "replace")
 
     def __len__(self) -> int:
@@ -146,7 +167,7 @@ class BytePairTokeniser(Tokeniser):
 
 
 def _train(counts: Counter[str], min_frequency: int) -> Iterator[tuple[int, int]]:
-    """The merges, one by one. Pairs are counted once; a merge changes only the words that it occurs in."""
+    """Yields the merges. Pairs are counted once; each merge updates only the words in which it occurs."""
     words = [list(word.encode("utf-8", "surrogatepass")) for word in counts]
     times = list(counts.values())
     pairs: Counter[tuple[int, int]] = Counter()
@@ -160,7 +181,7 @@ def _train(counts: Counter[str], min_frequency: int) -> Iterator[tuple[int, int]
     new = 256
     while heap:
         count, pair = heapq.heappop(heap)
-        if pairs.get(pair, 0) != -count:  # an old entry
+        if pairs.get(pair, 0) != -count:  # a stale heap entry
             if pairs.get(pair, 0) > 0 and -count > pairs[pair]:
                 heapq.heappush(heap, (-pairs[pair], pair))
             continue

@@ -1,4 +1,4 @@
-"""Sequences of different length as one tensor, and long ones as many short ones."""
+"""Padding sequences to batches, and splitting long sequences into blocks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from ..dataset import Dataset
 def pad_batch(
     sequences: Sequence[Sequence[int]], padding: int = 0, max_length: int | None = None, left: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Numbers (batch, longest) as int64, and which of them are padding (True), as `key_padding_mask` of attention wants it.
+    """Pads sequences of token ids to a batch.
 
-    `max_length` cuts longer sequences; `left` puts the padding before them.
+    Args:
+        sequences: The sequences.
+        padding: The padding token.
+        max_length: The length to which longer sequences are truncated.
+        left: Whether to pad on the left.
+
+    Returns:
+        The int64 token ids (batch, longest), and the mask that is True at padding, as for the `key_padding_mask` of attention.
 
     >>> pad_batch([[1, 2, 3], [4]])
     (tensor([[1, 2, 3],
@@ -37,14 +44,23 @@ def pad_batch(
 
 
 def length_batches(lengths: Sequence[int], batch_size: int, seed: int | None = 0) -> Iterator[list[int]]:
-    """Batches of numbers of sequences that are about equally long, so that little is padded; shuffled with a seed, in order with None."""
+    """Yields batches of indices of sequences of similar length, which minimizes padding.
+
+    Args:
+        lengths: The length of each sequence.
+        batch_size: The batch size.
+        seed: The seed for shuffling; None keeps the order by length.
+
+    Raises:
+        ValueError: batch_size is not positive.
+    """
     if batch_size < 1:
         raise ValueError(f"[batches] batch_size must be positive: got {batch_size}")
     order = np.argsort(np.asarray(lengths), kind="stable")
     starts = np.arange(0, len(order), batch_size)
     if seed is not None:
         rng = np.random.default_rng(seed)
-        # Equally long ones change places, and so do the batches.
+        # Shuffles sequences of equal length, and the batches.
         order = order[np.lexsort((rng.random(len(order)), np.asarray(lengths)[order]))]
         rng.shuffle(starts)
     for start in starts.tolist():
@@ -52,9 +68,15 @@ def length_batches(lengths: Sequence[int], batch_size: int, seed: int | None = 0
 
 
 class BlockDataset(Dataset[tuple[Tensor, Tensor]]):
-    """A long sequence of numbers as pieces for a language model: item i is `block` numbers and the same shifted by one.
+    """Splits a long token sequence into samples for a language model: (block of token ids, the same shifted by one).
 
-    `step` is how far one piece begins behind the other: `block` unless given, so that they do not overlap.
+    Args:
+        numbers: The token ids, 1-d.
+        block: The number of tokens per sample.
+        step: The distance between the starts of samples; None for `block`, so that they do not overlap.
+
+    Raises:
+        ValueError: numbers is not a 1-d sequence of integers, or block or step is not positive.
     """
 
     def __init__(self, numbers: Any, block: int, step: int | None = None) -> None:

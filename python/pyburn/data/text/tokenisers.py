@@ -1,4 +1,4 @@
-"""Text as numbers by characters and by words. All tokenisers have `encode`, `decode`, `save`, and are read by `load_tokeniser`."""
+"""Character and word tokenizers. All tokenizers have `encode`, `decode` and `save`; `load_tokeniser` loads them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .vocabulary import Vocabulary
 
 
 class Tokeniser:
-    """What turns text into numbers and back."""
+    """Base class of tokenizers."""
 
     kind: ClassVar[str]
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a text."""
+        """Returns the token ids of a text."""
         raise NotImplementedError
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of numbers."""
+        """Returns the text of token ids."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -32,30 +32,34 @@ class Tokeniser:
 
     @property
     def vocab_size(self) -> int:
-        """How many different numbers there are."""
+        """The size of the vocabulary."""
         return len(self)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The numbers of several texts."""
+        """Returns the token ids of several texts."""
         return [self.encode(text) for text in texts]
 
     def state(self) -> dict[str, Any]:
-        """What a file needs to hold."""
+        """Returns the JSON-compatible state that is saved to a file."""
         raise NotImplementedError
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Tokeniser:
-        """The tokeniser that `state` came from."""
+        """Creates a tokenizer from its `state`."""
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the tokeniser as JSON."""
+        """Saves the tokenizer as JSON."""
         text = json.dumps({"kind": self.kind, **self.state()}, ensure_ascii=False, indent=1)
         atomic_write(os.fspath(path), text.encode())
 
 
 class CharTokeniser(Tokeniser):
-    """A number a character, those of the training text in order; special tokens, which are found whole, come first.
+    """Character tokenizer: token ids are the special tokens, then the sorted characters of the training text.
+
+    Args:
+        vocabulary: The vocabulary.
+        specials: The special tokens, which are matched as a whole.
 
     >>> chars = CharTokeniser.train("hello")
     >>> chars.encode("hole")
@@ -70,7 +74,13 @@ class CharTokeniser(Tokeniser):
 
     @classmethod
     def train(cls, text: str | Iterable[str], specials: Sequence[str] = (), unknown: str | None = None) -> CharTokeniser:
-        """The characters of a text, or of several."""
+        """Creates a tokenizer from the characters of texts.
+
+        Args:
+            text: A text or several.
+            specials: The special tokens.
+            unknown: The special token for unknown characters; None to raise KeyError instead.
+        """
         seen: set[str] = set()
         for part in [text] if isinstance(text, str) else text:
             seen.update(part)
@@ -97,7 +107,13 @@ class CharTokeniser(Tokeniser):
 
 
 class WordTokeniser(Tokeniser):
-    """A number a word or mark, by frequency; unknown ones have the number of `<unk>`. Decoding joins them with spaces.
+    """Word tokenizer: tokens are words and punctuation marks, ordered by frequency. Decoding joins them with spaces.
+
+    Args:
+        vocabulary: The vocabulary.
+        specials: The special tokens, which are matched as a whole.
+        lowercase: Whether to convert text to lower case.
+        pattern: The regular expression of a token.
 
     >>> words = WordTokeniser.train(["the cat", "the dog"])
     >>> words.decode(words.encode("The bird, the dog"))
@@ -122,7 +138,17 @@ class WordTokeniser(Tokeniser):
         lowercase: bool = True,
         pattern: str = r"\w+(?:'\w+)?|[^\w\s]",
     ) -> WordTokeniser:
-        """The words of a text, or of several; `pattern` says what a word is."""
+        """Creates a tokenizer from the words of texts.
+
+        Args:
+            texts: A text or several.
+            specials: The special tokens.
+            unknown: The special token for unknown words; None to raise KeyError instead.
+            min_frequency: The minimum frequency of a word.
+            max_size: The maximum size of the vocabulary.
+            lowercase: Whether to convert text to lower case.
+            pattern: The regular expression of a token.
+        """
         word = re.compile(pattern)
         parts = [texts] if isinstance(texts, str) else texts
         tokens = (found for part in parts for found in word.findall(part.lower() if lowercase else part))
@@ -130,7 +156,7 @@ class WordTokeniser(Tokeniser):
         return cls(vocabulary, specials, lowercase, pattern)
 
     def words(self, text: str) -> list[str]:
-        """The words of a text before they become numbers."""
+        """Splits a text into tokens, without encoding them."""
         found: list[str] = []
         for part, special in split_specials(text, self._split):
             found.extend([part] if special else self._word.findall(part.lower() if self.lowercase else part))
@@ -160,21 +186,25 @@ class WordTokeniser(Tokeniser):
 
 
 def special_splitter(specials: Sequence[str]) -> re.Pattern[str] | None:
-    """What finds special tokens in a text, the longest first."""
+    """Returns the pattern that finds special tokens in a text, the longest first."""
     if not specials:
         return None
     return re.compile("(" + "|".join(re.escape(token) for token in sorted(specials, key=lambda token: (-len(token), token))) + ")")
 
 
 def split_specials(text: str, splitter: re.Pattern[str] | None) -> Iterable[tuple[str, bool]]:
-    """The parts of a text, and of each whether it is a special token."""
+    """Splits a text at special tokens; returns the parts with whether each is a special token."""
     if splitter is None:
         return [(text, False)] if text else []
     return [(part, bool(i % 2)) for i, part in enumerate(splitter.split(text)) if part]
 
 
 def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
-    """The tokeniser that was saved to a file."""
+    """Loads a tokenizer from a file.
+
+    Raises:
+        FormatError: The file is not a saved tokenizer.
+    """
     from .byte_pairs import BytePairTokeniser
 
     kinds: dict[str, type[Tokeniser]] = {kind.kind: kind for kind in (CharTokeniser, WordTokeniser, BytePairTokeniser)}

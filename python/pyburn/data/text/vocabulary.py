@@ -1,4 +1,4 @@
-"""Vocabularies: tokens and their numbers."""
+"""Vocabularies: mappings between tokens and token ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 class Vocabulary:
-    """Tokens in order; a token's number is its place. Unknown tokens have the number of `unknown`, if there is one.
+    """Maps tokens to ids, which are their positions.
+
+    Args:
+        tokens: The tokens in order.
+        unknown: The token whose id is used for unknown tokens; None to raise KeyError instead.
+
+    Raises:
+        ValueError: A token is repeated, or unknown is not a token.
 
     >>> words = Vocabulary.from_tokens(["b", "a", "b"], specials=["<pad>", "<unk>"], unknown="<unk>")
     >>> words["b"], words["a"], words["z"]
@@ -32,7 +39,15 @@ class Vocabulary:
         min_frequency: int = 1,
         max_size: int | None = None,
     ) -> Vocabulary:
-        """Special tokens first, then the others by how often they occur, equally frequent ones by their letters."""
+        """Builds a vocabulary: the special tokens, then the others by descending frequency, ties in alphabetical order.
+
+        Args:
+            tokens: The tokens of a corpus.
+            specials: The special tokens.
+            unknown: The token for unknown tokens.
+            min_frequency: The minimum frequency of a token.
+            max_size: The maximum size of the vocabulary.
+        """
         counts = Counter(tokens)
         kept = sorted((token for token, n in counts.items() if n >= min_frequency and token not in specials), key=lambda t: (-counts[t], t))
         if max_size is not None:
@@ -57,7 +72,11 @@ class Vocabulary:
         return number
 
     def token(self, number: int) -> str:
-        """The token with a number."""
+        """Returns the token with an id.
+
+        Raises:
+            IndexError: The id is out of range.
+        """
         if not 0 <= number < len(self.tokens):
             raise IndexError(f"[vocabulary] there are {len(self)} tokens: got the number {number}")
         return self.tokens[number]

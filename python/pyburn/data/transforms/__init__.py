@@ -1,6 +1,6 @@
-"""Transforms of images, under the names of torchvision.transforms; of signals, in `transforms.eeg`.
+"""Image transforms with torchvision's names; signal transforms in `transforms.eeg`.
 
-Images are Pillow's or tensors (..., C, H, W).
+Images are Pillow images or tensors (..., C, H, W).
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Augmentation with few knobs: RandAugment and TrivialAugmentWide draw from a list of changes and their strengths."""
+"""Automatic augmentation: RandAugment and TrivialAugmentWide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Change = Callable[[Any, float, InterpolationMode, Any], Any]
 def _affine(
     img: Any, mode: InterpolationMode, fill: Any, *, moves: tuple[int, int] = (0, 0), slants: tuple[float, float] = (0.0, 0.0)
 ) -> Any:
-    # Shears keep the top left corner where it is.
+    # Shears keep the top left corner fixed.
     corner = [0, 0] if slants != (0.0, 0.0) else None
     return F.affine(img, 0.0, moves, 1.0, slants, interpolation=mode, fill=fill, center=corner)
 
@@ -43,20 +43,24 @@ SIGNED = {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness"
 
 
 class Augment(Transform):
+    """Base class of automatic augmentations."""
+
     num_magnitude_bins: int
     interpolation: InterpolationMode
     fill: Fill
 
     def change(self, img: Any, name: str, strength: float) -> Any:
+        """Applies an operation by name."""
         return _CHANGES[name](img, strength, self.interpolation, self.fill)
 
 
 def at_level(low: float, high: float, level: int, levels: int) -> float:
+    """Interpolates between low and high by level."""
     return low + (high - low) * level / max(levels - 1, 1)
 
 
 def strengths_at(level: int, levels: int, height: int, width: int) -> dict[str, float]:
-    """How strong each change is at a level, as AutoAugment and RandAugment count."""
+    """Returns the strength of each operation at a magnitude level, as in AutoAugment and RandAugment."""
     share = at_level(0.0, 1.0, level, levels)
     return {
         "Identity": 0.0,
@@ -77,7 +81,18 @@ def strengths_at(level: int, levels: int, height: int, width: int) -> dict[str, 
 
 
 class RandAugment(Augment):
-    """`num_ops` random changes of an image, one after the other, all of the strength `magnitude` (of `num_magnitude_bins`)."""
+    """Applies `num_ops` random operations of equal magnitude (RandAugment).
+
+    Args:
+        num_ops: The number of operations.
+        magnitude: The magnitude, in [0, num_magnitude_bins).
+        num_magnitude_bins: The number of magnitude levels.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+
+    Raises:
+        ValueError: The magnitude is out of range.
+    """
 
     def __init__(
         self,
@@ -107,7 +122,13 @@ class RandAugment(Augment):
 
 
 class TrivialAugmentWide(Augment):
-    """One random change of an image, of random strength."""
+    """Applies one random operation of random magnitude (TrivialAugment).
+
+    Args:
+        num_magnitude_bins: The number of magnitude levels.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Changing the values of pixels, for Pillow's images and for tensors (..., C, H, W)."""
+"""Color and filter operations, for Pillow images and tensors (..., C, H, W)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _checked(img: Any, factor: float, name: str) -> None:
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """0 is black, 1 the image, 2 twice as bright."""
+    """Adjusts the brightness: a factor of 0 gives black, 1 the original, 2 twice the brightness."""
     _checked(img, brightness_factor, "brightness_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Brightness", brightness_factor)
@@ -46,7 +46,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """0 is grey, 1 the image, 2 twice the contrast."""
+    """Adjusts the contrast: a factor of 0 gives gray, 1 the original, 2 twice the contrast."""
     _checked(img, contrast_factor, "contrast_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Contrast", contrast_factor)
@@ -56,7 +56,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """0 is black and white, 1 the image, 2 twice as colourful."""
+    """Adjusts the saturation: a factor of 0 gives a grayscale image, 1 the original, 2 twice the saturation."""
     _checked(img, saturation_factor, "saturation_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Color", saturation_factor)
@@ -64,7 +64,11 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """The colours moved around the circle of hues, by -0.5 to 0.5 of it."""
+    """Rotates the hue by a factor in [-0.5, 0.5] of the full circle.
+
+    Raises:
+        ValueError: The factor is out of range.
+    """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     expect_image(img)
@@ -72,7 +76,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
         if img.mode in {"L", "1", "I", "F"}:
             return img
         hue, saturation, value = img.convert("HSV").split()
-        moved = (np.asarray(hue).astype(np.int64) + int(hue_factor * 255)).astype(np.uint8)  # around the circle of 256
+        moved = (np.asarray(hue).astype(np.int64) + int(hue_factor * 255)).astype(np.uint8)  # wraps around at 256
         return pillow().merge("HSV", (to_pil_image(moved), saturation, value)).convert(img.mode)
     if get_dimensions(img)[0] == 1:
         return img
@@ -114,7 +118,11 @@ def _to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """gain * x ** gamma for values from 0 to 1: above 1 shadows become darker, below 1 lighter."""
+    """Applies gamma correction: gain * x ** gamma for values in [0, 1]. gamma > 1 darkens shadows, gamma < 1 lightens them.
+
+    Raises:
+        ValueError: gamma is negative.
+    """
     expect_image(img)
     if gamma < 0:
         raise ValueError(f"Gamma should be a non-negative real number: got {gamma}")
@@ -134,7 +142,11 @@ def _grey(img: Tensor) -> Tensor:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """The image in shades of grey, in one channel or in three that are equal."""
+    """Converts an image to grayscale, with 1 or 3 equal channels.
+
+    Raises:
+        ValueError: num_output_channels is not 1 or 3.
+    """
     expect_image(img)
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels should be either 1 or 3: got {num_output_channels}")
@@ -149,7 +161,7 @@ to_grayscale = rgb_to_grayscale
 
 
 def invert(img: Any) -> Any:
-    """Dark and light exchanged."""
+    """Inverts the colors."""
     expect_image(img)
     if isinstance(img, Tensor):
         return _bound(img) - img
@@ -159,7 +171,11 @@ def invert(img: Any) -> Any:
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Only the highest bits of each value."""
+    """Reduces each value to its highest `bits` bits.
+
+    Raises:
+        TypeError: A tensor is not uint8.
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         if img.dtype != _core.uint8:
@@ -171,7 +187,11 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """Values from the threshold on, inverted."""
+    """Inverts all values at or above the threshold.
+
+    Raises:
+        TypeError: The threshold exceeds the maximum value of the tensor's dtype.
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         if threshold > _bound(img):
@@ -183,7 +203,7 @@ def solarize(img: Any, threshold: float) -> Any:
 
 
 def autocontrast(img: Any) -> Any:
-    """Each channel stretched from black to white."""
+    """Stretches the range of each channel from black to white."""
     expect_image(img)
     if not isinstance(img, Tensor):
         from PIL import ImageOps
@@ -198,7 +218,11 @@ def autocontrast(img: Any) -> Any:
 
 
 def equalize(img: Any) -> Any:
-    """Each channel with values that are equally frequent."""
+    """Equalizes the histogram of each channel.
+
+    Raises:
+        TypeError: A tensor is not uint8.
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         if img.dtype != _core.uint8:
@@ -223,7 +247,7 @@ def _equalized(channel: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """0 is blurred, 1 the image, 2 twice as sharp."""
+    """Adjusts the sharpness: a factor of 0 gives a blurred image, 1 the original, 2 twice the sharpness."""
     _checked(img, sharpness_factor, "sharpness_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Sharpness", sharpness_factor)
@@ -236,13 +260,22 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
     smooth = _core.conv2d(batch, kernel.expand(channels, 1, 3, 3).contiguous(), groups=channels)
     if not img.is_floating_point():
         smooth = smooth.round().to(img.dtype).to(dtype)
-    blurred = batch.clone()  # the border stays
+    blurred = batch.clone()  # border pixels are unchanged
     blurred[..., 1:-1, 1:-1] = smooth
     return _blend(img, blurred.reshape(img.shape).to(img.dtype), sharpness_factor)
 
 
 def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
-    """Each pixel as a weighted mean of those around it."""
+    """Applies a Gaussian blur.
+
+    Args:
+        img: The image.
+        kernel_size: The odd kernel size, (width, height) or an int.
+        sigma: The standard deviation, (x, y) or a float; None derives it from the kernel size.
+
+    Raises:
+        ValueError: A kernel size is not odd and positive, or sigma is not positive.
+    """
     expect_image(img)
     sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     if any(size % 2 == 0 or size < 1 for size in sizes):
@@ -275,7 +308,7 @@ def _bell(size: int, sigma: float, like: Tensor, dtype: Any) -> Tensor:
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Tensor:
-    """The image with a rectangle of the value v: top, left, height, width."""
+    """Returns the image with the rectangle at (i, j) of size (h, w) set to v."""
     if not isinstance(img, Tensor):
         raise TypeError(f"img should be Tensor: got {type(img)}")
     made = img if inplace else img.clone()

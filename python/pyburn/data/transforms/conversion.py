@@ -1,4 +1,4 @@
-"""Between Pillow's images, numpy's arrays and tensors."""
+"""Conversion between Pillow images, NumPy arrays and tensors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def is_pil_image(image: Any) -> bool:
-    """Whether it is one of Pillow's images."""
+    """Returns whether a value is a Pillow image."""
     return hasattr(image, "getbands") and hasattr(image, "resize")
 
 
 def expect_image(image: Any) -> None:
-    """Raises an error that helps for what is neither an image of Pillow nor a tensor of one."""
+    """Raises TypeError if a value is neither a Pillow image nor an image tensor."""
     if isinstance(image, Tensor):
         if image.dim() < 2:
             raise TypeError(f"expected an image (..., H, W): got shape {tuple(image.shape)}")
@@ -32,7 +32,7 @@ def expect_image(image: Any) -> None:
 
 
 def _pixels(image: Any) -> np.ndarray[Any, Any]:
-    """The pixels of an image or array as (H, W, C)."""
+    """Returns an image or array as an array (H, W, C)."""
     if is_pil_image(image):
         array = np.asarray(image)
         if image.mode == "1":
@@ -45,20 +45,24 @@ def _pixels(image: Any) -> np.ndarray[Any, Any]:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """An image of Pillow or an array (H, W, C) as a tensor (C, H, W): bytes become float32 from 0 to 1."""
+    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W); uint8 becomes float32 in [0, 1].
+
+    Raises:
+        TypeError: The value is neither.
+    """
     if not is_pil_image(pic) and not isinstance(pic, np.ndarray):
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
     pixels = _pixels(pic).transpose(2, 0, 1)
     if pixels.dtype != np.uint8:
         return from_numpy(np.array(pixels, order="C"))
-    # Memory of pyburn, which is used again, where numpy would ask the system for fresh pages; written in one pass.
+    # Written in one pass to memory from pyburn's allocator, which is reused; NumPy would request new pages from the system.
     made = _core.empty(pixels.shape, dtype=_core.float32, device="cpu")
     np.divide(pixels, np.float32(255), out=made.numpy())
     return made
 
 
 def to_normalized_tensor(pic: Any, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """normalize(to_tensor(pic), mean, std) without a copy in between."""
+    """Returns normalize(to_tensor(pic), mean, std) without an intermediate copy."""
     made = to_tensor(pic)
     if made.dtype != _core.float32:
         return normalize(made, mean, std)
@@ -77,7 +81,18 @@ def _per_channel(mean: Sequence[float], std: Sequence[float], dtype: Any) -> tup
 
 
 def normalize(tensor_: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """Channels less their mean, by their standard deviation: (x - mean) / std for images (..., C, H, W)."""
+    """Normalizes each channel: (x - mean) / std, for float tensors (..., C, H, W).
+
+    Args:
+        tensor_: The image.
+        mean: The mean of each channel.
+        std: The standard deviation of each channel.
+        inplace: Whether to modify the tensor in place.
+
+    Raises:
+        TypeError: The image is not a float tensor.
+        ValueError: It has fewer than 3 dimensions, or a standard deviation is 0.
+    """
     if not isinstance(tensor_, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor_)}")
     if not tensor_.is_floating_point():
@@ -91,14 +106,14 @@ def normalize(tensor_: Tensor, mean: Sequence[float], std: Sequence[float], inpl
 
 
 def from_array(pic: Any) -> Tensor:
-    """An array (H, W, C) or (H, W) as a tensor (C, H, W) of its own numbers."""
+    """Converts an array (H, W, C) or (H, W) to a tensor (C, H, W) of the same dtype."""
     if not isinstance(pic, np.ndarray):
         raise TypeError(f"Input can either be a pure Tensor, a numpy array, or a PIL image, but got {type(pic)} instead.")
     return from_numpy(np.array(_pixels(pic).transpose(2, 0, 1), order="C"))
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """An image of Pillow as a tensor (C, H, W) of its own numbers."""
+    """Converts a Pillow image to a tensor (C, H, W) without scaling."""
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
     array = np.asarray(pic)
@@ -106,7 +121,16 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor (C, H, W) or an array (H, W, C) as an image of Pillow; floats from 0 to 1 become bytes."""
+    """Converts a tensor (C, H, W) or an array (H, W, C) to a Pillow image; floats in [0, 1] become uint8.
+
+    Args:
+        pic: The tensor or array.
+        mode: The Pillow mode; None derives it from dtype and channels.
+
+    Raises:
+        TypeError: The type or dtype is not supported.
+        ValueError: The shape or mode is not supported.
+    """
     images = pillow()
     if isinstance(pic, Tensor):
         if pic.dim() not in (2, 3):
@@ -144,7 +168,12 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
 
 def convert_image_dtype(image: Tensor, dtype: DType | None = None) -> Tensor:
-    """The image in another dtype, with its values scaled to that dtype's range: floats from 0 to 1, integers from 0 to their largest."""
+    """Converts an image to another dtype and scales its values to the range of that dtype: [0, 1] for floats, 0 to the maximum for
+    integers.
+
+    Raises:
+        RuntimeError: The integer type is too large to be converted to from floats safely.
+    """
     dtype = _core.get_default_dtype() if dtype is None else dtype
     if image.dtype == dtype:
         return image
@@ -154,7 +183,7 @@ def convert_image_dtype(image: Tensor, dtype: DType | None = None) -> Tensor:
             return image.to(dtype)
         if (image.dtype == _core.float32 and dtype.itemsize >= 4) or (image.dtype == _core.float64 and dtype.itemsize == 8):
             raise RuntimeError(f"The cast from {image.dtype} to {dtype} cannot be performed safely.")
-        # Just below the next integer, so that 1 becomes the largest value and all values have equal shares.
+        # Scaled to just below max + 1, so that 1.0 maps to the maximum and all integers cover equal intervals.
         return image.mul(largest + 1.0 - 1e-3).to(dtype)
     if dtype.is_floating_point:
         return image.to(dtype).div_(largest_before)
@@ -170,5 +199,5 @@ def _largest(dtype: Any) -> int:
 
 
 def to_numbers(values: Any, like: Tensor) -> Tensor:
-    """A fill as a tensor (C, 1, 1) on the device of an image."""
+    """Returns a fill value as a tensor (C, 1, 1) on the device of an image."""
     return tensor(values, dtype=_core.float32, device=like.device).reshape(-1, 1, 1)

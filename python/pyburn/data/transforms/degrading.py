@@ -1,4 +1,4 @@
-"""Pictures made worse, or of another arrangement of channels: noise, JPEG, permutations."""
+"""Noise, JPEG compression and channel permutation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .conversion import pil_to_tensor, to_pil_image
 
 
 def permute_channels(img: Any, permutation: Sequence[int]) -> Any:
-    """The channels in a given order."""
+    """Permutes the channels."""
     if isinstance(img, Tensor):
         return img.index_select(-3, from_numpy(np.array(permutation, np.int64)).to(img.device))
     bands = img.split()
@@ -24,7 +24,11 @@ def permute_channels(img: Any, permutation: Sequence[int]) -> Any:
 
 
 def gaussian_noise(img: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Tensor:
-    """A tensor with noise; bytes are rounded and stay bytes."""
+    """Adds Gaussian noise to a tensor; uint8 tensors are rounded and stay uint8.
+
+    Raises:
+        TypeError: The image is not a tensor.
+    """
     if not isinstance(img, Tensor):
         raise TypeError(f"expected a tensor: got {type(img).__name__}; ToImage makes one of an image of Pillow")
     noise = _core.randn(*img.shape, device=img.device) * sigma + mean
@@ -35,7 +39,7 @@ def gaussian_noise(img: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: boo
 
 
 def jpeg(img: Any, quality: int) -> Any:
-    """What JPEG of a quality leaves of a picture of bytes."""
+    """Compresses and decompresses a uint8 image as JPEG with the given quality."""
     picture = to_pil_image(img) if isinstance(img, Tensor) else img
     file = io.BytesIO()
     picture.save(file, format="JPEG", quality=quality)

@@ -1,6 +1,6 @@
-"""Transforms of recorded signals such as EEG: tensors or arrays (..., channels, time), of which the last axis is time.
+"""Transforms of signals such as EEG: tensors or arrays (..., channels, time).
 
-What goes in as a tensor comes out as a tensor of its dtype; filters compute in float64.
+Tensors give tensors of the same dtype; filters compute in float64.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class _OfSignal(Transform):
-    """A function of an array, for tensors too."""
+    """Base class of transforms that are implemented for arrays and also accept tensors."""
 
     def __call__(self, signal: Any) -> Any:
         if isinstance(signal, Tensor):
@@ -52,7 +52,16 @@ class _OfSignal(Transform):
 
 
 class BandPass(_OfSignal):
-    """Keeps the frequencies from low to high, in hertz, without delay (Butterworth, forwards and backwards). None leaves an end open.
+    """Zero-phase Butterworth band-pass filter (forward and backward).
+
+    Args:
+        low: The lower cutoff in Hz; None for a low-pass filter.
+        high: The upper cutoff in Hz; None for a high-pass filter.
+        sfreq: The sampling rate in Hz.
+        order: The order of the filter.
+
+    Raises:
+        ValueError: Both cutoffs are None, or a frequency is out of range.
 
     >>> BandPass(8.0, 30.0, 160.0)(pyburn.randn(3, 400)).shape
     pyburn.Size([3, 400])
@@ -77,7 +86,13 @@ class BandPass(_OfSignal):
 
 
 class Notch(_OfSignal):
-    """Takes one frequency out, such as the 50 or 60 hertz of the mains, without delay."""
+    """Zero-phase notch filter that removes one frequency, such as 50 or 60 Hz power line noise.
+
+    Args:
+        freq: The frequency in Hz.
+        sfreq: The sampling rate in Hz.
+        quality: The frequency divided by the bandwidth.
+    """
 
     def __init__(self, freq: float, sfreq: float, quality: float = 30.0) -> None:
         self.freq = freq
@@ -90,7 +105,15 @@ class Notch(_OfSignal):
 
 
 class Resample(_OfSignal):
-    """Another number of samples per second."""
+    """Changes the sampling rate.
+
+    Args:
+        orig_freq: The original sampling rate.
+        new_freq: The new sampling rate.
+
+    Raises:
+        ValueError: A rate is not positive.
+    """
 
     def __init__(self, orig_freq: float, new_freq: float) -> None:
         if orig_freq <= 0 or new_freq <= 0:
@@ -103,7 +126,12 @@ class Resample(_OfSignal):
 
 
 class Standardize(_OfSignal):
-    """Each channel less its mean, by its standard deviation; with robust=True its median and the spread of the middle half."""
+    """Standardizes each channel to mean 0 and standard deviation 1.
+
+    Args:
+        robust: Whether to use median and interquartile range instead.
+        eps: Added to the denominator.
+    """
 
     def __init__(self, robust: bool = False, eps: float = 1e-8) -> None:
         self.robust = robust
@@ -118,7 +146,7 @@ class Standardize(_OfSignal):
 
 
 class ChannelDropout(_OfSignal):
-    """Sets each channel to 0 with a probability."""
+    """Sets each channel to 0 with probability p."""
 
     def __init__(self, p: float = 0.2) -> None:
         self.p = _probability(p)
@@ -128,7 +156,7 @@ class ChannelDropout(_OfSignal):
 
 
 class TimeReverse(_OfSignal):
-    """Turns time around, with a probability."""
+    """Reverses time with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _probability(p)
@@ -138,7 +166,12 @@ class TimeReverse(_OfSignal):
 
 
 class TimeShift(_OfSignal):
-    """Moves the signal by up to `max_shift` samples either way, around the end or (circular=False) with zeros behind it."""
+    """Shifts the signal by up to `max_shift` samples in either direction.
+
+    Args:
+        max_shift: The maximum shift in samples.
+        circular: Whether to wrap around; otherwise the gap is filled with zeros.
+    """
 
     def __init__(self, max_shift: int, circular: bool = True) -> None:
         self.max_shift = max_shift
@@ -155,8 +188,16 @@ class TimeShift(_OfSignal):
 
 
 class FourierSurrogate(_OfSignal):
-    """Random phases for the same spectrum, with a probability: `magnitude` 1 draws them from the whole circle, less from a part of it.
-    All channels turn alike, unless independent=True, so that what is between them stays."""
+    """Randomizes the phases of the spectrum (Fourier transform surrogate) with probability p.
+
+    Args:
+        p: The probability.
+        magnitude: The fraction of the circle from which phase shifts are drawn.
+        independent: Whether channels get different shifts; by default they share them, which preserves the relations between channels.
+
+    Raises:
+        ValueError: p or magnitude is not in [0, 1].
+    """
 
     def __init__(self, p: float = 0.5, magnitude: float = 1.0, independent: bool = False) -> None:
         if not 0 <= magnitude <= 1:
@@ -172,7 +213,7 @@ class FourierSurrogate(_OfSignal):
         spectrum = np.fft.rfft(x)
         shape = spectrum.shape if self.independent else (*spectrum.shape[:-2], *(1,) * (spectrum.ndim > 1), spectrum.shape[-1])
         phases = draw.random(shape) * (2 * math.pi * self.magnitude)
-        phases[..., 0] = 0  # the mean, and the highest frequency of an even number of samples, have no phase
+        phases[..., 0] = 0  # the mean, and the Nyquist frequency for an even number of samples, have no phase
         if x.shape[-1] % 2 == 0:
             phases[..., -1] = 0
         return np.fft.irfft(spectrum * np.exp(1j * phases), x.shape[-1])
@@ -186,10 +227,21 @@ def epochs(
     sfreq: float,
     baseline: tuple[float | None, float | None] | None = None,
 ) -> tuple[Any, list[int]]:
-    """Pieces of a recording (channels, time) around events: (events, channels, time), and the events that lie inside.
+    """Cuts a recording (channels, time) into epochs around events.
 
-    `onsets` are sample numbers, `tmin` and `tmax` seconds before and after them; both ends belong to a piece, as in MNE. The mean over
-    `baseline` (seconds; None for an end) is taken off each channel of each piece.
+    Args:
+        signal: The recording.
+        onsets: The sample indices of the events.
+        tmin: The start of an epoch relative to the event, in seconds.
+        tmax: The end of an epoch, in seconds, inclusive as in MNE.
+        sfreq: The sampling rate in Hz.
+        baseline: The interval in seconds whose mean is subtracted from each channel of each epoch; None as a limit means that of the epoch.
+
+    Returns:
+        The epochs (events, channels, time), and the indices of the events whose epochs lie within the recording.
+
+    Raises:
+        ValueError: signal is not 2-d, tmax is less than tmin, or the baseline is not within the epoch.
 
     >>> pieces, kept = epochs(np.arange(20.0).reshape(1, 20), [5, 19], -0.2, 0.2, 10.0)
     >>> pieces.tolist(), kept

@@ -1,7 +1,7 @@
-"""Digital filters of recorded signals, in numpy: Butterworth and notch as second-order sections, forwards and backwards in time.
+"""Digital filters in NumPy: Butterworth and notch filters as second-order sections, forward and backward in time.
 
-A recursive filter goes from sample to sample, which is slow in Python. Here it goes from block to block: what a block of samples and the
-state before it do to the outputs and to the state after it are matrices, which are found once per filter by filtering unit vectors.
+A recursive filter proceeds sample by sample, which is slow in Python. Here it proceeds block by block: the outputs and the next state are
+linear in the inputs of a block and the previous state; the matrices are computed once per filter by filtering unit vectors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ _BLOCK = 128
 
 
 def butterworth(order: int, cutoff: float | tuple[float, float], kind: str, rate: float) -> Array:
-    """Second-order sections (n, 6) of a Butterworth filter: `kind` is lowpass, highpass, bandpass or bandstop, `cutoff` in hertz.
+    """Designs a digital Butterworth filter.
+
+    Args:
+        order: The order.
+        cutoff: The cutoff frequency in Hz, or (low, high) for bandpass and bandstop.
+        kind: "lowpass", "highpass", "bandpass" or "bandstop".
+        rate: The sampling rate in Hz.
+
+    Returns:
+        The second-order sections, (n, 6).
+
+    Raises:
+        ValueError: An argument is invalid.
 
     >>> butterworth(2, 10.0, "lowpass", 100.0).shape
     (1, 6)
@@ -31,7 +43,7 @@ def butterworth(order: int, cutoff: float | tuple[float, float], kind: str, rate
         raise ValueError(f"expected {'two frequencies' if kind.startswith('band') else 'one frequency'} for {kind}: got {cutoff}")
     if not all(0 < edge < rate / 2 for edge in edges) or list(edges) != sorted(set(edges)):
         raise ValueError(f"expected rising frequencies between 0 and half the sampling rate {rate}: got {cutoff}")
-    poles = -np.exp(1j * np.pi * np.arange(-order + 1, order, 2) / (2 * order))  # of the analogue low-pass with cutoff 1
+    poles = -np.exp(1j * np.pi * np.arange(-order + 1, order, 2) / (2 * order))  # analog low-pass prototype with cutoff 1
     warped = 4 * np.tan(np.pi * edges / rate)
     if kind == "lowpass":
         zeros, poles, gain = np.empty(0), poles * warped[0], warped[0] ** order
@@ -44,7 +56,7 @@ def butterworth(order: int, cutoff: float | tuple[float, float], kind: str, rate
         poles = np.concatenate([moved + spread, moved - spread])
         zeros = np.zeros(order) if kind == "bandpass" else np.repeat([1j * middle, -1j * middle], order)
         gain = width**order if kind == "bandpass" else 1.0
-    # From the analogue to the digital filter by the bilinear transform; zeros at infinity come to -1.
+    # Bilinear transform from analog to digital; zeros at infinity map to -1.
     gain = gain * np.real(np.prod(4 - zeros) / np.prod(4 - poles))
     missing = len(poles) - len(zeros)
     zeros = np.concatenate([(4 + zeros) / (4 - zeros), -np.ones(missing)])
@@ -59,10 +71,10 @@ def _sections(zeros: Array, poles: Array, gain: float) -> Array:
 
 
 def _quadratics(roots: Array, spread: bool = False) -> list[list[float]]:
-    """Polynomials of second order with the given roots: conjugates together, real ones in pairs, a last one alone."""
+    """Returns second-order polynomials with the given roots: conjugates together, real roots in pairs, a remaining one alone."""
     upper = sorted((r for r in roots if r.imag > 1e-9), key=abs)
     real = sorted(float(r.real) for r in roots if abs(r.imag) <= 1e-9)
-    if spread:  # the largest with the smallest: a band-pass has zeros at both ends in every section
+    if spread:  # pairs the largest with the smallest, so that every band-pass section has zeros at both ends
         real = [r for pair in zip(real, reversed(real)) for r in pair][: len(real)]
     made = [[1.0, -2 * float(r.real), float(abs(r) ** 2)] for r in upper]
     for i in range(0, len(real) - 1, 2):
@@ -73,7 +85,11 @@ def _quadratics(roots: Array, spread: bool = False) -> list[list[float]]:
 
 
 def notch(frequency: float, quality: float, rate: float) -> Array:
-    """The section of a filter that takes one frequency out; the band that suffers is frequency / quality wide."""
+    """Designs a notch filter: returns its second-order section. The bandwidth is frequency / quality.
+
+    Raises:
+        ValueError: The frequency is not between 0 and half the sampling rate.
+    """
     if not 0 < frequency < rate / 2:
         raise ValueError(f"expected a frequency between 0 and half the sampling rate {rate}: got {frequency}")
     angle = 2 * math.pi * frequency / rate
@@ -83,7 +99,7 @@ def notch(frequency: float, quality: float, rate: float) -> Array:
 
 
 def _step_by_step(sections: Array, x: Array, state: Array) -> tuple[Array, Array]:
-    """Filters rows of x (n, time) from states (n, sections, 2) on: outputs and states after."""
+    """Filters rows of x (n, time) sample by sample, from states (n, sections, 2); returns the outputs and final states."""
     y, state = x.copy(), state.copy()
     for s, (b0, b1, b2, _, a1, a2) in enumerate(sections):
         first, second = state[:, s, 0], state[:, s, 1]
@@ -98,7 +114,7 @@ def _step_by_step(sections: Array, x: Array, state: Array) -> tuple[Array, Array
 
 @functools.lru_cache(maxsize=32)
 def _block_matrices(content: bytes) -> tuple[Array, Array]:
-    """The outputs and the state after a block, as matrices on its inputs and the state before it: (block + states, block), (.., states)."""
+    """Returns the linear maps from (inputs of a block, previous state) to (outputs, next state)."""
     sections = np.frombuffer(content).reshape(-1, 6)
     states = 2 * len(sections)
     unit = np.eye(_BLOCK + states)
@@ -107,7 +123,7 @@ def _block_matrices(content: bytes) -> tuple[Array, Array]:
 
 
 def sosfilt(sections: Array, x: Array, state: Array | None = None) -> Array:
-    """The filter along the last axis, from a state (..., sections, 2) on."""
+    """Filters along the last dimension, from an initial state (..., sections, 2)."""
     samples, states = x.shape[-1], 2 * len(sections)
     rows = np.asarray(x, np.float64).reshape(-1, samples)
     blocks = -(-samples // _BLOCK)
@@ -115,7 +131,7 @@ def sosfilt(sections: Array, x: Array, state: Array | None = None) -> Array:
     cut[:, :samples] = rows
     cut = cut.reshape(len(rows), blocks, _BLOCK)
     outputs, after = _block_matrices(np.ascontiguousarray(sections, np.float64).tobytes())
-    # Only the states go from block to block; what they do to the outputs is added for all blocks at once.
+    # Only the states are computed sequentially; their effect on the outputs is added for all blocks at once.
     pushed = cut @ after[:_BLOCK]
     before = np.empty((len(rows), blocks, states))
     now = np.zeros((len(rows), states)) if state is None else np.broadcast_to(state.reshape(-1, states), (len(rows), states))
@@ -128,7 +144,7 @@ def sosfilt(sections: Array, x: Array, state: Array | None = None) -> Array:
 
 
 def _settled(sections: Array) -> Array:
-    """The state (sections, 2) after endless input of 1."""
+    """Returns the steady state (sections, 2) for a constant input of 1."""
     states, level = np.zeros((len(sections), 2)), 1.0
     for s, (b0, b1, b2, _, a1, a2) in enumerate(sections):
         out = level * (b0 + b1 + b2) / (1 + a1 + a2)
@@ -138,8 +154,10 @@ def _settled(sections: Array) -> Array:
 
 
 def sosfiltfilt(sections: Array, x: Array) -> Array:
-    """The filter forwards and then backwards along the last axis, so that nothing is delayed. Ends are continued by their mirror image
-    about the last sample.
+    """Filters forward and backward along the last dimension, for zero phase. The ends are padded by odd reflection.
+
+    Raises:
+        ValueError: The signal is too short.
 
     >>> float(sosfiltfilt(butterworth(2, 10.0, "lowpass", 100.0), np.ones(50)).round(6).min())
     1.0
@@ -158,7 +176,10 @@ def sosfiltfilt(sections: Array, x: Array) -> Array:
 
 
 def resample(x: Array, samples: int) -> Array:
-    """The signal with another number of samples along the last axis, by its spectrum: right for signals that repeat.
+    """Resamples along the last dimension to a number of samples with the Fourier method, which assumes a periodic signal.
+
+    Raises:
+        ValueError: samples is less than 1.
 
     >>> resample(np.array([1.0, 1.0, 1.0]), 6).round(6).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -170,7 +191,7 @@ def resample(x: Array, samples: int) -> Array:
     kept = min(before, samples)
     made = np.zeros((*x.shape[:-1], samples // 2 + 1), complex)
     made[..., : kept // 2 + 1] = spectrum[..., : kept // 2 + 1]
-    if kept % 2 == 0:  # the highest frequency stands for itself and its mirror image
+    if kept % 2 == 0:  # the Nyquist bin represents both the positive and the negative frequency
         if samples < before:
             made[..., kept // 2] *= 2
         elif samples > before:

@@ -1,4 +1,4 @@
-"""What the transforms do, as functions, under the names of torchvision.transforms.functional."""
+"""The transforms as functions, with the names of torchvision.transforms.functional."""
 
 from .colour import (
     adjust_brightness,

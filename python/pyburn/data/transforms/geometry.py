@@ -1,4 +1,4 @@
-"""Moving pixels: resize, crop, pad, flip, rotate, for Pillow's images and for tensors (..., C, H, W)."""
+"""Geometric operations: resize, crop, pad, flip, rotate, for Pillow images and tensors (..., C, H, W)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fill = float | Sequence[float] | None
 
 
 class InterpolationMode(Enum):
-    """How values between pixels are found."""
+    """Interpolation modes."""
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -35,7 +35,11 @@ _BY_NUMBER = {number: InterpolationMode(name) for name, number in PILLOW_MODES.i
 
 
 def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
-    """The mode, also by the number that Pillow gives it."""
+    """Returns an interpolation mode, also from Pillow's integer constant.
+
+    Raises:
+        TypeError: The value is neither.
+    """
     if isinstance(mode, InterpolationMode):
         return mode
     if isinstance(mode, int) and int(mode) in _BY_NUMBER:
@@ -44,7 +48,7 @@ def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """[channels, height, width]"""
+    """Returns [channels, height, width]."""
     expect_image(img)
     if isinstance(img, Tensor):
         return [1 if img.dim() == 2 else img.size(-3), img.size(-2), img.size(-1)]
@@ -52,12 +56,12 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """[width, height]"""
+    """Returns [width, height]."""
     return get_dimensions(img)[:0:-1]
 
 
 def get_image_num_channels(img: Any) -> int:
-    """How many channels it has."""
+    """Returns the number of channels."""
     return get_dimensions(img)[0]
 
 
@@ -88,7 +92,18 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The image in another size, (height, width); one number is the length of the shorter side."""
+    """Resizes an image.
+
+    Args:
+        img: The image.
+        size: (height, width), or the length of the shorter side.
+        interpolation: The interpolation mode.
+        max_size: The maximum length of the longer side, if size is a single number.
+        antialias: Whether to antialias when downsampling tensors.
+
+    Raises:
+        ValueError: size or max_size is invalid, or the mode is not supported for tensors.
+    """
     mode = interpolation_mode(interpolation)
     sizes = _pair(size)
     if max_size is not None and len(sizes) != 1:
@@ -110,7 +125,7 @@ def resize(
 
 
 def _as_floats(img: Tensor) -> tuple[Tensor, Any]:
-    """An image as a batch (N, C, H, W) of floats, and the way back to what it was."""
+    """Returns an image as a float batch (N, C, H, W), and the function that restores its shape and dtype."""
     dtype, leading = img.dtype, img.shape[:-2]
     batch = img.reshape(1, 1, *img.shape) if img.dim() == 2 else img.reshape(-1, *img.shape[-3:])
     if dtype not in (_core.float32, _core.float64):
@@ -126,7 +141,7 @@ def _as_floats(img: Tensor) -> tuple[Tensor, Any]:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A rectangle of the image; what lies outside is 0."""
+    """Crops a rectangle; parts outside of the image are 0."""
     if not isinstance(img, Tensor):
         expect_image(img)
         return img.crop((left, top, left + width, top + height))
@@ -139,7 +154,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """The middle of the image; a smaller image is padded with 0 first."""
+    """Crops the center; a smaller image is first padded with 0."""
     sizes = _pair(output_size)
     wanted_h, wanted_w = (sizes[0], sizes[0]) if len(sizes) == 1 else sizes
     _, height, width = get_dimensions(img)
@@ -162,13 +177,22 @@ def resized_crop(
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A rectangle of the image, in another size."""
+    """Crops a rectangle and resizes it."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def pad(img: Any, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> Any:
-    """The image with a border: one number, (left and right, top and bottom) or (left, top, right, bottom). It holds `fill`, or what the
-    mode finds in the image: edge, reflect or symmetric."""
+    """Pads an image.
+
+    Args:
+        img: The image.
+        padding: One number, (left and right, top and bottom) or (left, top, right, bottom).
+        fill: The fill value for mode "constant".
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Raises:
+        ValueError: An argument is invalid.
+    """
     expect_image(img)
     border = [padding] if isinstance(padding, int) else list(padding)
     if len(border) not in (1, 2, 4):
@@ -210,20 +234,22 @@ def _extended(img: Any, border: tuple[int, int, int, int], mode: Any) -> Any:
 
 
 def hflip(img: Any) -> Any:
-    """Left and right exchanged."""
+    """Flips horizontally."""
     expect_image(img)
     return img.flip(-1) if isinstance(img, Tensor) else img.transpose(0)
 
 
 def vflip(img: Any) -> Any:
-    """Top and bottom exchanged."""
+    """Flips vertically."""
     expect_image(img)
     return img.flip(-2) if isinstance(img, Tensor) else img.transpose(1)
 
 
 def _inverse_matrix(center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]) -> list[float]:
-    """Where a pixel of the result comes from, as (x, y) -> (m0 x + m1 y + m2, m3 x + m4 y + m5): the inverse of first shear and scale,
-    then turn about the centre, then move."""
+    """Returns the inverse affine map (output to input pixels) as [m0, ..., m5]: (x, y) -> (m0 x + m1 y + m2, m3 x + m4 y + m5).
+
+    The forward map shears and scales, rotates about the center, then translates.
+    """
     turn, shear_x, shear_y = (math.radians(v) for v in (angle, *shear))
     a = math.cos(turn - shear_y) / math.cos(shear_y)
     b = -a * math.tan(shear_x) - math.sin(turn)
@@ -244,7 +270,16 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Fill = None,
 ) -> Any:
-    """The image turned by an angle, in degrees against the clock; with expand in a size that holds all of it."""
+    """Rotates an image.
+
+    Args:
+        img: The image.
+        angle: The angle in degrees, counterclockwise.
+        interpolation: The interpolation mode.
+        expand: Whether to enlarge the output to hold the whole rotated image.
+        center: The center (x, y); by default that of the image.
+        fill: The fill value for pixels outside of the image.
+    """
     mode = interpolation_mode(interpolation)
     _, height, width = get_dimensions(img)
     if not isinstance(img, Tensor):
@@ -265,7 +300,21 @@ def affine(
     fill: Fill = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """The image turned (in degrees with the clock) about its centre, moved, scaled and sheared."""
+    """Applies an affine transformation: rotation (degrees, clockwise), translation, scaling and shear.
+
+    Args:
+        img: The image.
+        angle: The rotation angle in degrees, clockwise.
+        translate: The translation (x, y) in pixels.
+        scale: The scale factor.
+        shear: The shear angle in degrees, or (x, y).
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+        center: The center (x, y); by default that of the image.
+
+    Raises:
+        ValueError: scale is not positive, or translate does not have two numbers.
+    """
     mode = interpolation_mode(interpolation)
     if scale <= 0.0:
         raise ValueError(f"Argument scale should be positive: got {scale}")
@@ -281,13 +330,13 @@ def affine(
 
 
 def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, int]:
-    """The size that holds all of a turned image."""
+    """Returns the size that holds the whole rotated image."""
     corners = np.array(
         [[-0.5 * width, -0.5 * height], [-0.5 * width, 0.5 * height], [0.5 * width, 0.5 * height], [0.5 * width, -0.5 * height]]
     )
     places = corners @ np.array([[matrix[0], matrix[3]], [matrix[1], matrix[4]]])
     places += [0.5 * width, 0.5 * height]
-    # Cut after four digits, so that rounding errors add no pixel.
+    # Truncated to four digits, so that rounding errors do not add a pixel.
     low, high = (np.trunc(v / 1e-4) * 1e-4 for v in (places.min(0), places.max(0)))
     size = np.ceil(high) - np.floor(low)
     return int(size[1]), int(size[0])
@@ -296,7 +345,7 @@ def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, i
 def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fill, size: tuple[int, int]) -> Tensor:
     _, height, width = get_dimensions(img)
     rows, columns = size
-    # Pixels by their middles, counted from the middle of the image; grid_sample wants half of its size to be 1.
+    # Pixel centers relative to the image center; grid_sample expects coordinates in units of half the size.
     x = np.linspace(-columns * 0.5 + 0.5, columns * 0.5 - 0.5, columns, dtype=np.float32)
     y = np.linspace(-rows * 0.5 + 0.5, rows * 0.5 - 0.5, rows, dtype=np.float32)
     base = np.stack(np.broadcast_arrays(x[None, :], y[:, None], np.float32(1)), -1)
@@ -305,7 +354,7 @@ def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fil
 
 
 def sampled(img: Tensor, places: np.ndarray[Any, Any], mode: InterpolationMode, fill: Fill) -> Tensor:
-    """The image at places (1, H, W, 2) of (x, y), where its sides are at -1 and 1; outside of them there is `fill`."""
+    """Samples an image at (x, y) coordinates (1, H, W, 2), where the image spans [-1, 1]; `fill` outside."""
     if mode.value not in ("nearest", "bilinear"):
         raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
     batch, back = _as_floats(img)
@@ -314,13 +363,17 @@ def sampled(img: Tensor, places: np.ndarray[Any, Any], mode: InterpolationMode, 
     if fill is not None:
         inside = _core.grid_sample(_core.ones_like(batch[:, :1]), grid, mode=mode.value, padding_mode="zeros", align_corners=False)
         colour = to_numbers(fill, img).to(batch.dtype)
-        # Nearest pixels are inside or outside; others may be a little of both.
+        # Nearest pixels are either inside or outside; interpolated ones are blended with the fill value.
         made = _core.where(inside < 0.5, colour, made) if mode.value == "nearest" else made * inside + (1.0 - inside) * colour
     return back(made)
 
 
 def fill_colour(img: Any, fill: Fill) -> Any:
-    """What stands where the image is not, for Pillow."""
+    """Returns the fill value for Pillow.
+
+    Raises:
+        ValueError: The number of values does not match the channels.
+    """
     count = len(img.getbands())
     values: list[float] = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]
     if len(values) == 1:

@@ -1,5 +1,4 @@
-"""MixUp and CutMix: samples of a batch mixed with their neighbours, and their labels likewise. For batches: after collating, or in
-`collate_fn`."""
+"""MixUp and CutMix: mix the samples of a batch and their labels. Apply them after collation, or in `collate_fn`."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ class _Mix(Transform):
         self.num_classes = num_classes
 
     def __call__(self, *inputs: Any) -> Any:
-        """(images, labels) mixed: labels are numbers of classes, or shares of them per sample. Further tensors are left alone."""
+        """Mixes (images, labels). Labels are class indices or class probabilities; further tensors are returned unchanged."""
         batch = inputs[0] if len(inputs) == 1 else inputs
         if not isinstance(batch, (tuple, list)) or len(batch) < 2:
             raise TypeError("expected a batch of images and labels: mixer(images, labels)")
@@ -51,7 +50,14 @@ class _Mix(Transform):
 
 
 class MixUp(_Mix):
-    """Each image is blended with the one before it.
+    """Blends each image with its predecessor in the batch (MixUp).
+
+    Args:
+        alpha: The parameter of the Beta distribution of the mixing ratio.
+        num_classes: The number of classes, needed if labels are class indices.
+
+    Raises:
+        ValueError: alpha is not positive.
 
     >>> images, shares = MixUp(num_classes=3)(pyburn.rand(2, 1, 4, 4), pyburn.tensor([0, 2]))
     >>> [round(total, 4) for total in shares.sum(1).tolist()]
@@ -63,7 +69,7 @@ class MixUp(_Mix):
 
 
 class CutMix(_Mix):
-    """A rectangle of each image is taken from the one before it."""
+    """Replaces a rectangle of each image by that of its predecessor in the batch (CutMix). Arguments as for MixUp."""
 
     def _mixed(self, images: Tensor, kept: float, draw: random.Random) -> tuple[Tensor, float]:
         height, width = images.shape[-2:]

@@ -1,4 +1,4 @@
-"""Transforms that are not random, and those that put others together."""
+"""Deterministic transforms, and composition of transforms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Transform:
-    """A function of a sample that prints the arguments it was made with."""
+    """Base class of transforms; the repr shows the constructor arguments."""
 
     def __call__(self, img: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} should implement __call__")
@@ -30,7 +30,10 @@ class Transform:
 
 
 class Compose(Transform):
-    """One transform after the other.
+    """Applies transforms in order.
+
+    Args:
+        transforms: The transforms.
 
     >>> Compose([lambda x: x + 1, lambda x: 10 * x])(1)
     20
@@ -44,7 +47,7 @@ class Compose(Transform):
         at = 0
         while at < len(steps):
             if type(steps[at]) is ToTensor and at + 1 < len(steps) and type(steps[at + 1]) is Normalize:
-                # What ToTensor makes is nobody else's, so it is normalised where it is.
+                # The result of ToTensor is not shared, so it can be normalized in place.
                 normalize: Any = steps[at + 1]
                 img = to_normalized_tensor(img, normalize.mean, normalize.std)
                 at += 2
@@ -58,21 +61,21 @@ class Compose(Transform):
 
 
 class ToTensor(Transform):
-    """An image of Pillow or an array (H, W, C) as a tensor (C, H, W), bytes as float32 from 0 to 1."""
+    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W); uint8 becomes float32 in [0, 1]."""
 
     def __call__(self, pic: Any) -> Tensor:
         return F.to_tensor(pic)
 
 
 class PILToTensor(Transform):
-    """An image of Pillow as a tensor (C, H, W) of its own numbers."""
+    """Converts a Pillow image to a tensor (C, H, W) without scaling."""
 
     def __call__(self, pic: Any) -> Tensor:
         return F.pil_to_tensor(pic)
 
 
 class ToPILImage(Transform):
-    """A tensor (C, H, W) or an array (H, W, C) as an image of Pillow."""
+    """Converts a tensor (C, H, W) or an array (H, W, C) to a Pillow image."""
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -82,7 +85,7 @@ class ToPILImage(Transform):
 
 
 class ConvertImageDtype(Transform):
-    """The image in another dtype, its values scaled to that dtype's range."""
+    """Converts an image tensor to another dtype and scales its values to the range of that dtype."""
 
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
@@ -92,7 +95,13 @@ class ConvertImageDtype(Transform):
 
 
 class Normalize(Transform):
-    """Channels less their mean, by their standard deviation."""
+    """Normalizes each channel: (x - mean) / std.
+
+    Args:
+        mean: The mean of each channel.
+        std: The standard deviation of each channel.
+        inplace: Whether to modify the tensor in place.
+    """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         self.mean = mean
@@ -107,7 +116,14 @@ class Normalize(Transform):
 
 
 class Resize(Transform):
-    """The image in another size, (height, width); one number is the length of the shorter side."""
+    """Resizes an image.
+
+    Args:
+        size: (height, width), or the length of the shorter side.
+        interpolation: The interpolation mode.
+        max_size: The maximum length of the longer side, if size is a single number.
+        antialias: Whether to antialias when downsampling tensors.
+    """
 
     def __init__(
         self,
@@ -126,7 +142,7 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle of the image."""
+    """Crops the center of an image; a smaller image is padded with 0."""
 
     def __init__(self, size: int | Sequence[int]) -> None:
         self.size = both(size)
@@ -136,7 +152,16 @@ class CenterCrop(Transform):
 
 
 class Pad(Transform):
-    """The image with a border."""
+    """Pads an image.
+
+    Args:
+        padding: One number, (left and right, top and bottom) or (left, top, right, bottom).
+        fill: The fill value for mode "constant".
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+
+    Raises:
+        ValueError: An argument is invalid.
+    """
 
     def __init__(self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> None:
         if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
@@ -152,7 +177,7 @@ class Pad(Transform):
 
 
 class Grayscale(Transform):
-    """The image in shades of grey."""
+    """Converts an image to grayscale, with 1 or 3 channels."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         self.num_output_channels = num_output_channels
@@ -162,14 +187,14 @@ class Grayscale(Transform):
 
 
 class RGB(Transform):
-    """The image in three channels: shades of grey in all of them."""
+    """Converts a single-channel image to three equal channels."""
 
     def __call__(self, img: Any) -> Any:
         return F.rgb_to_grayscale(img, 3) if F.get_image_num_channels(img) == 1 else img
 
 
 class ToImage(Transform):
-    """An image of Pillow or an array (H, W, C) as a tensor (C, H, W) of its own numbers; a tensor as it is."""
+    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W) without scaling; tensors are returned unchanged."""
 
     def __call__(self, pic: Any) -> Tensor:
         if isinstance(pic, _core.Tensor):
@@ -178,18 +203,18 @@ class ToImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """The tensor as it is: tensors of pyburn have no kinds."""
+    """Returns its input: pyburn has no tensor subclasses for images."""
 
     def __call__(self, img: Any) -> Any:
         return img
 
 
 class Identity(ToPureTensor):
-    """What it is given."""
+    """Returns its input."""
 
 
 class ToDtype(Transform):
-    """A tensor in another dtype; with `scale` its values are brought to that dtype's range. Other things stay as they are."""
+    """Converts a tensor to another dtype; with `scale`, also scales its values to the range of that dtype. Other inputs are unchanged."""
 
     def __init__(self, dtype: DType, scale: bool = False) -> None:
         self.dtype = dtype
@@ -202,7 +227,7 @@ class ToDtype(Transform):
 
 
 class FiveCrop(Transform):
-    """The four corners of the image and its middle, as a tuple."""
+    """Returns the four corner crops and the center crop, as a tuple."""
 
     def __init__(self, size: int | Sequence[int]) -> None:
         self.size = both(size)
@@ -212,7 +237,7 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """The four corners of the image and its middle, and the same of its mirror image."""
+    """Returns the five crops of an image and of its mirror image."""
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         self.size = both(size)
@@ -223,7 +248,15 @@ class TenCrop(Transform):
 
 
 class LinearTransformation(Transform):
-    """A tensor (..., C, H, W), flattened, less a mean vector, times a square matrix: whitening, say."""
+    """Flattens a tensor (..., C, H, W), subtracts a mean vector and multiplies by a square matrix, for example for whitening.
+
+    Args:
+        transformation_matrix: The matrix, (D, D) with D = C * H * W.
+        mean_vector: The mean, (D,).
+
+    Raises:
+        ValueError: The shapes do not match.
+    """
 
     def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
         size = transformation_matrix.shape
@@ -245,7 +278,7 @@ class LinearTransformation(Transform):
 
 
 class UniformTemporalSubsample(Transform):
-    """`num_samples` pictures of a film (..., T, C, H, W), evenly spaced."""
+    """Selects `num_samples` evenly spaced frames of a video (..., T, C, H, W)."""
 
     def __init__(self, num_samples: int) -> None:
         self.num_samples = num_samples
@@ -256,7 +289,7 @@ class UniformTemporalSubsample(Transform):
 
 
 class Lambda(Transform):
-    """A function as a transform. Worker processes that are spawned need one that can be pickled."""
+    """Wraps a function as a transform. Spawned worker processes need one that can be pickled."""
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
         if not callable(lambd):
@@ -271,7 +304,7 @@ class Lambda(Transform):
 
 
 def both(size: int | Sequence[int]) -> tuple[int, int]:
-    """(height, width) of a size that may be one number."""
+    """Returns a size, which may be a single number, as (height, width)."""
     sizes = [size] if isinstance(size, int) else list(size)
     if len(sizes) not in (1, 2):
         raise ValueError(f"Please provide only two dimensions (h, w) for size: got {size}")

@@ -1,4 +1,4 @@
-"""AutoAugment and AugMix: changes of a picture by learned policies, and mixtures of several chains of changes."""
+"""AutoAugment (learned augmentation policies) and AugMix (mixtures of augmentation chains)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .geometry import Fill, InterpolationMode, interpolation_mode
 
 
 class AutoAugmentPolicy(Enum):
-    """The data that a policy was learned on."""
+    """The data set on which a policy was learned."""
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
     SVHN = "svhn"
 
 
-# The policies of Cubuk et al. (2019): 25 pairs of changes each, with the probability of a change in tenths and its strength from 0 to 9.
+# The policies of Cubuk et al. (2019): 25 pairs of operations, each with its probability in tenths and its magnitude from 0 to 9.
 _POLICIES = {
     AutoAugmentPolicy.IMAGENET: """
         Posterize 4 8 Rotate 6 9; Solarize 6 5 AutoContrast 6 -; Equalize 8 - Equalize 6 -; Posterize 6 7 Posterize 6 6;
@@ -55,7 +55,13 @@ def _read(text: str) -> list[list[tuple[str, float, int]]]:
 
 
 class AutoAugment(Augment):
-    """One of the 25 pairs of changes of a policy, each change with its probability."""
+    """Applies one of the 25 sub-policies of an AutoAugment policy.
+
+    Args:
+        policy: The policy.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+    """
 
     def __init__(
         self,
@@ -79,7 +85,20 @@ class AutoAugment(Augment):
 
 
 class AugMix(Augment):
-    """The picture mixed with `mixture_width` copies of it, each changed by a chain of random changes (Hendrycks et al. 2020)."""
+    """Mixes the image with `mixture_width` randomly augmented copies (Hendrycks et al. 2020).
+
+    Args:
+        severity: The severity of the operations, 1 to 10.
+        mixture_width: The number of augmented copies.
+        chain_depth: The number of operations per copy; -1 for a random number.
+        alpha: The parameter of the Beta and Dirichlet distributions of the weights.
+        all_ops: Whether to include brightness, contrast, color and sharpness.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+
+    Raises:
+        ValueError: severity is out of range.
+    """
 
     def __init__(
         self,

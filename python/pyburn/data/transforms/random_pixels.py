@@ -1,4 +1,4 @@
-"""Random transforms that leave every pixel in its place: colours, noise, compression."""
+"""Random transforms that keep pixel positions: color, noise, compression."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .randomly import ColorJitter, WithProbability, chance
 
 
 class RandomInvert(WithProbability):
-    """The colours inverted, with a probability."""
+    """Inverts the colors with probability p."""
 
     def _changed(self, img: Any) -> Any:
         return F.invert(img)
 
 
 class RandomEqualize(WithProbability):
-    """The histogram equalised, with a probability."""
+    """Equalizes the histogram with probability p."""
 
     def _changed(self, img: Any) -> Any:
         return F.equalize(img)
 
 
 class RandomAutocontrast(WithProbability):
-    """The darkest pixel black and the lightest white, with a probability."""
+    """Maximizes the contrast with probability p."""
 
     def _changed(self, img: Any) -> Any:
         return F.autocontrast(img)
 
 
 class RandomPosterize(WithProbability):
-    """Fewer bits per channel, with a probability."""
+    """Reduces the number of bits per channel with probability p."""
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
@@ -45,7 +45,7 @@ class RandomPosterize(WithProbability):
 
 
 class RandomSolarize(WithProbability):
-    """Everything above a threshold inverted, with a probability."""
+    """Inverts all values at or above a threshold with probability p."""
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -56,7 +56,7 @@ class RandomSolarize(WithProbability):
 
 
 class RandomAdjustSharpness(WithProbability):
-    """Another sharpness (0 is blurred, 1 the image, 2 twice as sharp), with a probability."""
+    """Adjusts the sharpness (0: blurred, 1: unchanged, 2: twice as sharp) with probability p."""
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -67,7 +67,7 @@ class RandomAdjustSharpness(WithProbability):
 
 
 class RandomChannelPermutation(Transform):
-    """The channels in another order."""
+    """Permutes the channels randomly."""
 
     def __call__(self, img: Any) -> Any:
         order = list(range(F.get_image_num_channels(img)))
@@ -76,7 +76,15 @@ class RandomChannelPermutation(Transform):
 
 
 class RandomPhotometricDistort(Transform):
-    """Brightness, contrast, saturation, hue and the order of the channels changed, each with a probability (as in Liu et al. 2016)."""
+    """Changes brightness, contrast, saturation, hue and channel order, each with probability p (Liu et al. 2016).
+
+    Args:
+        brightness: The range of the brightness factor.
+        contrast: The range of the contrast factor.
+        saturation: The range of the saturation factor.
+        hue: The range of the hue shift.
+        p: The probability of each change.
+    """
 
     def __init__(
         self,
@@ -101,7 +109,11 @@ class RandomPhotometricDistort(Transform):
 
 
 class GaussianNoise(Transform):
-    """Noise added to a tensor: of floats from 0 to 1, or of bytes, where sigma counts in the same units."""
+    """Adds Gaussian noise to a tensor. sigma is in units of the value range, for floats in [0, 1] and for uint8.
+
+    Raises:
+        ValueError: sigma is negative.
+    """
 
     def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
         if sigma < 0:
@@ -113,7 +125,14 @@ class GaussianNoise(Transform):
 
 
 class JPEG(Transform):
-    """What JPEG leaves of a picture, at a random quality from 1 to 100."""
+    """Compresses an image as JPEG with a random quality.
+
+    Args:
+        quality: The quality from 1 to 100, or (lowest, highest).
+
+    Raises:
+        ValueError: quality is out of range.
+    """
 
     def __init__(self, quality: int | Sequence[int]) -> None:
         self.quality = (quality, quality) if isinstance(quality, int) else tuple(quality)

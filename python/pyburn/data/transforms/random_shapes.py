@@ -1,4 +1,4 @@
-"""Random transforms of size and place: perspective, waves, sizes, room around the picture."""
+"""Random geometric transforms: perspective, elastic deformation, resizing, zooming out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from .randomly import WithProbability
 
 
 class RandomPerspective(WithProbability):
-    """The picture as if seen from aside, with a probability: each corner moves by up to `distortion_scale` of half the size."""
+    """Applies a random perspective transformation with probability p.
+
+    Args:
+        distortion_scale: The maximum shift of the corners, as a fraction of half the image size.
+        p: The probability.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+
+    Raises:
+        ValueError: distortion_scale is not in [0, 1].
+    """
 
     def __init__(
         self,
@@ -33,7 +43,7 @@ class RandomPerspective(WithProbability):
 
     @staticmethod
     def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
-        """The corners of the picture, and where they go."""
+        """Returns the corners of the image and their new positions."""
         draw = python_random()
         across, down = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
         starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
@@ -46,7 +56,14 @@ class RandomPerspective(WithProbability):
 
 
 class ElasticTransform(Transform):
-    """The picture as if seen through moving water: `alpha` is how far pixels go, `sigma` how slowly that changes from place to place."""
+    """Applies a random elastic deformation.
+
+    Args:
+        alpha: The magnitude of the displacements.
+        sigma: The smoothness of the displacements.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+    """
 
     def __init__(
         self,
@@ -62,7 +79,7 @@ class ElasticTransform(Transform):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
-        """A displacement (1, H, W, 2) for a picture of (height, width)."""
+        """Returns a random displacement field (1, H, W, 2) for an image of (height, width)."""
         moves = []
         for far, slow, extent in zip(alpha, sigma, size):
             move = _core.rand(1, 1, *size) * 2 - 1
@@ -78,7 +95,7 @@ class ElasticTransform(Transform):
 
 
 class RandomResize(Transform):
-    """The shorter side of a random length, at least min_size and below max_size."""
+    """Resizes the shorter side to a random length in [min_size, max_size)."""
 
     def __init__(
         self,
@@ -95,7 +112,7 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """The shorter side of one of several lengths; the longer one of at most max_size."""
+    """Resizes the shorter side to a random one of several lengths, with the longer side limited to max_size."""
 
     def __init__(
         self,
@@ -116,7 +133,7 @@ class RandomShortestSize(Transform):
 
 
 class ScaleJitter(Transform):
-    """The picture fitted into a size that is scaled at random, whole and with its proportions."""
+    """Resizes the image to fit a randomly scaled target size, keeping the aspect ratio."""
 
     def __init__(
         self,
@@ -136,7 +153,11 @@ class ScaleJitter(Transform):
 
 
 class RandomZoomOut(WithProbability):
-    """The picture somewhere on a larger canvas, with a probability; `side_range` says how many times larger."""
+    """Places the image at a random position on a larger canvas with probability p; `side_range` is the range of the size ratio.
+
+    Raises:
+        ValueError: side_range is invalid.
+    """
 
     def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:
         if not 1.0 <= side_range[0] <= side_range[1]:

@@ -1,4 +1,4 @@
-"""Random transforms. They draw from pyburn's default generator: in a loader, from the stream of the sample (data/randomness.py)."""
+"""Random transforms. They draw from pyburn's default generator: in a loader, from the stream of the sample (see data/randomness.py)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Range = tuple[float, float]
 
 
 def chance(p: float) -> bool:
-    """True with a probability."""
+    """Returns True with probability p."""
     return float(_core.rand(())) < p
 
 
 class WithProbability(Transform):
-    """A change that happens with a probability p."""
+    """Base class of transforms that are applied with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = p
@@ -35,7 +35,7 @@ class WithProbability(Transform):
 
 
 class RandomHorizontalFlip(Transform):
-    """Left and right exchanged, with a probability."""
+    """Flips an image horizontally with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = p
@@ -45,7 +45,7 @@ class RandomHorizontalFlip(Transform):
 
 
 class RandomVerticalFlip(Transform):
-    """Top and bottom exchanged, with a probability."""
+    """Flips an image vertically with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = p
@@ -55,8 +55,15 @@ class RandomVerticalFlip(Transform):
 
 
 class RandomCrop(Transform):
-    """A rectangle of the image, of a given size, anywhere; with `padding` there is a border first, with `pad_if_needed` one where the
-    image is smaller."""
+    """Crops a random rectangle of a given size.
+
+    Args:
+        size: (height, width) or one number for both.
+        padding: The padding to add first, as for Pad.
+        pad_if_needed: Whether to pad images that are smaller than the crop.
+        fill: The fill value of the padding.
+        padding_mode: The padding mode, as for Pad.
+    """
 
     def __init__(
         self,
@@ -74,7 +81,11 @@ class RandomCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
-        """Top, left, height and width of a random rectangle."""
+        """Returns top, left, height and width of a random rectangle.
+
+        Raises:
+            ValueError: The crop is larger than the image.
+        """
         _, height, width = F.get_dimensions(img)
         rows, columns = output_size
         if height < rows or width < columns:
@@ -96,8 +107,15 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """A rectangle of random size and shape, anywhere in the image, brought to a given size: `scale` is its share of the area, `ratio` its
-    width by its height."""
+    """Crops a random rectangle of random area and aspect ratio and resizes it.
+
+    Args:
+        size: The output size, (height, width) or one number for both.
+        scale: The range of the area, as a fraction of the image area.
+        ratio: The range of the aspect ratio (width / height).
+        interpolation: The interpolation mode.
+        antialias: Whether to antialias when downsampling tensors.
+    """
 
     def __init__(
         self,
@@ -115,7 +133,9 @@ class RandomResizedCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, scale: Range, ratio: Range) -> tuple[int, int, int, int]:
-        """Top, left, height and width of a random rectangle; after ten that do not fit, the largest in the middle that does."""
+        """Returns top, left, height and width of a random rectangle; after ten failed tries, of the largest center crop within the ratio
+        range.
+        """
         _, height, width = F.get_dimensions(img)
         draw = python_random()
         for _ in range(10):
@@ -137,7 +157,7 @@ class RandomResizedCrop(Transform):
 
 
 def _range(value: float | Sequence[float], name: str, lowest: float | None = None) -> list[float]:
-    """A range given as its ends, or as one number for -number to number."""
+    """Returns a range given by its ends, or by a number v for [-v, v]."""
     if isinstance(value, (int, float)):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be positive: got {value}")
@@ -149,7 +169,15 @@ def _range(value: float | Sequence[float], name: str, lowest: float | None = Non
 
 
 class RandomRotation(Transform):
-    """The image turned by an angle from a range of degrees."""
+    """Rotates an image by a random angle.
+
+    Args:
+        degrees: The range of angles, or a number d for [-d, d].
+        interpolation: The interpolation mode.
+        expand: Whether to enlarge the output to hold the whole rotated image.
+        center: The center (x, y); by default that of the image.
+        fill: The fill value for pixels outside of the image.
+    """
 
     def __init__(
         self,
@@ -167,7 +195,7 @@ class RandomRotation(Transform):
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
-        """An angle of the range."""
+        """Returns a random angle from the range."""
         return python_random().uniform(degrees[0], degrees[1])
 
     def __call__(self, img: Any) -> Any:
@@ -175,7 +203,20 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """The image turned, moved (by shares of its size), scaled and sheared (in degrees) at random."""
+    """Applies a random affine transformation.
+
+    Args:
+        degrees: The range of the rotation angle, or a number d for [-d, d].
+        translate: The maximum translation (x, y), as fractions of the image size.
+        scale: The range of the scale factor.
+        shear: The range of the shear angles in degrees.
+        interpolation: The interpolation mode.
+        fill: The fill value for pixels outside of the image.
+        center: The center (x, y); by default that of the image.
+
+    Raises:
+        ValueError: translate, scale or a range is invalid.
+    """
 
     def __init__(
         self,
@@ -207,7 +248,7 @@ class RandomAffine(Transform):
         shears: Sequence[float] | None,
         img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
-        """Angle, shifts, scale and shears for an image of (width, height)."""
+        """Returns random angle, translations, scale and shears for an image of (width, height)."""
         draw = python_random()
         angle = draw.uniform(degrees[0], degrees[1])
         far = (0.0, 0.0) if translate is None else (translate[0] * img_size[0], translate[1] * img_size[1])
@@ -225,8 +266,17 @@ class RandomAffine(Transform):
 
 
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue changed at random, in random order. A number b stands for factors from 1 - b to 1 + b; of
-    the hue for shifts from -b to b."""
+    """Changes brightness, contrast, saturation and hue randomly, in random order.
+
+    Args:
+        brightness: The range of the factor, or a number b for [max(0, 1 - b), 1 + b].
+        contrast: The range of the factor, or a number as for brightness.
+        saturation: The range of the factor, or a number as for brightness.
+        hue: The range of the shift, or a number h for [-h, h], within [-0.5, 0.5].
+
+    Raises:
+        ValueError: A range is invalid.
+    """
 
     def __init__(
         self,
@@ -257,7 +307,7 @@ class ColorJitter(Transform):
     def get_params(
         brightness: Range | None, contrast: Range | None, saturation: Range | None, hue: Range | None
     ) -> tuple[list[int], float | None, float | None, float | None, float | None]:
-        """The order of the four changes, and their factors."""
+        """Returns the order of the four operations, and their factors."""
         draw = python_random()
         order = [0, 1, 2, 3]
         draw.shuffle(order)
@@ -275,7 +325,7 @@ class ColorJitter(Transform):
 
 
 class RandomGrayscale(Transform):
-    """Shades of grey in as many channels as before, with a probability."""
+    """Converts an image to grayscale with probability p, keeping the number of channels."""
 
     def __init__(self, p: float = 0.1) -> None:
         self.p = p
@@ -285,7 +335,15 @@ class RandomGrayscale(Transform):
 
 
 class GaussianBlur(Transform):
-    """The image blurred, by a sigma from a range."""
+    """Applies a Gaussian blur with a random sigma.
+
+    Args:
+        kernel_size: The odd kernel size.
+        sigma: The range of sigma, or a fixed value.
+
+    Raises:
+        ValueError: sigma is not positive.
+    """
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         self.kernel_size = both(kernel_size)[::-1]
@@ -298,8 +356,18 @@ class GaussianBlur(Transform):
 
 
 class RandomErasing(Transform):
-    """A rectangle of a tensor (..., C, H, W) overwritten, with a probability: by a value, one per channel, or noise ("random"). Also
-    known as cutout."""
+    """Overwrites a random rectangle of a tensor (..., C, H, W) with probability p (random erasing, cutout).
+
+    Args:
+        p: The probability.
+        scale: The range of the area, as a fraction of the image area.
+        ratio: The range of the aspect ratio.
+        value: The fill value, one per channel, or "random" for noise.
+        inplace: Whether to modify the tensor in place.
+
+    Raises:
+        ValueError: An argument is invalid.
+    """
 
     def __init__(
         self,
@@ -323,7 +391,7 @@ class RandomErasing(Transform):
 
     @staticmethod
     def get_params(img: Tensor, scale: Range, ratio: Range, value: list[float] | None = None) -> tuple[int, int, int, int, Tensor]:
-        """Top, left, height, width and content of a random rectangle; the whole image as it is after ten that do not fit."""
+        """Returns top, left, height, width and content of a random rectangle; after ten failed tries, the unchanged image."""
         channels, height, width = F.get_dimensions(img)
         draw = python_random()
         for _ in range(10):
@@ -350,7 +418,7 @@ class RandomErasing(Transform):
 
 
 class RandomApply(Transform):
-    """Several transforms in order, with a probability."""
+    """Applies several transforms in order, with probability p for all of them."""
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
         self.transforms = transforms
@@ -364,7 +432,7 @@ class RandomApply(Transform):
 
 
 class RandomOrder(Transform):
-    """Several transforms in random order."""
+    """Applies several transforms in random order."""
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
         self.transforms = transforms
@@ -378,7 +446,15 @@ class RandomOrder(Transform):
 
 
 class RandomChoice(Transform):
-    """One of several transforms, as likely as the weights p say."""
+    """Applies one randomly chosen transform.
+
+    Args:
+        transforms: The transforms.
+        p: Their weights; None for equal ones.
+
+    Raises:
+        ValueError: The number of weights does not match.
+    """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None) -> None:
         if p is not None and len(p) != len(transforms):

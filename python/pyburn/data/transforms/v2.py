@@ -1,6 +1,6 @@
-"""The transforms under the name of torchvision.transforms.v2: the same ones, which take one picture each.
+"""The transforms under the names of torchvision.transforms.v2, for one image at a time.
 
-Boxes, masks and key points beside the picture are not transformed with it.
+Bounding boxes, masks and key points that accompany an image are not transformed.
 """
 
 from __future__ import annotations

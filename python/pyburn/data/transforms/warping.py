@@ -1,4 +1,4 @@
-"""Pictures seen through other maps of the plane than affine ones, and several crops of one picture."""
+"""Perspective and elastic transformations, and multiple crops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Points = Sequence[Sequence[int]]
 
 
 def _perspective_map(startpoints: Points, endpoints: Points) -> np.ndarray[Any, Any]:
-    """The eight numbers of the map that takes each end point to its start point."""
+    """Returns the eight coefficients of the perspective map from end points to start points."""
     rows = []
     for (x, y), (u, v) in zip(endpoints, startpoints, strict=True):
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
@@ -44,7 +44,11 @@ def perspective(
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     fill: Fill = None,
 ) -> Any:
-    """The picture as if seen from aside: four corners (x, y) of it are moved to four others."""
+    """Applies the perspective transformation that moves four corners (x, y) to four others.
+
+    Raises:
+        ValueError: There are not four corners.
+    """
     mode = interpolation_mode(interpolation)
     numbers = _perspective_map(startpoints, endpoints).astype(np.float32)
     _, height, width = get_dimensions(img)
@@ -64,7 +68,11 @@ def elastic_transform(
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     fill: Fill = None,
 ) -> Any:
-    """Each place of the picture takes what lies a displacement (1, H, W, 2) away, where half of the picture's size is 1."""
+    """Samples each output pixel at a displacement (1, H, W, 2), in units of half the image size.
+
+    Raises:
+        ValueError: The displacement has the wrong shape.
+    """
     mode = interpolation_mode(interpolation)
     _, height, width = get_dimensions(img)
     moves = displacement.cpu().numpy() if isinstance(displacement, Tensor) else np.asarray(displacement)
@@ -79,7 +87,11 @@ def elastic_transform(
 
 
 def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, Any]:
-    """The four corners of the picture and its middle: top left, top right, bottom left, bottom right, middle."""
+    """Returns the four corner crops and the center crop: top left, top right, bottom left, bottom right, center.
+
+    Raises:
+        ValueError: The crop is larger than the image.
+    """
     sizes = [size, size] if isinstance(size, int) else list(size) * (2 if len(size) == 1 else 1)
     if len(sizes) != 2:
         raise ValueError(f"Please provide only two dimensions (h, w) for size: got {size}")
@@ -92,5 +104,5 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
 
 
 def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
-    """The five crops of the picture and those of its mirror image."""
+    """Returns the five crops of an image and those of its mirror image."""
     return (*five_crop(img, size), *five_crop(vflip(img) if vertical_flip else hflip(img), size))

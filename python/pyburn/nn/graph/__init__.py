@@ -1,4 +1,4 @@
-"""Layers for graphs, under the names of PyTorch Geometric: nodes exchange messages along edges."""
+"""Graph neural network layers, with the names of PyTorch Geometric."""
 
 from .convolution import GATConv, GCNConv, GINConv, SAGEConv
 from .data import Batch, Data

@@ -1,4 +1,4 @@
-"""GCNConv, SAGEConv, GATConv, GINConv."""
+"""Graph convolutions: GCNConv, SAGEConv, GATConv, GINConv."""
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ def _glorot(*tensors: Tensor | None) -> None:
 
 
 class GCNConv(MessagePassing):
-    """Each node becomes the weighted mean of itself and its neighbours, times a matrix.
+    """Graph convolution (Kipf and Welling): the degree-normalized sum over each node and its neighbors, times a weight matrix.
+
+    Args:
+        in_channels: The number of input features.
+        out_channels: The number of output features.
+        improved: Whether self-loops have weight 2 instead of 1.
+        cached: Whether to reuse the normalization of the first call, for a fixed graph.
+        add_self_loops: Whether to add self-loops; by default the value of normalize.
+        normalize: Whether to apply the symmetric degree normalization.
+        bias: Whether to add a bias.
+        **kwargs: Arguments of MessagePassing.
+
+    Raises:
+        ValueError: add_self_loops is True and normalize is False.
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
@@ -57,7 +70,7 @@ class GCNConv(MessagePassing):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Starts over with fresh values."""
+        """Reinitializes the parameters."""
         _glorot(self.lin.weight)
         if self.bias is not None:
             with no_grad():
@@ -85,7 +98,17 @@ class GCNConv(MessagePassing):
 
 
 class SAGEConv(MessagePassing):
-    """Each node becomes a matrix times the mean (or 'max', 'sum') of its neighbours, plus a matrix times itself.
+    """GraphSAGE convolution: a linear function of the aggregated neighbors plus one of the node itself.
+
+    Args:
+        in_channels: The number of input features, or (sources, targets).
+        out_channels: The number of output features.
+        aggr: The aggregation: "mean", "max" or "sum".
+        normalize: Whether to normalize the outputs to L2 norm 1.
+        root_weight: Whether to add the transformed features of the node itself.
+        project: Whether to apply a linear layer with activation to the inputs first.
+        bias: Whether to add a bias.
+        **kwargs: Arguments of MessagePassing.
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
@@ -115,7 +138,7 @@ class SAGEConv(MessagePassing):
             self.lin_r = Linear(right, out_channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Starts over with fresh values."""
+        """Reinitializes the parameters."""
         for child in self.children():
             child.reset_parameters()
 
@@ -133,7 +156,21 @@ class SAGEConv(MessagePassing):
 
 
 class GATConv(MessagePassing):
-    """Each node becomes a mean of itself and its neighbours, weighted by attention, in several heads.
+    """Graph attention: the attention-weighted mean over each node and its neighbors, with several heads.
+
+    Args:
+        in_channels: The number of input features, or (sources, targets).
+        out_channels: The number of output features per head.
+        heads: The number of attention heads.
+        concat: Whether to concatenate the heads instead of averaging them.
+        negative_slope: The slope of the leaky ReLU of the attention scores.
+        dropout: The dropout probability of the attention weights.
+        add_self_loops: Whether to add self-loops.
+        edge_dim: The number of edge features.
+        fill_value: The edge features of self-loops: a value, or a reduction of the features of incoming edges.
+        bias: Whether to add a bias.
+        residual: Whether to add a linear residual connection.
+        **kwargs: Arguments of MessagePassing.
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
@@ -175,7 +212,7 @@ class GATConv(MessagePassing):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Starts over with fresh values."""
+        """Reinitializes the parameters."""
         _glorot(*(child.weight for child in self.children()), self.att_src, self.att_dst, self.att_edge)
         if self.bias is not None:
             with no_grad():
@@ -200,7 +237,7 @@ class GATConv(MessagePassing):
         return (out, (edge_index, weights)) if return_attention_weights else out
 
     def _projected(self, x: Any) -> tuple[Tensor, Tensor | None]:
-        """Nodes (sources, targets) as (nodes, heads, channels)."""
+        """Projects the node features of (sources, targets) to (nodes, heads, channels)."""
         shape = (-1, self.heads, self.out_channels)
         if isinstance(x, Tensor):
             if isinstance(self.in_channels, tuple):
@@ -230,7 +267,13 @@ class GATConv(MessagePassing):
 
 
 class GINConv(MessagePassing):
-    """Each node becomes nn((1 + eps) * itself + the sum of its neighbours).
+    """Graph isomorphism convolution: nn((1 + eps) * x + sum of the neighbors).
+
+    Args:
+        nn: The module that is applied to the sum.
+        eps: The initial value of eps.
+        train_eps: Whether eps is trainable.
+        **kwargs: Arguments of MessagePassing.
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
@@ -247,7 +290,7 @@ class GINConv(MessagePassing):
             self.register_buffer("eps", _core.full((1,), float(eps)))
 
     def reset_parameters(self) -> None:
-        """Starts over with fresh values."""
+        """Reinitializes the parameters."""
         for child in self.modules():
             if child is not self and hasattr(child, "reset_parameters"):
                 child.reset_parameters()

@@ -1,4 +1,4 @@
-"""Data: one graph. Batch: several as one, whose parts are not connected."""
+"""Data: a graph. Batch: several graphs as one graph with disconnected components."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from ...tensor.creation import tensor
 
 
 class Data:
-    """A graph: features of nodes `x`, edges `edge_index` (2, edges), and whatever else belongs to it.
+    """A graph with node features, edges and any other attributes.
+
+    Args:
+        x: The node features, (nodes, features).
+        edge_index: The edges, (2, edges).
+        edge_attr: The edge features.
+        y: The targets.
+        pos: The node positions.
+        **kwargs: Other attributes.
 
     >>> import pyburn
     >>> graph = pyburn.nn.graph.Data(x=pyburn.ones(3, 2), edge_index=pyburn.tensor([[0, 1], [1, 2]]))
@@ -58,16 +66,16 @@ class Data:
         return name in self._store
 
     def keys(self) -> list[str]:
-        """The names of what it holds."""
+        """Returns the names of the attributes."""
         return list(self._store)
 
     def to_dict(self) -> dict[str, Any]:
-        """What it holds, by name."""
+        """Returns the attributes by name."""
         return dict(self._store)
 
     @property
     def num_nodes(self) -> int | None:
-        """How many nodes it has."""
+        """The number of nodes, if known."""
         if "num_nodes" in self._store:
             return self._store["num_nodes"]
         for name in ("x", "pos", "batch"):
@@ -83,27 +91,27 @@ class Data:
 
     @property
     def num_edges(self) -> int:
-        """How many edges it has."""
+        """The number of edges."""
         return 0 if self.edge_index is None else self.edge_index.size(1)
 
     @property
     def num_node_features(self) -> int:
-        """How many features a node has."""
+        """The number of features per node."""
         return 0 if self.x is None else 1 if self.x.dim() == 1 else self.x.size(-1)
 
     num_features = num_node_features
 
     def to(self, *args: Any, **kwargs: Any) -> Data:
-        """Moves its tensors: to(device), to(dtype)."""
+        """Moves or casts all tensors in place: to(device), to(dtype). Returns self."""
         self._store = {k: v.to(*args, **kwargs) if isinstance(v, Tensor) else v for k, v in self._store.items()}
         return self
 
     def __inc__(self, key: str, value: Any) -> Any:
-        """What is added to a value per graph that comes before it in a batch: for indices, the nodes of that graph."""
+        """Returns the increment of an attribute for the next graph in a batch: the number of nodes for indices, else 0."""
         return self.num_nodes if "index" in key or key == "face" else 0
 
     def __cat_dim__(self, key: str, value: Any) -> int:
-        """The axis along which a batch joins values."""
+        """Returns the dimension along which a batch concatenates an attribute."""
         return -1 if "index" in key or key == "face" else 0
 
     def __repr__(self) -> str:
@@ -112,7 +120,7 @@ class Data:
 
 
 class Batch(Data):
-    """Several graphs as one. `batch` says which graph a node belongs to, `ptr` where each one begins.
+    """Several graphs as one graph. `batch` holds the graph index of each node, `ptr` the first node of each graph.
 
     >>> import pyburn
     >>> graph = pyburn.nn.graph.Data(x=pyburn.ones(2, 1), edge_index=pyburn.tensor([[0], [1]]))
@@ -125,7 +133,11 @@ class Batch(Data):
 
     @classmethod
     def from_data_list(cls, data_list: Sequence[Data]) -> Batch:
-        """One batch of all the graphs."""
+        """Creates a batch from graphs.
+
+        Raises:
+            ValueError: There is no graph, or an attribute of the first graph is missing in another.
+        """
         if not data_list:
             raise ValueError("expected at least one graph")
         made = cls()
@@ -144,7 +156,7 @@ class Batch(Data):
 
     @property
     def num_graphs(self) -> int:
-        """How many graphs it holds."""
+        """The number of graphs."""
         return self.ptr.numel() - 1
 
     batch_size = num_graphs
@@ -156,11 +168,11 @@ class Batch(Data):
         return iter(self.to_data_list())
 
     def get_example(self, index: int) -> Data:
-        """One of the graphs it was made of."""
+        """Returns one of the original graphs."""
         return self._graphs[index]
 
     def to_data_list(self) -> list[Data]:
-        """The graphs it was made of."""
+        """Returns the original graphs."""
         return list(self._graphs)
 
 

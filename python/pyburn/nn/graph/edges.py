@@ -1,4 +1,4 @@
-"""Functions of edges: self-loops, degrees, and reductions over those that end in the same node."""
+"""Edge functions: self-loops, degrees, and reductions over the edges of a node."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ _graph = _core._nn.graph
 
 
 def node_count(edge_index: Tensor, num_nodes: int | None = None) -> int:
-    """num_nodes, or one more than the largest node that an edge names."""
+    """Returns num_nodes, or if None the largest node index plus one."""
     return _graph.node_count(edge_index, num_nodes)
 
 
 def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = None, reduce: str = "sum") -> Tensor:
-    """The reduction ('sum', 'mean', 'max', 'min', 'mul') of the elements of src that have the same number in index; 0 where there are none.
+    """Reduces the elements of src with the same index.
+
+    Args:
+        src: The values.
+        index: The index of each element along dim.
+        dim: The dimension.
+        dim_size: The size of the result along dim; by default the largest index plus one.
+        reduce: "sum", "mean", "max", "min" or "mul".
+
+    Returns:
+        The reduced values; 0 for indices without elements.
 
     >>> import pyburn
     >>> pyburn.nn.graph.scatter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([0, 0, 1]))
@@ -26,7 +36,14 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
 
 
 def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: int | None = None, dim: int = 0) -> Tensor:
-    """The softmax over the elements of src that have the same number in index, or lie between the same two of ptr.
+    """Computes the softmax over groups of elements.
+
+    Args:
+        src: The values.
+        index: The group of each element.
+        ptr: The boundaries of the groups, instead of index.
+        num_nodes: The number of groups.
+        dim: The dimension.
 
     >>> import pyburn
     >>> pyburn.nn.graph.softmax(pyburn.tensor([1.0, 1.0, 5.0]), pyburn.tensor([0, 0, 1]))
@@ -38,7 +55,7 @@ def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: in
 
 
 def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Tensor:
-    """How often each number occurs in index.
+    """Counts the occurrences of each index.
 
     >>> import pyburn
     >>> pyburn.nn.graph.degree(pyburn.tensor([0, 2, 2]))
@@ -48,7 +65,7 @@ def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Te
 
 
 def contains_self_loops(edge_index: Tensor) -> bool:
-    """Whether an edge ends where it begins.
+    """Returns whether an edge connects a node to itself.
 
     >>> import pyburn
     >>> pyburn.nn.graph.contains_self_loops(pyburn.tensor([[0, 1], [1, 1]]))
@@ -58,7 +75,7 @@ def contains_self_loops(edge_index: Tensor) -> bool:
 
 
 def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-    """The edges that do not end where they begin.
+    """Removes self-loops; returns the edges and their attributes.
 
     >>> import pyburn
     >>> pyburn.nn.graph.remove_self_loops(pyburn.tensor([[0, 1], [1, 1]]))[0].tolist()
@@ -70,7 +87,16 @@ def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tu
 def add_self_loops(
     edge_index: Tensor, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """The edges, and one more from each node to itself, of attribute fill_value: a number, a tensor or the name of a reduction.
+    """Adds a self-loop to each node.
+
+    Args:
+        edge_index: The edges, (2, edges).
+        edge_attr: The edge attributes.
+        fill_value: The attribute of the self-loops: a number, a tensor, or the name of a reduction of the attributes of incoming edges.
+        num_nodes: The number of nodes.
+
+    Returns:
+        The edges and their attributes.
 
     >>> import pyburn
     >>> pyburn.nn.graph.add_self_loops(pyburn.tensor([[0], [1]]))[0].tolist()
@@ -82,7 +108,7 @@ def add_self_loops(
 def add_remaining_self_loops(
     edge_index: Tensor, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """The edges with one from each node to itself, after all others; those that are there already keep their attribute.
+    """Adds a self-loop to each node that has none, after all other edges; existing self-loops keep their attributes.
 
     >>> import pyburn
     >>> pyburn.nn.graph.add_remaining_self_loops(pyburn.tensor([[0, 1], [0, 0]]))[0].tolist()
@@ -100,7 +126,7 @@ def gcn_norm(
     flow: str = "source_to_target",
     dtype: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The edges with loops, and their weights divided by the roots of the degrees of both ends.
+    """Applies the symmetric GCN normalization: adds self-loops and divides edge weights by the square roots of the degrees of both ends.
 
     >>> import pyburn
     >>> pyburn.nn.graph.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
@@ -110,7 +136,7 @@ def gcn_norm(
 
 
 def to_undirected(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
-    """Each edge in both directions, once, sorted.
+    """Returns the edges in both directions, without duplicates, sorted.
 
     >>> import pyburn
     >>> pyburn.nn.graph.to_undirected(pyburn.tensor([[0, 1], [1, 2]])).tolist()

@@ -1,4 +1,4 @@
-"""MessagePassing: a layer says what a message is, how those that arrive are reduced, and what becomes of the result."""
+"""MessagePassing: base class of layers defined by a message, an aggregation and an update function."""
 
 from __future__ import annotations
 
@@ -17,9 +17,17 @@ def _arguments(method: Any, skip: int) -> list[inspect.Parameter]:
 
 
 class MessagePassing(Module):
-    """Base class of layers on graphs. `propagate` calls `message` on all edges, `aggregate` per node, then `update`.
+    """Base class of graph layers. `propagate` calls `message` for all edges, `aggregate` per node, then `update`.
 
-    An argument `x_j` of message is the row of `x` at the node where the message comes from, `x_i` at the one where it goes.
+    An argument `x_j` of these methods holds the rows of `x` at the source nodes of the messages, `x_i` those at the target nodes.
+
+    Args:
+        aggr: The aggregation, see `scatter`; None if `aggregate` is overridden.
+        flow: "source_to_target" or "target_to_source".
+        node_dim: The node dimension.
+
+    Raises:
+        ValueError: flow is unknown.
 
     >>> import pyburn
     >>> layer = pyburn.nn.graph.MessagePassing(aggr="sum")
@@ -35,30 +43,39 @@ class MessagePassing(Module):
         self.aggr, self.flow, self.node_dim = aggr, flow, node_dim
 
     def message(self, x_j: Tensor) -> Tensor:
-        """What goes along an edge: by default the features of the node it comes from."""
+        """Returns the message of each edge; by default the features of the source node."""
         return x_j
 
     def aggregate(self, inputs: Tensor, index: Tensor, ptr: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-        """One value per node from the messages that arrive there."""
+        """Aggregates the messages per target node."""
         if self.aggr is None:
             raise NotImplementedError("a layer with aggr=None defines aggregate()")
         return scatter(inputs, index, self.node_dim, dim_size, self.aggr)
 
     def update(self, inputs: Tensor) -> Tensor:
-        """What becomes of a node: by default what was aggregated."""
+        """Returns the new node features; by default the aggregated messages."""
         return inputs
 
     def edge_updater(self, edge_index: Tensor, size: Any = None, **kwargs: Any) -> Tensor:
-        """Calls `edge_update` on all edges, with arguments as those of message."""
+        """Calls `edge_update` for all edges, with arguments like those of `message`."""
         values = self._collect(self.edge_update, 0, edge_index, self._sizes(size), kwargs)
         return self.edge_update(**values)
 
     def edge_update(self) -> Tensor:
-        """A value per edge, for layers that compute one before they pass messages."""
+        """Computes a value per edge, for layers that need one before the messages."""
         raise NotImplementedError("a layer that calls edge_updater() defines edge_update()")
 
     def propagate(self, edge_index: Tensor, size: Any = None, **kwargs: Any) -> Tensor:
-        """Passes messages along edge_index (2, edges); size is (sources, targets) where those are different nodes."""
+        """Passes messages along edges.
+
+        Args:
+            edge_index: The edges, (2, edges).
+            size: (sources, targets) if these are different sets of nodes.
+            **kwargs: The values used by the arguments of the methods.
+
+        Raises:
+            ValueError: edge_index is not of shape (2, edges).
+        """
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
             raise ValueError(f"Expected 'edge_index' to have size '2' in the first dimension (got {list(edge_index.shape)})")
         sizes = self._sizes(size)
@@ -71,10 +88,10 @@ class MessagePassing(Module):
         return [None, None] if size is None else list(size)
 
     def _collect(self, method: Any, skip: int, edge_index: Tensor, sizes: list[int | None], given: dict[str, Any]) -> dict[str, Any]:
-        """What `method` asks for by the names of its arguments."""
+        """Returns the arguments of `method`, selected by name."""
         target, source = (1, 0) if self.flow == "source_to_target" else (0, 1)
         ends = {"_i": target, "_j": source}
-        for name, value in given.items():  # the values of nodes say how many there are
+        for name, value in given.items():  # infers the number of nodes from node values
             for side, part in enumerate(value if isinstance(value, tuple) else (value, value)):
                 if isinstance(part, Tensor) and sizes[side] is None and self._of_nodes(name):
                     sizes[side] = part.size(self.node_dim)
@@ -109,7 +126,7 @@ class MessagePassing(Module):
         return values
 
     def _of_nodes(self, name: str) -> bool:
-        """Whether a value given to propagate() is one per node: some method asks for it at the ends of edges."""
+        """Returns whether a value is per node: some method has an argument of that name with _i or _j."""
         methods = (self.message, self.aggregate, self.update, self.edge_update)
         asked = {p.name for method in methods for p in _arguments(method, 0)} - _OWN
         return f"{name}_i" in asked or f"{name}_j" in asked

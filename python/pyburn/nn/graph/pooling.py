@@ -1,4 +1,4 @@
-"""One value per graph from those of its nodes."""
+"""Global pooling: one vector per graph from its nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _pool(x: Tensor, batch: Tensor | None, size: int | None, reduce: str) -> Ten
 
 
 def global_add_pool(x: Tensor, batch: Tensor | None, size: int | None = None) -> Tensor:
-    """The sum of the nodes of each graph; batch says which graph a node is in.
+    """Sums the node features of each graph; `batch` holds the graph index of each node.
 
     >>> import pyburn
     >>> pyburn.nn.graph.global_add_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
@@ -26,7 +26,7 @@ def global_add_pool(x: Tensor, batch: Tensor | None, size: int | None = None) ->
 
 
 def global_mean_pool(x: Tensor, batch: Tensor | None, size: int | None = None) -> Tensor:
-    """The mean of the nodes of each graph.
+    """Averages the node features of each graph.
 
     >>> import pyburn
     >>> pyburn.nn.graph.global_mean_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
@@ -36,7 +36,7 @@ def global_mean_pool(x: Tensor, batch: Tensor | None, size: int | None = None) -
 
 
 def global_max_pool(x: Tensor, batch: Tensor | None, size: int | None = None) -> Tensor:
-    """The largest features of the nodes of each graph.
+    """Computes the maximum of the node features of each graph.
 
     >>> import pyburn
     >>> pyburn.nn.graph.global_max_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()

@@ -1,5 +1,7 @@
-"""Import paths of PyTorch: `from pyburn.nn.modules.batchnorm import _BatchNorm`. Layers are in pyburn.nn; here are also the classes behind
-them that code asks for with isinstance."""
+"""PyTorch's import paths: `from pyburn.nn.modules.batchnorm import _BatchNorm`.
+
+Layers are in pyburn.nn; this package also has their base classes, for isinstance checks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from . import roots
 
 
 def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:
-    """What turns a number into n of it, and leaves a sequence as it is."""
+    """Returns a function that repeats a number n times and converts sequences to tuples."""
 
     def repeated(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
@@ -22,7 +24,7 @@ def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:
     return repeated
 
 
-# What is behind the layers, by the file where PyTorch has it.
+# The base classes of layers, by PyTorch's file name.
 _BEHIND: dict[str, dict[str, Any]] = {
     "activation": {},
     "adaptive": {},

@@ -1,5 +1,7 @@
-"""What the base classes of layers offer to user-defined subclasses: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`. Layers written
-in C++ override it."""
+"""Methods of the base classes of layers for custom subclasses: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`.
+
+Layers implemented in C++ override them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _Bound: Any = object
 
 
 class LossMethods(_Bound):
-    """Keeps `reduction`."""
+    """Stores `reduction`."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super(_Loss, self).__init__()
@@ -29,7 +31,7 @@ class LossMethods(_Bound):
 
 
 class WeightedLossMethods(_Bound):
-    """Keeps `weight` as a buffer, too."""
+    """Stores `reduction`, and `weight` as a buffer."""
 
     def __init__(
         self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -39,7 +41,7 @@ class WeightedLossMethods(_Bound):
 
 
 class NormMethods(_Bound):
-    """Weights, running statistics and what BatchNorm computes, for inputs of any rank."""
+    """Weights, running statistics and the batch normalization, for inputs of any number of dimensions."""
 
     _version = 2
 
@@ -85,13 +87,13 @@ class NormMethods(_Bound):
 
 
 class BatchNormMethods(_Bound):
-    """What BatchNorm computes."""
+    """The batch normalization."""
 
     forward = _normalised
 
 
 class InstanceNormMethods(_Bound):
-    """Each sample and channel on its own."""
+    """The instance normalization: per sample and channel."""
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class InstanceNormMethods(_Bound):
 
 
 class DropoutMethods(_Bound):
-    """Keeps p and inplace."""
+    """Stores p and inplace."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super(_DropoutNd, self).__init__()
@@ -125,7 +127,7 @@ class DropoutMethods(_Bound):
 
 
 class ConvMethods(_Bound):
-    """Weights and options of a convolution of any number of axes; `forward` is the subclass's."""
+    """Weights and options of a convolution with any number of dimensions; `forward` is defined by the subclass."""
 
     _conv_forward = ConvolutionMethods._conv_forward
     _reversed_padding_repeated_twice = ConvolutionMethods._reversed_padding_repeated_twice
@@ -169,6 +171,7 @@ class ConvMethods(_Bound):
 
 
 def install() -> None:
+    """Adds the methods to the base classes."""
     copy_methods(LossMethods, _Loss)
     copy_methods(WeightedLossMethods, _WeightedLoss)
     copy_methods(NormMethods, _NormBase)

@@ -1,4 +1,4 @@
-"""Helpers around modules: clipping gradients, parametrizations, fusing layers, sequences of different lengths."""
+"""Module utilities: gradient clipping, parametrizations, layer fusion, sequences of variable length."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Gradients kept within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from ..._core import Tensor, _nn
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors as if they were one.
+    """Computes the norm of all tensors, as if they were concatenated.
+
+    Args:
+        tensors: The tensors.
+        norm_type: The order of the norm.
+        error_if_nonfinite: Whether to raise an error if the norm is not finite.
+        foreach: Accepted for compatibility with PyTorch; has no effect.
 
     >>> pyburn.nn.utils.get_total_norm([pyburn.tensor([3.0]), pyburn.tensor([4.0])])
     tensor(5.)
@@ -21,7 +27,13 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scales gradients whose norm is `total_norm` so that it is at most `max_norm`.
+    """Scales the gradients of parameters in place by max_norm / total_norm, if total_norm exceeds max_norm.
+
+    Args:
+        parameters: The parameters.
+        max_norm: The maximum norm.
+        total_norm: The norm of the gradients, from `get_total_norm`.
+        foreach: Accepted for compatibility with PyTorch; has no effect.
 
     >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
     >>> w.grad = pyburn.tensor([3.0, 4.0])
@@ -39,7 +51,17 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales the gradients so that their norm, all of them together, is at most `max_norm`; returns the norm before.
+    """Clips the total norm of the gradients of all parameters, in place.
+
+    Args:
+        parameters: The parameters.
+        max_norm: The maximum norm.
+        norm_type: The order of the norm.
+        error_if_nonfinite: Whether to raise an error if the norm is not finite.
+        foreach: Accepted for compatibility with PyTorch; has no effect.
+
+    Returns:
+        The norm before clipping.
 
     >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
     >>> w.grad = pyburn.tensor([3.0, 4.0])
@@ -55,13 +77,13 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """The old name of clip_grad_norm_."""
+    """Deprecated alias of clip_grad_norm_."""
     warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(*args, **kwargs)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Moves each element of the gradients into the range from -clip_value to clip_value.
+    """Clamps each element of the gradients to [-clip_value, clip_value], in place.
 
     >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
     >>> w.grad = pyburn.tensor([3.0, -0.25])

@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back."""
+"""Conversion of parameters to a vector and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..._core import Tensor, _nn
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of the parameters in one vector; a gradient flows back.
+    """Concatenates the flattened parameters to a vector; differentiable.
 
     >>> pyburn.nn.utils.parameters_to_vector(pyburn.nn.Linear(2, 3).parameters()).shape
     pyburn.Size([9])
@@ -17,7 +17,10 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Makes the parameters parts of a vector, whose memory they share from then on.
+    """Makes the parameters views of slices of a vector.
+
+    Raises:
+        TypeError: vec is not a tensor.
 
     >>> layer = pyburn.nn.Linear(2, 3)
     >>> pyburn.nn.utils.vector_to_parameters(pyburn.ones(9), layer.parameters())

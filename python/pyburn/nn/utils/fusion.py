@@ -1,4 +1,4 @@
-"""A batch normalisation that is done learning, put into the weights of the layer before it."""
+"""Fuses batch normalization in evaluation mode into the preceding layer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from ..parameter import Parameter
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what `conv` and then `bn` do; both must be in evaluation mode.
+    """Returns a convolution equivalent to `conv` followed by `bn`; both must be in evaluation mode.
+
+    Args:
+        conv: The convolution.
+        bn: The batch normalization.
+        transpose: Whether `conv` is a transposed convolution.
+
+    Raises:
+        AssertionError: A layer is in training mode.
 
     >>> conv, bn = pyburn.nn.Conv2d(3, 8, 3).eval(), pyburn.nn.BatchNorm2d(8).eval()
     >>> x = pyburn.randn(1, 3, 5, 5)
@@ -35,7 +43,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of that convolution; `transpose` where the weight is of a transposed one.
+    """Returns the weight and bias of the fused convolution; `transpose` for a transposed one.
 
     >>> one, two = pyburn.ones(3), pyburn.full((3,), 2.0)
     >>> weight, bias = pyburn.nn.utils.fuse_conv_bn_weights(pyburn.ones(3, 2, 1, 1), None, one, one, 0.0, two, None)
@@ -46,7 +54,11 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does what `linear` and then `bn` do; both must be in evaluation mode."""
+    """Returns a linear layer equivalent to `linear` followed by `bn`; both must be in evaluation mode.
+
+    Raises:
+        AssertionError: A layer is in training mode, or the numbers of features do not match.
+    """
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
@@ -58,7 +70,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of that linear layer."""
+    """Returns the weight and bias of the fused linear layer."""
     return _nn._fuse_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 

@@ -1,4 +1,4 @@
-"""Modules made without their random start."""
+"""Creation of modules without initialization."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from ..._core._nn import Module
 
 
 def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
-    """Makes a module without initialising its parameters, whose values are to be loaded.
+    """Creates a module without initializing its parameters, for values that are loaded later.
+
+    Raises:
+        RuntimeError: module_cls is not a Module class.
 
     >>> pyburn.nn.utils.skip_init(pyburn.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)

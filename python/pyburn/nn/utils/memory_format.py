@@ -1,4 +1,4 @@
-"""The order of convolutions' weights in memory."""
+"""Memory format of convolution weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ M = TypeVar("M", bound=Module)
 
 
 def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Gives the weights of all convolutions of two axes in a module an order in memory.
+    """Converts the weights of all 2-d convolutions in a module to a memory format, and returns the module.
 
     >>> conv = pyburn.nn.utils.convert_conv2d_weight_memory_format(pyburn.nn.Conv2d(2, 3, 3), pyburn.channels_last)
     >>> conv.weight.is_contiguous(memory_format=pyburn.channels_last)
@@ -20,7 +20,7 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Gives the weights of all convolutions of three axes in a module an order in memory.
+    """Converts the weights of all 3-d convolutions in a module to a memory format, and returns the module.
 
     >>> conv = pyburn.nn.utils.convert_conv3d_weight_memory_format(pyburn.nn.Conv3d(2, 3, 3), pyburn.channels_last_3d)
     >>> conv.weight.is_contiguous(memory_format=pyburn.channels_last_3d)

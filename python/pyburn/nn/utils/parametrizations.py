@@ -1,4 +1,4 @@
-"""Parametrizations to use: weights of a given norm, of spectral norm 1, orthogonal ones."""
+"""Predefined parametrizations: weight norm, spectral norm, orthogonal weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def norm_except(v: Tensor, dim: int) -> Tensor:
-    """The norm over all axes but one, which stays; over all of them for -1."""
+    """Returns the norm over all dimensions except dim; over all of them for -1."""
     return _nn._norm_except(v, dim)
 
 
@@ -38,7 +38,7 @@ class _WeightNorm(Module):
 
 
 class _OldNames:
-    """A hook of load_state_dict that takes the two tensors under the names of `nn.utils.weight_norm`; a class, to be pickled."""
+    """A load_state_dict hook that accepts the names of `nn.utils.weight_norm`; a class, so that it can be pickled."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -50,7 +50,12 @@ class _OldNames:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """A weight as its length (per entry of axis `dim`; of all of it for None) times its direction, which are trained apart.
+    """Parametrizes a weight as magnitude times direction, which are trained separately.
+
+    Args:
+        module: The module.
+        name: The name of the weight.
+        dim: The dimension with separate magnitudes; None for a single one.
 
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(4, 3))
     >>> layer.parametrizations.weight.original0.shape
@@ -91,7 +96,7 @@ class _SpectralNorm(Module):
         matrix = self._as_matrix(weight)
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
-        # Copies: the power method writes to the buffers, and the gradient needs them as they are.
+        # Cloned: the power method modifies the buffers in place, and the backward pass needs the current values.
         return weight / _core.dot(self._u.clone(), _core.mv(matrix, self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Tensor:
@@ -99,7 +104,17 @@ class _SpectralNorm(Module):
 
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
-    """A weight divided by its largest singular value, which is followed by power iterations while training.
+    """Parametrizes a weight as divided by its spectral norm, which is estimated by power iteration during training.
+
+    Args:
+        module: The module.
+        name: The name of the weight.
+        n_power_iterations: The number of power iterations per forward pass.
+        eps: Added for numerical stability.
+        dim: The dimension of the output features; by default 1 for transposed convolutions, else 0.
+
+    Raises:
+        ValueError: There is no such tensor, or n_power_iterations is not positive.
 
     >>> layer = pyburn.nn.utils.parametrizations.spectral_norm(pyburn.nn.Linear(4, 3))
     >>> layer.weight.shape
@@ -133,9 +148,16 @@ class _Orthogonal(Module):
 
 
 def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> Any:
-    """A weight with orthonormal columns, or rows where those are fewer.
+    """Parametrizes a weight as a matrix with orthonormal columns, or rows if there are fewer of them.
 
-    `orthogonal_map`: "matrix_exp" (for square weights by default), "cayley" or "householder" (for others by default).
+    Args:
+        module: The module.
+        name: The name of the weight.
+        orthogonal_map: "matrix_exp" (default for square weights), "cayley" or "householder" (default for others).
+        use_trivialization: Whether to use the dynamic trivialization framework.
+
+    Raises:
+        ValueError: The weight has fewer than two dimensions, or orthogonal_map is unknown.
 
     >>> layer = pyburn.nn.utils.parametrizations.orthogonal(pyburn.nn.Linear(4, 2))
     >>> pyburn.allclose(layer.weight @ layer.weight.T, pyburn.eye(2), atol=1e-5)

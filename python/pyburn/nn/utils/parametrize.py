@@ -1,7 +1,7 @@
-"""Parametrizations: a parameter of a module that is computed from others whenever it is read.
+"""Parametrizations: parameters of a module that are computed from other tensors on access.
 
-A module with one is an instance of a class of its own, which has a property in the place of each such parameter. What they
-are computed from is in `module.parametrizations`.
+A parametrized module is an instance of its own subclass, which has a property for each parametrized tensor. The original tensors are in
+`module.parametrizations`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _caching = 0
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """While it lasts, parametrized tensors are computed once each.
+    """Context manager in which each parametrized tensor is computed only once.
 
     >>> import pyburn.nn.utils.parametrize as P
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
@@ -51,7 +51,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, one after the other, and as `original` (or `original0`, ...) what the first one takes."""
+    """The parametrizations of one tensor, applied in order, and the input of the first one as `original` (or `original0`, ...)."""
 
     def __init__(self, modules: Sequence[Any], original: Tensor, unsafe: bool = False) -> None:
         if len(modules) == 0:
@@ -114,7 +114,7 @@ class ParametrizationList(ModuleList):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Makes the tensor have a value, by giving the originals those that lead to it."""
+        """Sets the tensor to a value by computing the originals with the right inverses."""
         with no_grad():
             new: Any = value
             for module in reversed(list(self)):
@@ -144,10 +144,19 @@ class ParametrizationList(ModuleList):
 
 
 def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
-    """From now on `module.tensor_name` is what `parametrization` makes of the tensor that was there.
+    """Registers a parametrization: `module.tensor_name` becomes the output of `parametrization` for the original tensor.
 
-    A parametrization is a module. If it has a method `right_inverse`, the tensor keeps its value where possible and may be
-    assigned to. `unsafe` allows it to change shape or dtype.
+    Args:
+        module: The module.
+        tensor_name: The name of the parameter or buffer.
+        parametrization: A module. If it has a method `right_inverse`, the tensor keeps its value where possible and may be assigned to.
+        unsafe: Whether the parametrization may change shape or dtype.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: There is no such tensor, or the parametrization returns an invalid one.
 
     >>> class Symmetric(pyburn.nn.Module):
     ...     def forward(self, x):
@@ -179,7 +188,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrized tensor, or one of that name.
+    """Returns whether a module has any parametrized tensor, or one of that name.
 
     >>> pyburn.nn.utils.parametrize.is_parametrized(pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3)), "weight")
     True
@@ -191,7 +200,18 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Makes a tensor an ordinary one again, with the value that it has, or with leave_parametrized=False the original.
+    """Makes a tensor a plain one again.
+
+    Args:
+        module: The module.
+        tensor_name: The name of the tensor.
+        leave_parametrized: Whether to keep the current value instead of the original one.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: The tensor is not parametrized, or has several originals and leave_parametrized is False.
 
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
     >>> pyburn.nn.utils.parametrize.remove_parametrizations(layer, "weight")
@@ -223,7 +243,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Any) -> type:
-    """The class of a module without its parametrizations.
+    """Returns the class of a module without parametrizations.
 
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
     >>> pyburn.nn.utils.parametrize.type_before_parametrizations(layer).__name__
@@ -233,7 +253,7 @@ def type_before_parametrizations(module: Any) -> type:
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Any:
-    """Gives a module the parametrizations, and the tensors that they start from, of another one."""
+    """Copies the parametrizations and original tensors of one module to another."""
     if not is_parametrized(from_module):
         return to_module
     assert isinstance(from_module.parametrizations, ModuleDict)
@@ -269,7 +289,7 @@ def _check_next(value: Tensor, parametrization: Any) -> None:
 
 
 def _inject_class(module: Any) -> None:
-    """Gives a module a class of its own, which may then have properties of its own."""
+    """Gives a module its own subclass, which can have properties."""
     cls: Any = type(module)
     metaclass: Any = type(cls)
 

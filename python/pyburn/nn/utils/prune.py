@@ -1,4 +1,4 @@
-"""Pruning: parameters multiplied by masks of zeros and ones.
+"""Pruning: parameters multiplied by binary masks.
 
 `name` becomes the product of the parameter `name_orig` and the buffer `name_mask`, computed before each call.
 """
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def identity(module: Any, name: str) -> Any:
-    """Prepares a parameter for pruning and prunes nothing.
+    """Prepares a parameter for pruning without pruning anything.
 
     >>> layer = pyburn.nn.utils.prune.identity(pyburn.nn.Linear(2, 3), "weight")
     >>> list(layer.state_dict())
@@ -62,7 +62,15 @@ def identity(module: Any, name: str) -> Any:
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prunes random elements: a share of them, or as many as an int says.
+    """Prunes random elements.
+
+    Args:
+        module: The module.
+        name: The name of the parameter.
+        amount: The fraction of elements (float) or their number (int).
+
+    Returns:
+        The module.
 
     >>> layer = pyburn.nn.utils.prune.random_unstructured(pyburn.nn.Linear(2, 3), "weight", amount=2)
     >>> (layer.weight == 0).sum()
@@ -73,7 +81,16 @@ def random_unstructured(module: Any, name: str, amount: float) -> Any:
 
 
 def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Tensor | None = None) -> Any:
-    """Prunes the elements that are closest to zero, or that have the lowest scores.
+    """Prunes the elements with the smallest absolute values, or the lowest scores.
+
+    Args:
+        module: The module.
+        name: The name of the parameter.
+        amount: The fraction of elements (float) or their number (int).
+        importance_scores: The scores, instead of absolute values.
+
+    Returns:
+        The module.
 
     >>> layer = pyburn.nn.utils.prune.l1_unstructured(pyburn.nn.Linear(2, 3), "weight", amount=0.5)
     >>> (layer.weight == 0).sum()
@@ -84,7 +101,16 @@ def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Te
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prunes random slices along an axis.
+    """Prunes random slices along a dimension.
+
+    Args:
+        module: The module.
+        name: The name of the parameter.
+        amount: The fraction of slices (float) or their number (int).
+        dim: The dimension.
+
+    Returns:
+        The module.
 
     >>> layer = pyburn.nn.utils.prune.random_structured(pyburn.nn.Linear(2, 3), "weight", amount=1, dim=0)
     >>> (layer.weight_mask.sum(1) == 0).sum()
@@ -95,7 +121,18 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
 
 
 def ln_structured(module: Any, name: str, amount: float, n: float, dim: int, importance_scores: Tensor | None = None) -> Any:
-    """Prunes the slices along an axis whose norm of order n is lowest.
+    """Prunes the slices along a dimension with the lowest L_n norm.
+
+    Args:
+        module: The module.
+        name: The name of the parameter.
+        amount: The fraction of slices (float) or their number (int).
+        n: The order of the norm.
+        dim: The dimension.
+        importance_scores: The scores whose norm is used, instead of the values.
+
+    Returns:
+        The module.
 
     >>> layer = pyburn.nn.utils.prune.ln_structured(pyburn.nn.Linear(2, 3), "weight", amount=1, n=2, dim=1)
     >>> (layer.weight_mask.sum(0) == 0).sum()
@@ -106,7 +143,7 @@ def ln_structured(module: Any, name: str, amount: float, n: float, dim: int, imp
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prunes where a mask is 0.
+    """Prunes the elements where a mask is 0.
 
     >>> layer = pyburn.nn.utils.prune.custom_from_mask(pyburn.nn.Linear(2, 3), "bias", pyburn.tensor([1, 0, 1]))
     >>> layer.bias[1].item() == 0
@@ -122,9 +159,16 @@ def global_unstructured(
     importance_scores: dict[tuple[Any, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prunes the elements of several parameters that are closest to zero, or have the lowest scores, among all of them.
+    """Prunes elements of several parameters, ranked together.
 
-    `kwargs` are those of the class that chooses: `amount`.
+    Args:
+        parameters: (module, name) pairs.
+        pruning_method: The unstructured pruning class.
+        importance_scores: The scores by (module, name).
+        **kwargs: Arguments of the pruning class: `amount`.
+
+    Raises:
+        TypeError: An argument has the wrong type, or the method is not unstructured.
 
     >>> layer = pyburn.nn.Linear(2, 3)
     >>> pyburn.nn.utils.prune.global_unstructured([(layer, "weight"), (layer, "bias")], amount=4)
@@ -156,7 +200,10 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Makes a pruned parameter an ordinary one, with its zeros.
+    """Makes pruning permanent: the parameter becomes a plain one, with its zeros.
+
+    Raises:
+        ValueError: The parameter is not pruned.
 
     >>> layer = pyburn.nn.utils.prune.l1_unstructured(pyburn.nn.Linear(2, 3), "weight", amount=2)
     >>> list(pyburn.nn.utils.prune.remove(layer, "weight").state_dict())
@@ -173,7 +220,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a module or one below it has a pruned parameter.
+    """Returns whether a module or one of its descendants has a pruned parameter.
 
     >>> pyburn.nn.utils.prune.is_pruned(pyburn.nn.Linear(2, 3))
     False

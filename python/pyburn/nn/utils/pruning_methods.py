@@ -1,7 +1,7 @@
-"""Ways to choose what is pruned, each a class as in PyTorch: a mask of zeros and ones from the values and the mask there is.
+"""Pruning methods, as classes like in PyTorch: each computes a mask from the values and the existing mask.
 
-An object of one is the hook of the pruned module: before each call it makes `name` of `name_orig` and `name_mask`. A parameter that is
-pruned again has a PruningContainer of all that was done.
+An instance is the forward pre-hook of the pruned module: it computes `name` from `name_orig` and `name_mask`. A parameter that is pruned
+repeatedly has a PruningContainer of all methods.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..parameter import Parameter
 
 
 def _validate_pruning_amount_init(amount: Any) -> None:
-    """Raises for what can be no amount: it is a share between 0 and 1, or a count."""
+    """Raises an error if the amount is neither a fraction in [0, 1] nor a count."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1):
@@ -25,18 +25,18 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 
 def _validate_pruning_amount(amount: float, tensor_size: int) -> None:
-    """Raises for a count of more than there is."""
+    """Raises an error if a count exceeds the size."""
     if isinstance(amount, int) and amount > tensor_size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
 
 
 def _compute_nparams_toprune(amount: float, tensor_size: int) -> int:
-    """How many of so many an amount is."""
+    """Returns an amount as a number of elements."""
     return amount if isinstance(amount, int) else round(amount * tensor_size)
 
 
 class BasePruningMethod(ABC):
-    """What every way to prune is. A subclass says PRUNING_TYPE and has compute_mask.
+    """Base class of pruning methods. Subclasses define PRUNING_TYPE and compute_mask.
 
     >>> class EverySecond(pyburn.nn.utils.prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
@@ -58,16 +58,21 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for values or scores `t`, where `default_mask` is what was pruned before."""
+        """Returns the mask for values or scores `t`, given the existing mask `default_mask`."""
 
     def apply_mask(self, module: Any) -> Tensor:
-        """The pruned parameter of a module."""
+        """Returns the pruned parameter of a module."""
         original, mask = getattr(module, self._tensor_name + "_orig"), getattr(module, self._tensor_name + "_mask")
         return mask.to(original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
-        """Prunes a parameter of a module; `args` and `kwargs` are those of the class."""
+        """Prunes a parameter of a module; `args` and `kwargs` are those of the constructor.
+
+        Raises:
+            AssertionError: importance_scores has the wrong shape.
+            TypeError: There is no parameter of that name.
+        """
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         parameter = getattr(module, name)
@@ -94,14 +99,14 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A pruned copy of a tensor that belongs to no module."""
+        """Returns a pruned copy of a tensor that belongs to no module."""
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
         mask = _core.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(t if importance_scores is None else importance_scores, mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the pruned parameter an ordinary one, with its zeros. The hook stays: see prune.remove."""
+        """Makes the pruned parameter a plain one, with its zeros. The hook stays; see prune.remove."""
         name = self._tensor_name
         original = getattr(module, name + "_orig")
         original.data = self.apply_mask(module).detach()
@@ -111,7 +116,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways to prune one parameter, one after the other.
+    """A sequence of pruning methods applied to the same parameter.
 
     >>> from pyburn.nn.utils import prune
     >>> first = prune.L1Unstructured(amount=1)
@@ -131,7 +136,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Adds one; all of a container prune the same parameter."""
+        """Adds a method, which must prune the same parameter."""
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is None:
@@ -153,7 +158,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of the last one, which chooses among what the mask still keeps."""
+        """Returns the mask of the last method, which chooses among the elements not yet pruned."""
         method = self._pruning_methods[-1]
         kind = method.PRUNING_TYPE
         if kind == "global":
@@ -197,7 +202,7 @@ class _ByAmount(BasePruningMethod):
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes random elements: a share of them, or as many as an int says.
+    """Prunes random elements: a fraction (float) or a number (int).
 
     >>> pyburn.nn.utils.prune.RandomUnstructured(amount=2).prune(pyburn.ones(5)).sum()
     tensor(3.)
@@ -210,7 +215,7 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Prunes the elements that are closest to zero.
+    """Prunes the elements with the smallest absolute values.
 
     >>> pyburn.nn.utils.prune.L1Unstructured(amount=2).prune(pyburn.tensor([3.0, -1.0, 2.0]))
     tensor([3., -0., 0.])
@@ -223,7 +228,7 @@ class L1Unstructured(_ByAmount):
 
 
 class RandomStructured(_ByAmount):
-    """Prunes random slices along an axis."""
+    """Prunes random slices along a dimension."""
 
     PRUNING_TYPE = "structured"
 
@@ -245,7 +250,7 @@ class RandomStructured(_ByAmount):
 
 
 class LnStructured(RandomStructured):
-    """Prunes the slices along an axis whose norm of order n is lowest."""
+    """Prunes the slices along a dimension with the lowest L_n norm."""
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -259,7 +264,7 @@ class LnStructured(RandomStructured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes where a mask is 0.
+    """Prunes the elements where a mask is 0.
 
     >>> pyburn.nn.utils.prune.CustomFromMask(pyburn.tensor([1, 0])).prune(pyburn.ones(2))
     tensor([1., 0.])
@@ -277,7 +282,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def hook_key(module: Any, name: str) -> int | None:
-    """The number of the hook that prunes a parameter of a module."""
+    """Returns the id of the hook that prunes a parameter of a module, or None."""
     for key, hook in hooks_of(module).forward_pre.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key

@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor: padded, or packed step by step."""
+"""Sequences of variable length in one tensor: padded or packed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,15 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences packed step by step: first the first elements of all, then the second ones of those that have one, ...
+    """Packed sequences: the first elements of all sequences, then the second elements of those that have one, and so on.
 
-    `batch_sizes` says how many sequences each step has. `sorted_indices` sorts the batch by falling length, and
-    `unsorted_indices` undoes it; both are None for a batch that was sorted. Made by pack_sequence and pack_padded_sequence.
+    Created by pack_sequence and pack_padded_sequence.
+
+    Attributes:
+        data: The packed elements.
+        batch_sizes: The number of sequences at each step.
+        sorted_indices: Sorts the batch by descending length; None if it was sorted.
+        unsorted_indices: The inverse permutation; None if the batch was sorted.
     """
 
     def __new__(
@@ -45,7 +50,7 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with its data on another device or of another dtype."""
+        """Returns a copy with the data on another device or with another dtype."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -53,44 +58,44 @@ class PackedSequence(_Packed):
         return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self) -> PackedSequence:
-        """The same on the CPU."""
+        """Moves the data to the CPU."""
         return self.to("cpu")
 
     def double(self) -> PackedSequence:
-        """The same as float64."""
+        """Casts the data to float64."""
         return self.to(_core.float64)
 
     def float(self) -> PackedSequence:
-        """The same as float32."""
+        """Casts the data to float32."""
         return self.to(_core.float32)
 
     def half(self) -> PackedSequence:
-        """The same as float16."""
+        """Casts the data to float16."""
         return self.to(_core.float16)
 
     def long(self) -> PackedSequence:
-        """The same as int64."""
+        """Casts the data to int64."""
         return self.to(_core.int64)
 
     def int(self) -> PackedSequence:
-        """The same as int32."""
+        """Casts the data to int32."""
         return self.to(_core.int32)
 
     def short(self) -> PackedSequence:
-        """The same as int16."""
+        """Casts the data to int16."""
         return self.to(_core.int16)
 
     def char(self) -> PackedSequence:
-        """The same as int8."""
+        """Casts the data to int8."""
         return self.to(_core.int8)
 
     def byte(self) -> PackedSequence:
-        """The same as uint8."""
+        """Casts the data to uint8."""
         return self.to(_core.uint8)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another one.
+    """Returns the inverse permutation.
 
     >>> pyburn.nn.utils.rnn.invert_permutation(pyburn.tensor([2, 0, 1]))
     tensor([1, 2, 0])
@@ -99,7 +104,13 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a padded batch (T, B, *), or (B, T, *) with batch_first, of sequences of the given lengths.
+    """Packs a padded batch.
+
+    Args:
+        input: The padded batch, (T, B, *), or (B, T, *) with batch_first.
+        lengths: The length of each sequence.
+        batch_first: Whether the batch is the first dimension.
+        enforce_sorted: Whether to require sequences sorted by descending length; otherwise they are sorted.
 
     >>> from pyburn.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(pyburn.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).data
@@ -112,7 +123,16 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Undoes pack_padded_sequence: the padded batch (T, B, *), or (B, T, *), and the lengths.
+    """Unpacks packed sequences to a padded batch; the inverse of pack_padded_sequence.
+
+    Args:
+        sequence: The packed sequences.
+        batch_first: Whether the batch is the first dimension.
+        padding_value: The padding value.
+        total_length: The length to pad to; None for the longest sequence.
+
+    Returns:
+        The padded batch, (T, B, *) or (B, T, *), and the lengths.
 
     >>> from pyburn.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
     >>> pad_packed_sequence(pack_padded_sequence(pyburn.tensor([[1, 4], [2, 5], [3, 9]]), [3, 2]))
@@ -128,7 +148,16 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors (L, *) of different lengths as one batch (T, B, *), or (B, T, *) with batch_first.
+    """Pads tensors (L, *) of different lengths to a batch.
+
+    Args:
+        sequences: The tensors.
+        batch_first: Whether the result is (B, T, *) instead of (T, B, *).
+        padding_value: The padding value.
+        padding_side: "right" or "left".
+
+    Raises:
+        RuntimeError: sequences is not iterable.
 
     >>> pyburn.nn.utils.rnn.pad_sequence([pyburn.tensor([1, 2]), pyburn.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -141,7 +170,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """Undoes pad_sequence: the first elements of each sequence of a padded batch.
+    """Splits a padded batch into sequences of the given lengths; the inverse of pad_sequence.
 
     >>> pyburn.nn.utils.rnn.unpad_sequence(pyburn.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
     [tensor([1, 2]), tensor([3])]
@@ -160,7 +189,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undoes pack_sequence.
+    """Splits packed sequences into tensors; the inverse of pack_sequence.
 
     >>> from pyburn.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([pyburn.tensor([1, 2]), pyburn.tensor([3])]))

@@ -1,4 +1,4 @@
-"""The older spectral normalisation: a hook that divides the weight by its largest singular value before each call."""
+"""The older spectral normalization: a hook that divides the weight by its spectral norm before each call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(functional.normalize(_core.mv(matrix.mT, u), dim=0, eps=self.eps))
                     u.copy_(functional.normalize(_core.mv(matrix, v), dim=0, eps=self.eps))
-        # Copies: the next call writes to the buffers, and the gradient needs them as they are.
+        # Cloned: the next call modifies the buffers in place, and the backward pass needs the current values.
         return weight / _core.dot(u.clone(), _core.mv(matrix, v.clone()))
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -40,7 +40,7 @@ class SpectralNorm:
 
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
-    """A weight divided by its largest singular value; parametrizations.spectral_norm is the newer way.
+    """Divides a weight by its spectral norm before each call; parametrizations.spectral_norm is the newer interface.
 
     >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
     >>> list(layer.state_dict())
@@ -70,7 +70,10 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight one parameter again, with the value that it has.
+    """Makes the weight a plain parameter again, with its current value.
+
+    Raises:
+        ValueError: The weight has no spectral norm.
 
     >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
     >>> list(pyburn.nn.utils.remove_spectral_norm(layer).state_dict())

@@ -10,7 +10,7 @@ from ..._core import Tensor
 from ..._core._nn import Module
 from ..module_registry import BUFFER
 
-_ABSENT = -1  # the kind of what is not in the registry
+_ABSENT = -1  # kind of a name that is not registered
 
 
 def functional_call(
@@ -22,10 +22,23 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Calls a module with the given tensors in the place of its parameters and buffers, which it has again afterwards.
+    """Calls a module with the given tensors in place of its parameters and buffers, which are restored afterwards.
 
-    `tie_weights`: a tensor that the module has under several names is replaced under all of them. `strict`: raise unless the
-    names are all that the module has.
+    Args:
+        module: The module.
+        parameter_and_buffer_dicts: The tensors by dotted name; a dict, or several dicts with distinct names.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
+        tie_weights: Whether a tensor that the module has under several names is replaced under all of them.
+        strict: Whether the names must be exactly those of the module.
+
+    Returns:
+        The result of the call.
+
+    Raises:
+        TypeError: module is not a Module.
+        RuntimeError: With strict, the names do not match.
+        ValueError: A name is given several times, or different tensors for tied weights.
 
     >>> layer = pyburn.nn.Linear(2, 1, bias=False)
     >>> pyburn.func.functional_call(layer, {"weight": pyburn.ones(1, 2)}, (pyburn.ones(2),))
@@ -64,7 +77,7 @@ def _replaced(module: Any, tensors: dict[str, Tensor], tie_weights: bool, strict
         for name, tensor in tensors.items():
             owner, entry = entries[name]
             changed.append((owner, entry))
-            # As a buffer: any tensor may be one, and a result of operations keeps its history.
+            # As a buffer: it may be any tensor, including one with a gradient history.
             owner._pb_put(entry[0], BUFFER, tensor, entry[3])
         yield
     finally:
@@ -90,7 +103,7 @@ def _check_names(module: Any, tensors: dict[str, Tensor]) -> None:
 
 
 def _tied(module: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """With all names of a tensor that is given under one of them."""
+    """Adds all names of tied tensors that are given under one of their names."""
     by_tensor: dict[int, list[str]] = {}
     for name, tensor in _named_tensors(module):
         by_tensor.setdefault(id(tensor), []).append(name)
@@ -114,4 +127,4 @@ def _entry(module: Any, name: str) -> tuple[Any, tuple]:
             return owner, entry
     if hasattr(owner, leaf):
         raise TypeError(f"{name}: expected a parameter or buffer, got {type(getattr(owner, leaf)).__name__}")
-    return owner, (leaf, _ABSENT, None, False)  # a name of no tensor is one for the length of the call, as in PyTorch
+    return owner, (leaf, _ABSENT, None, False)  # unknown names are set during the call, as in PyTorch

@@ -1,4 +1,4 @@
-"""The older weight normalisation: two parameters, and a hook that computes the weight before each call."""
+"""The older weight normalization: two parameters, and a hook that computes the weight before each call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """A weight as its length `weight_g` times the direction of `weight_v`; parametrizations.weight_norm is the newer way.
+    """Replaces a weight by magnitude `weight_g` times direction `weight_v`; parametrizations.weight_norm is the newer interface.
 
     >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
     >>> [name for name, _ in layer.named_parameters()]
@@ -47,7 +47,10 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight one parameter again.
+    """Makes the weight a plain parameter again.
+
+    Raises:
+        ValueError: The weight has no weight norm.
 
     >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
     >>> list(pyburn.nn.utils.remove_weight_norm(layer).state_dict())

@@ -1,4 +1,4 @@
-"""Learning-rate schedulers: PyTorch's classes, and schedules as functions of the step, after Burn."""
+"""Learning-rate schedulers: PyTorch's classes, and schedules as functions of the step, as in Burn."""
 
 from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import LRScheduler
@@ -21,7 +21,7 @@ from .factors import (
 )
 from .plateau import ReduceLROnPlateau
 
-_LRScheduler = LRScheduler  # what PyTorch called it before 2.0
+_LRScheduler = LRScheduler  # its name in PyTorch before 2.0
 
 __all__ = [
     "ChainedScheduler",

@@ -1,4 +1,4 @@
-"""LRScheduler: sets the learning rates of an optimiser, step by step."""
+"""LRScheduler: base class of learning-rate schedulers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EPOCH_DEPRECATION_WARNING = (
 
 
 def group_values(optimizer: Any, key: str) -> list[Any]:
-    """The values of an option in all groups; tensors are copied."""
+    """Returns an option of all groups; tensors are copied."""
     return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
 
 
 def set_group_value(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets an option; a tensor keeps its identity."""
+    """Sets an option; tensors are modified in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(float(value))
     else:
@@ -29,7 +29,11 @@ def set_group_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def per_group(name: str, optimizer: Any, value: Any) -> list[Any]:
-    """One value for each group."""
+    """Returns one value per group, from a single value or a list.
+
+    Raises:
+        ValueError: The list has the wrong length.
+    """
     groups = optimizer.param_groups
     if not isinstance(value, (list, tuple)):
         return [_own(value) for _ in groups]
@@ -41,19 +45,27 @@ def per_group(name: str, optimizer: Any, value: Any) -> list[Any]:
 
 
 def _own(value: Any) -> Any:
-    """The value; a copy of a tensor, which a schedule writes into."""
+    """Returns the value; tensors are copied, since schedulers modify them in place."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def _replaced_step(optimizer: Any) -> Any:
-    """A `step` that was put in the place of the optimiser's own."""
+    """Returns a `step` that replaced the optimizer's own one, or None."""
     return getattr(optimizer, "__dict__", {}).get("step")
 
 
 class LRScheduler:
-    """Base class of learning-rate schedulers; subclasses define `get_lr`.
+    """Base class of learning-rate schedulers. Subclasses implement `get_lr`.
 
-    Rates are found from the present ones, so that several schedulers may work on one optimiser. `step` comes after the optimiser's.
+    Learning rates are computed from the current ones, so that several schedulers can be combined. Call `step` after `optimizer.step`.
+
+    Args:
+        optimizer: The optimizer.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        TypeError: optimizer is not an Optimizer.
+        KeyError: last_epoch is not -1, but the groups have no "initial_lr".
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
@@ -95,23 +107,23 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser."""
+        """Returns the state, without the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what state_dict() gave."""
+        """Restores the state from `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates of the groups that the last step set."""
+        """Returns the current learning rate of each group."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The next rates of the groups; called by `step`."""
+        """Computes the next learning rate of each group; called by `step`."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes one step on."""
+        """Advances the schedule by one step, or to `epoch`."""
         if self._step_count == 1:
             self._warn_of_order()
         self._step_count += 1
@@ -158,12 +170,13 @@ class LRScheduler:
             warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
 
     def plot(self, steps: int = 100, file: str | None = None, metrics: list[float] | None = None) -> None:
-        """Draws the rates of the next steps: into an SVG or PNG file, or as text. See `pyburn.lr_scheduler.plot`."""
+        """Plots the learning rates of the next steps to an SVG or PNG file, or as text. See `pyburn.lr_scheduler.plot`."""
         from .curves import plot
 
         plot(self, steps, file, metrics)
 
 
 def check_optimizer(optimizer: Any) -> None:
+    """Raises TypeError if the value is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")

@@ -1,4 +1,4 @@
-"""Schedulers made of schedulers."""
+"""Combinations of schedulers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,17 @@ class _CombinedLR(LRScheduler):
 
 
 class SequentialLR(_CombinedLR):
-    """One scheduler after the other; the next one starts when its milestone is reached.
+    """Runs schedulers one after another; each starts when its milestone is reached.
+
+    Args:
+        optimizer: The optimizer.
+        schedulers: The schedulers.
+        milestones: The steps at which the second and following schedulers start.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: The number of milestones does not match, or a scheduler belongs to another optimizer or is a ReduceLROnPlateau.
+        TypeError: A scheduler has no optimizer.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
@@ -65,7 +75,7 @@ class SequentialLR(_CombinedLR):
         self._schedulers, self._milestones = list(schedulers), milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # The constructors of all schedulers have made a step: back to the start, and only the one that begins again.
+        # All constructors have made a step: undo these, then start only the first scheduler.
         for group in optimizer.param_groups:
             set_group_value(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -74,7 +84,7 @@ class SequentialLR(_CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Takes back the step that constructors make."""
+        """Undoes the initial step of the constructors."""
         scheduler = self if sched is None else sched
         if isinstance(scheduler, _CombinedLR):
             for inner in scheduler._schedulers:
@@ -83,7 +93,7 @@ class SequentialLR(_CombinedLR):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Goes one step on."""
+        """Advances the active scheduler by one step."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -95,7 +105,15 @@ class SequentialLR(_CombinedLR):
 
 
 class ChainedScheduler(_CombinedLR):
-    """Several schedulers that all make a step: their factors multiply.
+    """Runs several schedulers at once: their factors multiply.
+
+    Args:
+        schedulers: The schedulers.
+        optimizer: The optimizer; by default that of the first scheduler.
+
+    Raises:
+        ValueError: There is no scheduler, or one belongs to another optimizer or is a ReduceLROnPlateau.
+        TypeError: A scheduler has no optimizer.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR, rates
@@ -114,7 +132,7 @@ class ChainedScheduler(_CombinedLR):
         self._last_lr = group_values(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Goes one step on with all."""
+        """Advances all schedulers by one step."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = group_values(self.optimizer, "lr")

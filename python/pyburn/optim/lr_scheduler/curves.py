@@ -1,4 +1,4 @@
-"""The curve of a schedule, as SVG or text, with nothing else installed; PNG by matplotlib."""
+"""Plots of schedules, as SVG or text without dependencies, or as PNG with matplotlib."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from .plateau import ReduceLROnPlateau
 
 
 def rates(schedule: Any, steps: int = 100, metrics: list[float] | None = None) -> list[list[float]]:
-    """The rates of the next steps, one list per group. The scheduler and its optimiser stay as they are.
+    """Returns the learning rates of the next steps, one list per group, without changing scheduler and optimizer.
+
+    Args:
+        schedule: A scheduler, a Schedule or a function of the step.
+        steps: The number of steps.
+        metrics: The metric of each step, for ReduceLROnPlateau.
+
+    Raises:
+        ValueError: steps is less than 1.
+        TypeError: ReduceLROnPlateau needs metrics.
 
     >>> from pyburn.lr_scheduler import Schedule, rates
     >>> rates(Schedule.linear(0.0, 1.0, steps=2), 4)
@@ -41,7 +50,16 @@ def rates(schedule: Any, steps: int = 100, metrics: list[float] | None = None) -
 
 
 def plot(schedule: Any, steps: int = 100, file: str | None = None, metrics: list[float] | None = None) -> None:
-    """Draws a scheduler, a Schedule or a function of the step: into a file (.svg, or .png with matplotlib), or as text.
+    """Plots a schedule.
+
+    Args:
+        schedule: A scheduler, a Schedule or a function of the step.
+        steps: The number of steps.
+        file: The file: .svg, or with matplotlib .png; None prints text.
+        metrics: The metric of each step, for ReduceLROnPlateau.
+
+    Raises:
+        ImportError: matplotlib is not installed.
 
     >>> from pyburn.lr_scheduler import Schedule, plot
     >>> plot(Schedule.cosine(1.0, 0.0, steps=40), 40)  # doctest: +ELLIPSIS

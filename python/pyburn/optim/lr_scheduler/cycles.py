@@ -1,4 +1,4 @@
-"""Schedulers that go up and down between bounds, with the momentum the other way round if wanted."""
+"""Cyclic schedulers, optionally with inverse momentum cycling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .factors import saved_function
 
 
 class _MomentumCycle:
-    """What CyclicLR and OneCycleLR do to the momentum of a group, or to beta1."""
+    """Momentum (or beta1) handling of CyclicLR and OneCycleLR."""
 
     optimizer: Any
     use_beta1: bool
@@ -38,7 +38,17 @@ class _MomentumCycle:
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a wave down to eta_min over T_0 steps, then again, each time T_mult times as long. `step` takes fractions of epochs.
+    """Cosine annealing with warm restarts (SGDR).
+
+    Args:
+        optimizer: The optimizer.
+        T_0: The number of steps of the first cycle.
+        T_mult: The growth factor of the cycle length.
+        eta_min: The minimum learning rate.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: T_0, T_mult or eta_min is invalid.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import CosineAnnealingWarmRestarts, rates
@@ -71,7 +81,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Goes one step on, or to `epoch`, which may be a fraction."""
+        """Advances by one step, or to `epoch`, which may be fractional."""
         if epoch is None and self.last_epoch >= 0:
             self.last_epoch += 1
             self.T_cur += 1
@@ -99,9 +109,25 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler, _MomentumCycle):
-    """Up from base_lr to max_lr and down again in lines; lower each time in the modes triangular2 and exp_range.
+    """Cycles the learning rate linearly between base_lr and max_lr.
 
-    `scale_fn` takes the place of the mode: a function of the cycle, or of the step if `scale_mode` is "iterations".
+    Args:
+        optimizer: The optimizer.
+        base_lr: The lower bound, a number or one per group.
+        max_lr: The upper bound, a number or one per group.
+        step_size_up: The number of steps from the lower to the upper bound.
+        step_size_down: The number of steps back; by default step_size_up.
+        mode: "triangular", "triangular2" (amplitude halved each cycle) or "exp_range" (amplitude decays by gamma per step).
+        gamma: The decay for "exp_range".
+        scale_fn: A scaling function instead of mode.
+        scale_mode: Whether scale_fn is a function of the "cycle" or of "iterations".
+        cycle_momentum: Whether to cycle the momentum inversely.
+        base_momentum: The lower bound of the momentum.
+        max_momentum: The upper bound of the momentum.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: mode is unknown, or the optimizer has no momentum to cycle.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import CyclicLR, rates
@@ -148,9 +174,9 @@ class CyclicLR(LRScheduler, _MomentumCycle):
         self.base_lrs = base_lrs
 
     def _height(self) -> float:
-        """How far up between the bounds, from 0 to 1."""
+        """Returns the position between the bounds, from 0 to 1."""
         up = self.total_size * self.step_ratio
-        if abs(up - round(up)) < 1e-9 * up:  # whole numbers of steps, which the ratio has rounded
+        if abs(up - round(up)) < 1e-9 * up:  # undoes rounding errors of the ratio for integer steps
             up = round(up)
         sizes = (float(up), self.total_size - up)
         if self._scale_fn_custom is None:
@@ -181,7 +207,26 @@ class CyclicLR(LRScheduler, _MomentumCycle):
 
 
 class OneCycleLR(LRScheduler, _MomentumCycle):
-    """Up to max_lr once, and down far below where it started; `step` comes after every batch.
+    """The 1cycle policy: anneals to max_lr, then to a minimum far below the initial learning rate. Call `step` after every batch.
+
+    Args:
+        optimizer: The optimizer.
+        max_lr: The maximum learning rate, a number or one per group.
+        total_steps: The number of steps; or give epochs and steps_per_epoch.
+        epochs: The number of epochs.
+        steps_per_epoch: The number of steps per epoch.
+        pct_start: The fraction of steps with increasing learning rate.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: Whether to cycle the momentum inversely.
+        base_momentum: The lower bound of the momentum.
+        max_momentum: The upper bound of the momentum.
+        div_factor: max_lr divided by the initial learning rate.
+        final_div_factor: The initial learning rate divided by the minimum one.
+        three_phase: Whether to add a third phase that anneals from the initial to the minimum learning rate.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: An argument is invalid, or there is neither total_steps nor epochs and steps_per_epoch.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], momentum=0.9)
@@ -233,7 +278,7 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
         super().__init__(optimizer, last_epoch)
 
     def _value(self, first: float, top: float, last: float) -> float:
-        """Between the values at the start, at the top and at the end."""
+        """Interpolates between the values at the start, at the peak and at the end."""
         up = (self._schedule_phases[0]["end_step"] + 1) / self.total_steps
         shape = (self.total_steps, up, self._anneal_func_type, float(top / first), float(first / last), len(self._schedule_phases) == 3)
         return Schedule.one_cycle(float(top), *shape)(self.last_epoch)
@@ -251,7 +296,7 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Where each way between two values ends, as PyTorch's state dicts say it."""
+    """Returns the ends of the phases, as in PyTorch's state dicts."""
     up = {"lr": ("initial_lr", "max_lr"), "momentum": ("max_momentum", "base_momentum")}
     back = {"lr": ("max_lr", "initial_lr"), "momentum": ("base_momentum", "max_momentum")}
     rest = {"lr": ("initial_lr", "min_lr"), "momentum": ("max_momentum", "max_momentum")}

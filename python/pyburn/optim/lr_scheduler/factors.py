@@ -1,4 +1,4 @@
-"""Schedulers that multiply the first rate by a factor: what PyTorch offers, and any Schedule."""
+"""Schedulers that multiply the initial learning rate by a factor: PyTorch's, and any Schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import LRScheduler, group_values
 
 
 class _FunctionLR(LRScheduler):
-    """Schedulers that hold a function of the step for each group. Functions are not saved; objects that are called are."""
+    """Base class of schedulers with a function per group. Functions are not saved in the state dict; callable objects are."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
@@ -39,12 +39,17 @@ class _FunctionLR(LRScheduler):
 
 
 def saved_function(function: Any) -> dict[str, Any] | None:
-    """The state of an object that is called; None of a function."""
+    """Returns the state of a callable object, or None for a function."""
     return None if hasattr(function, "__code__") or not hasattr(function, "__dict__") else dict(function.__dict__)
 
 
 class LambdaLR(_FunctionLR):
-    """The first rate times lr_lambda(step); a list has one function per group.
+    """Multiplies the initial learning rate by lr_lambda(step).
+
+    Args:
+        optimizer: The optimizer.
+        lr_lambda: The function, or a list with one per group.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
@@ -61,7 +66,12 @@ class LambdaLR(_FunctionLR):
 
 
 class MultiplicativeLR(_FunctionLR):
-    """The present rate times lr_lambda(step).
+    """Multiplies the current learning rate by lr_lambda(step).
+
+    Args:
+        optimizer: The optimizer.
+        lr_lambda: The function, or a list with one per group.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import MultiplicativeLR, rates
@@ -77,12 +87,14 @@ class MultiplicativeLR(_FunctionLR):
 
 
 class FactorLR(LRScheduler):
-    """Schedulers whose closed form is a factor of the first rate. One step multiplies the present rate by its change."""
+    """Base class of schedulers whose closed form is a factor of the initial learning rate. Each step multiplies the current rate by its
+    change.
+    """
 
-    _moves_on_resuming = False  # whether the step that the constructor makes moves on, when it resumes
+    _moves_on_resuming = False  # whether the constructor's step advances the schedule when resuming
 
     def _factor(self) -> Any:
-        """The Schedule that gives the factor."""
+        """Returns the Schedule of the factor."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
@@ -103,7 +115,13 @@ class FactorLR(LRScheduler):
 
 
 class StepLR(FactorLR):
-    """Times gamma every `step_size` steps.
+    """Multiplies the learning rate by gamma every `step_size` steps.
+
+    Args:
+        optimizer: The optimizer.
+        step_size: The number of steps.
+        gamma: The factor.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import StepLR, rates
@@ -123,7 +141,13 @@ class StepLR(FactorLR):
 
 
 class MultiStepLR(FactorLR):
-    """Times gamma at each of the milestones.
+    """Multiplies the learning rate by gamma at each milestone.
+
+    Args:
+        optimizer: The optimizer.
+        milestones: The steps.
+        gamma: The factor.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import MultiStepLR, rates
@@ -143,7 +167,16 @@ class MultiStepLR(FactorLR):
 
 
 class ConstantLR(FactorLR):
-    """Times `factor` for `total_iters` steps.
+    """Multiplies the learning rate by `factor` for the first `total_iters` steps.
+
+    Args:
+        optimizer: The optimizer.
+        factor: The factor, in [0, 1].
+        total_iters: The number of steps.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: factor is not in [0, 1].
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import ConstantLR, rates
@@ -165,7 +198,17 @@ class ConstantLR(FactorLR):
 
 
 class LinearLR(FactorLR):
-    """From start_factor to end_factor in a line, over `total_iters` steps: a warm-up.
+    """Changes the factor of the learning rate linearly from start_factor to end_factor, for example as a warm-up.
+
+    Args:
+        optimizer: The optimizer.
+        start_factor: The first factor, in (0, 1].
+        end_factor: The last factor, in [0, 1].
+        total_iters: The number of steps.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: A factor is out of range.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import LinearLR, rates
@@ -194,7 +237,12 @@ class LinearLR(FactorLR):
 
 
 class ExponentialLR(FactorLR):
-    """Times gamma at every step.
+    """Multiplies the learning rate by gamma every step.
+
+    Args:
+        optimizer: The optimizer.
+        gamma: The factor.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import ExponentialLR, rates
@@ -212,7 +260,13 @@ class ExponentialLR(FactorLR):
 
 
 class PolynomialLR(FactorLR):
-    """From the first rate to zero over `total_iters` steps, along a power of what is left.
+    """Decays the learning rate to zero over `total_iters` steps, as a polynomial of the remaining fraction.
+
+    Args:
+        optimizer: The optimizer.
+        total_iters: The number of steps.
+        power: The power of the polynomial.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import PolynomialLR, rates
@@ -230,7 +284,13 @@ class PolynomialLR(FactorLR):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave from the first rate down to eta_min over `T_max` steps, and up again.
+    """Anneals the learning rate from the initial one to eta_min with a cosine of half period `T_max`.
+
+    Args:
+        optimizer: The optimizer.
+        T_max: The number of steps to the minimum.
+        eta_min: The minimum learning rate.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
@@ -253,7 +313,7 @@ class CosineAnnealingLR(LRScheduler):
             return rates
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # was at the bottom, where nothing can be multiplied
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the minimum, where the recursion would divide by zero
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [rate + (base - self.eta_min) * rise for rate, base in zip(rates, self.base_lrs)]
         now, before = (1 + math.cos(math.pi * step / self.T_max) for step in (self.last_epoch, self.last_epoch - 1))
@@ -264,7 +324,15 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class ScheduledLR(LRScheduler):
-    """The rate of a Schedule, or of any function of the step; a list has one per group. The optimiser's own rate plays no part.
+    """Sets the learning rate to a Schedule or any function of the step, independent of the optimizer's initial one.
+
+    Args:
+        optimizer: The optimizer.
+        schedule: The function, or a list with one per group.
+        last_epoch: The index of the last step; -1 to start.
+
+    Raises:
+        ValueError: The number of schedules does not match the groups.
 
     >>> import pyburn
     >>> from pyburn.lr_scheduler import Schedule, ScheduledLR
@@ -292,7 +360,14 @@ class ScheduledLR(LRScheduler):
 
 
 class NoamLR(ScheduledLR):
-    """Up in a line for `warmup_steps`, then down with the root of the step; `factor` / sqrt(model_size) scales all. After Burn.
+    """The Noam schedule: linear warm-up, then decay with the inverse square root of the step. After Burn.
+
+    Args:
+        optimizer: The optimizer.
+        model_size: The model size; the learning rate is scaled by 1 / sqrt(model_size).
+        warmup_steps: The number of warm-up steps.
+        factor: The scale factor.
+        last_epoch: The index of the last step; -1 to start.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.Adam([pyburn.nn.Parameter(pyburn.ones(1))])

@@ -1,4 +1,4 @@
-"""A scheduler that follows a metric."""
+"""ReduceLROnPlateau: a scheduler that follows a metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,22 @@ from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_g
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when a metric, given to `step`, has not become better for `patience` steps.
+    """Reduces the learning rate when a metric, passed to `step`, has stopped improving.
+
+    Args:
+        optimizer: The optimizer.
+        mode: "min" or "max": whether lower or higher metrics are better.
+        factor: The factor of a reduction, less than 1.
+        patience: The number of steps without improvement that are tolerated.
+        threshold: The minimum change that counts as an improvement.
+        threshold_mode: "rel" or "abs": whether the threshold is relative to the best metric.
+        cooldown: The number of steps after a reduction in which the metric is ignored.
+        min_lr: The lower bound, a number or one per group.
+        eps: The minimum change of the learning rate.
+
+    Raises:
+        ValueError: An argument is invalid.
+        TypeError: optimizer is not an Optimizer.
 
     >>> import pyburn
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
@@ -59,7 +74,12 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Looks at a metric: a number, or a tensor of one element."""
+        """Advances the schedule by one step.
+
+        Args:
+            metrics: The metric, a number or a tensor with one element.
+            epoch: The index of the step; by default the next one.
+        """
         current = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
@@ -93,7 +113,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the metric is not looked at just now."""
+        """Whether metrics are currently ignored after a reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

@@ -1,4 +1,4 @@
-"""Metrics: streaming, exact over batches of any size, mergeable."""
+"""Metrics: streaming, exact for any batch sizes, mergeable."""
 
 from __future__ import annotations
 
@@ -77,7 +77,14 @@ _BY_NAME: dict[str, type[Metric]] = {
 
 
 def metric_by_name(name: str, **options: Any) -> Metric:
-    """A metric from its name, as configurations write it.
+    """Creates a metric from its name, as used in configurations.
+
+    Args:
+        name: The name, such as "accuracy".
+        **options: Arguments for the metric class.
+
+    Raises:
+        ValueError: The name is unknown.
 
     >>> pyburn.train.metrics.metric_by_name("f1", average="micro")
     F1(name='f1')
@@ -88,7 +95,11 @@ def metric_by_name(name: str, **options: Any) -> Metric:
 
 
 def metrics_from(given: Any) -> dict[str, Metric]:
-    """Metrics by name from a dict, or from a list of metrics and names.
+    """Returns metrics by name, from a dict or from a list of metrics and metric names.
+
+    Raises:
+        TypeError: An item is neither a Metric nor a name.
+        ValueError: A name is used twice, or is "loss" or "lr".
 
     >>> list(pyburn.train.metrics.metrics_from(["accuracy", pyburn.train.metrics.F1("f1_macro")]))
     ['accuracy', 'f1_macro']

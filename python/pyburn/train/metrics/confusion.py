@@ -1,4 +1,4 @@
-"""What is computed from counts of right and wrong decisions per class."""
+"""Metrics computed from per-class counts of true and false positives and negatives."""
 
 from __future__ import annotations
 
@@ -14,13 +14,24 @@ TASKS = ("multiclass", "binary", "multilabel")
 
 
 class ClassCounts(Metric):
-    """Counts per class: `hits` (predicted and true), `false_alarms` (predicted, not true), `misses` (true, not predicted), `rest`.
+    """Base class of metrics that are computed from true positives (`hits`), false positives (`false_alarms`), false negatives (`misses`)
+    and true negatives (`rest`) per class.
 
-    `task` says what a target is: one class of several ("multiclass", scores have an axis of classes, or classes are given), yes or no
-    ("binary", a number per item, and the result is about class 1), or several yes or no ("multilabel", labels on the last axis). Yes is a
-    probability above `threshold`; with `logits` a sigmoid comes first. `average` is "micro" (all decisions count alike), "macro" (all
-    classes that occur count alike), "weighted" (classes count by their frequency) or "none" (an array, one value per class; None says the
-    same). `zero_division` is the value of a class where there is nothing to divide by; NaN leaves it out of averages.
+    Args:
+        name: The name of the metric; by default the lower-case class name.
+        task: "multiclass" (scores with a class dimension, or class indices), "binary" (one score per sample; the result is that of class 1)
+            or "multilabel" (labels in the last dimension).
+        average: "micro" (over all decisions), "macro" (unweighted mean over the classes that occur), "weighted" (mean weighted by class
+            frequency), or "none" or None (an array with one value per class).
+        threshold: Probabilities above it count as positive ("binary" and "multilabel").
+        logits: Whether the scores are logits, so that a sigmoid is applied first.
+        top_k: The number of highest scores that count as predicted ("multiclass").
+        ignore_index: The target value to ignore.
+        labels: Class names for tables.
+        zero_division: The value where the denominator is 0. NaN excludes the class from averages.
+
+    Raises:
+        ValueError: An option has an invalid value.
     """
 
     def __init__(
@@ -60,7 +71,7 @@ class ClassCounts(Metric):
             self._add((found & truth).sum(axis=0), found.sum(axis=0), truth.sum(axis=0), len(truth))
 
     def _decisions(self, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray, int]:
-        """Classes of the items, or a table of yes and no with a column per class; and how many classes there are."""
+        """Returns predictions and targets, as class indices or as boolean tables with a column per class, and the number of classes."""
         if self.task == "multiclass":
             scores, truth = as_rows(output, target, self.ignore_index)
             truth = as_classes(truth, "targets")
@@ -91,7 +102,7 @@ class ClassCounts(Metric):
         size = max(len(state["hits"]), len(hits))
         seen = int(sum(int(v[0]) for v in state.values())) if len(state["hits"]) else 0
         hits, predicted, true = (grown(np.asarray(v, np.int64), (size,)) for v in (hits, predicted, true))
-        if len(state["hits"]) < size:  # a class that is met now was rightly not predicted so far
+        if len(state["hits"]) < size:  # for a class seen for the first time, all earlier samples are true negatives
             new = size - len(state["hits"])
             for key in state:
                 state[key] = np.concatenate([state[key], np.full(new, seen if key == "rest" else 0, np.int64)])
@@ -101,18 +112,20 @@ class ClassCounts(Metric):
         state["rest"] = state["rest"] + items - predicted - true + hits
 
     def merge(self, other: Metric) -> None:
+        """Adds the counts of another metric of the same type."""
         mine, theirs = (sum(int(v[0]) for v in m.state.values()) if len(m.state["hits"]) else 0 for m in (self, other))
         sizes = len(self.state["hits"]), len(other.state["hits"])
         super().merge(other)
-        # Classes that only one of the two knew: for the other one, all its items are the rest.
+        # For a class that only one of the two has seen, all samples of the other are true negatives.
         self.state["rest"][sizes[0] :] += mine
         self.state["rest"][sizes[1] :] += theirs
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        """The value per class (or of the sums)."""
+        """Computes the value per class (or of the summed counts)."""
         raise NotImplementedError
 
     def per_class(self) -> np.ndarray:
+        """Returns the value of each class."""
         return self.ratio(self.state["hits"], self.state["false_alarms"], self.state["misses"])
 
     def compute(self) -> Any:
@@ -148,16 +161,17 @@ def _table(classes: np.ndarray, width: int) -> np.ndarray:
 
 
 def divided(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
-    """`otherwise` where there is nothing to divide by, as scikit-learn's zero_division."""
+    """Divides element-wise; `otherwise` where the denominator is 0, like scikit-learn's zero_division."""
     return np.divide(above, below, out=np.full(np.shape(above), otherwise, np.float64), where=np.asarray(below) != 0)
 
 
 def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
+    """Returns class names, with indices for classes without a name."""
     return [str(labels[i]) if labels is not None and i < len(labels) else str(i) for i in range(count)]
 
 
 class Precision(ClassCounts):
-    """Of what was predicted, the share that is true.
+    """Precision: the fraction of positive predictions that are correct, TP / (TP + FP). Options as in ClassCounts.
 
     >>> precision = pyburn.train.metrics.Precision(task="binary")
     >>> precision.update([0.9, 0.8, 0.1], [1, 0, 1])
@@ -170,7 +184,7 @@ class Precision(ClassCounts):
 
 
 class Recall(ClassCounts):
-    """Of what is true, the share that was predicted.
+    """Recall: the fraction of positive samples that were predicted, TP / (TP + FN). Options as in ClassCounts.
 
     >>> recall = pyburn.train.metrics.Recall(average="macro")
     >>> recall.update([0, 0, 1], [0, 1, 1])
@@ -183,7 +197,13 @@ class Recall(ClassCounts):
 
 
 class FBeta(ClassCounts):
-    """The harmonic mean of precision and recall, where recall counts `beta` times as much.
+    """F-beta score: the weighted harmonic mean of precision and recall. Options as in ClassCounts.
+
+    Args:
+        beta: The weight of recall relative to precision.
+
+    Raises:
+        ValueError: beta is negative.
 
     >>> f2 = pyburn.train.metrics.FBeta(2.0, task="binary")
     >>> f2.update([0.9, 0.8, 0.1], [1, 0, 1])
@@ -203,7 +223,7 @@ class FBeta(ClassCounts):
 
 
 class F1(FBeta):
-    """The harmonic mean of precision and recall.
+    """F1 score: the harmonic mean of precision and recall. Options as in ClassCounts.
 
     >>> f1 = pyburn.train.metrics.F1(average="micro")
     >>> f1.update([0, 1, 2, 2], [0, 1, 1, 2])
@@ -216,7 +236,7 @@ class F1(FBeta):
 
 
 class IoU(ClassCounts):
-    """Intersection over union (Jaccard's index) per class, over all elements of all masks.
+    """Intersection over union (Jaccard index) per class, over the elements of all masks. Options as in ClassCounts.
 
     >>> iou = pyburn.train.metrics.IoU(task="binary")
     >>> iou.update(pyburn.tensor([[1., 1.], [0., 0.]]), pyburn.tensor([[1, 0], [0, 0]]))
@@ -229,7 +249,7 @@ class IoU(ClassCounts):
 
 
 class Dice(FBeta):
-    """Twice the intersection over the sum of the sizes, over all elements of all masks; F1 by another name.
+    """Dice coefficient, which equals F1: twice the intersection over the sum of the sizes, over the elements of all masks.
 
     >>> dice = pyburn.train.metrics.Dice(task="binary")
     >>> dice.update(pyburn.tensor([[1., 1.], [0., 0.]]), pyburn.tensor([[1, 0], [0, 0]]))
@@ -242,7 +262,7 @@ class Dice(FBeta):
 
 
 class HammingLoss(ClassCounts):
-    """Of all decisions about labels, the share that is wrong; for several classes, the share of wrong items.
+    """Hamming loss: the fraction of wrong labels; for multiclass targets, the fraction of wrong samples. Options as in ClassCounts.
 
     >>> hamming = pyburn.train.metrics.HammingLoss()
     >>> hamming.update([[0.9, 0.2], [0.1, 0.8]], [[1, 1], [0, 1]])
@@ -258,14 +278,14 @@ class HammingLoss(ClassCounts):
     def compute(self) -> float:
         wrong = self.state["false_alarms"] + self.state["misses"]
         total = int(sum(int(v.sum()) for v in self.state.values()))
-        if self.task == "multiclass":  # a wrong item is a false alarm of one class and a miss of another
+        if self.task == "multiclass":  # a wrong sample is a false positive of one class and a false negative of another
             total = int((self.state["hits"] + self.state["misses"]).sum())
             return float(self.state["misses"].sum() / total) if total else float("nan")
         return float(wrong.sum() / total) if total else float("nan")
 
 
 class HammingScore(HammingLoss):
-    """Of all decisions about labels, the share that is right: 1 - HammingLoss."""
+    """The fraction of correct labels: 1 - HammingLoss."""
 
     higher_is_better = True
 
@@ -277,10 +297,18 @@ class HammingScore(HammingLoss):
 
 
 class ConfusionMatrix(Metric):
-    """How often each class (rows) was taken for each (columns). Classes appear as they are met.
+    """Confusion matrix: counts by true class (rows) and predicted class (columns). It grows as classes appear.
 
-    `compute` gives counts, or with `normalize` shares of each row ("true"), of each column ("pred") or of everything ("all"); tables of
-    runs hold the counts.
+    Args:
+        name: The name of the metric.
+        labels: Class names for tables; also sets the initial size.
+        threshold: For one score per sample: scores above it count as class 1.
+        ignore_index: The target value to ignore.
+        normalize: "true" (each row sums to 1), "pred" (each column), "all" (the whole matrix), or None for counts. Tables in runs always
+            hold counts.
+
+    Raises:
+        ValueError: normalize is unknown.
 
     >>> confusion = pyburn.train.metrics.ConfusionMatrix()
     >>> confusion.update([0, 1, 1], [0, 1, 0])

@@ -1,4 +1,4 @@
-"""Means, accuracy and perplexity: a sum over a count."""
+"""Mean, accuracy and perplexity: metrics that are a sum over a count."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .metric import (
 
 
 class Mean(Metric):
-    """The mean of numbers, each with a weight: of a loss, with the size of its batch.
+    """The weighted mean of values, such as a loss weighted by the batch size.
 
     >>> mean = pyburn.train.metrics.Mean("loss")
     >>> mean.update(1.0, 32)
@@ -42,9 +42,9 @@ class Mean(Metric):
         return {"total": 0.0, "weight": 0.0}
 
     def update(self, output: Any, target: Any = 1.0) -> None:
-        """`output` is the value, `target` its weight. A tensor is read when somebody looks at the state."""
+        """Adds the value `output` with weight `target`. Tensors are read from the device when the state is accessed."""
         if isinstance(output, Tensor):
-            self._waiting.append({"value": output.detach().reshape(()).clone(), "weight": float(target)})  # the caller's may change
+            self._waiting.append({"value": output.detach().reshape(()).clone(), "weight": float(target)})  # may change in place
             if len(self._waiting) >= MOST_WAITING:
                 self._settle()
         else:
@@ -61,14 +61,14 @@ class Mean(Metric):
 
 
 class Loss(Mean):
-    """The mean of the loss over all items: batches count by their size."""
+    """The mean loss over all samples: batches are weighted by their size."""
 
     def __init__(self, name: str = "loss") -> None:
         super().__init__(name, higher_is_better=False)
 
 
 class _Share(Metric):
-    """Of all items, those that are right."""
+    """The fraction of samples that are correct."""
 
     live = True
 
@@ -84,10 +84,14 @@ class _Share(Metric):
 
 
 class Accuracy(_Share):
-    """The share of items whose class was predicted.
+    """The fraction of samples whose class was predicted correctly.
 
-    `output` has scores with an axis of classes, or the classes themselves; targets equal to `ignore_index` do not count. With
-    `threshold`, both have one number per item: above it (after a sigmoid, with `logits`) the item belongs to class 1.
+    Args:
+        name: The name of the metric.
+        ignore_index: The target value to ignore.
+        threshold: None for scores with a class dimension, or class indices. Otherwise there is one score per sample, and scores above the
+            threshold count as class 1.
+        logits: With a threshold, whether the scores are logits, so that a sigmoid is applied first.
 
     >>> accuracy = pyburn.train.metrics.Accuracy()
     >>> accuracy.update([[0.1, 0.9], [0.8, 0.2], [0.6, 0.4]], [1, 0, 1])
@@ -129,13 +133,21 @@ class Accuracy(_Share):
 
 
 def _counted(target: Tensor, kept: Tensor | None, classes: int) -> dict[str, Any]:
-    """How many targets count, and what is needed to check them."""
+    """Returns the number of targets that count, and their range for `check_targets`."""
     count = target.numel() if kept is None else kept.sum()
     return {"count": count, "lowest": target.amin(), "highest": target.amax(), "classes": classes}
 
 
 class TopKAccuracy(_Share):
-    """The share of items whose class is among the `k` with the highest scores.
+    """The fraction of samples whose class is among the `k` highest scores.
+
+    Args:
+        k: The number of classes that count as predicted.
+        name: The name of the metric; by default "top{k}_accuracy".
+        ignore_index: The target value to ignore.
+
+    Raises:
+        ValueError: k is not positive.
 
     >>> top2 = pyburn.train.metrics.TopKAccuracy(2)
     >>> top2.update([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [1, 0])
@@ -171,13 +183,18 @@ class TopKAccuracy(_Share):
         own = np.take_along_axis(scores, truth[:, None], axis=1)
         classes = np.arange(scores.shape[1])
         ahead = ((scores > own) | ((scores == own) & (classes < truth[:, None]))).sum(axis=1)
-        # A class whose score is NaN is ahead of nothing and behind everything.
+        # A NaN score ranks below every other score.
         self.state["right"] += int(((ahead < self.k) & ~np.isnan(own[:, 0].astype(np.float64))).sum())
         self.state["count"] += len(truth)
 
 
 class Perplexity(Metric):
-    """exp of the mean of -log p(target), from logits (or, with `log_probabilities`, from logarithms that are normalised already).
+    """Perplexity: the exponential of the mean cross-entropy.
+
+    Args:
+        name: The name of the metric.
+        ignore_index: The target value to ignore.
+        log_probabilities: Whether the outputs are log probabilities instead of logits.
 
     >>> perplexity = pyburn.train.metrics.Perplexity()
     >>> perplexity.update(pyburn.zeros(2, 5, 8), pyburn.zeros(2, 5, dtype=pyburn.int64))  # eight tokens, all as likely

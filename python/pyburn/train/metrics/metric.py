@@ -1,4 +1,4 @@
-"""Metric: a number over a stream of batches, exact whatever the sizes of the batches, and mergeable."""
+"""Metric: a value over a stream of batches, exact for any batch sizes and mergeable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..._core import DeviceError, DTypeError, Tensor, bfloat16, cat, float32, fl
 from ...tensor import from_numpy
 
 MOST_WAITING = 512  # batches
-_MOST_BYTES = 2**24  # of copies
+_MOST_BYTES = 2**24  # of copied batches
 _INTEGERS = (int64, int32, uint8, int16, int8)
 
 
 def array(value: Any) -> np.ndarray:
-    """Tensors of any device, arrays and lists as an array."""
+    """Converts tensors of any device, arrays and lists to a NumPy array."""
     if isinstance(value, Tensor):
         value = value.detach()
         return (value.float() if value.dtype == bfloat16 else value).cpu().numpy()
@@ -27,15 +27,20 @@ def array(value: Any) -> np.ndarray:
 
 
 class Metric:
-    """Batches go in with `update`, the value over all of them comes out of `compute`; `reset` starts over.
+    """Base class of streaming metrics: `update` adds a batch, `compute` returns the value over all batches, `reset` starts over.
 
-    A subclass gives `initial()`, the names and first values of its state, and works on `self.state`. Numbers and arrays of a state are
-    sums, lists are collected: that is how `merge`, `state_dict` and `load_state_dict` know what to do. Of two metrics that saw two parts
-    of the data, `a.merge(b)` makes `a` what it would be after both.
+    A subclass implements `initial()`, which returns the names and initial values of its state, and works on `self.state`. Numbers and
+    arrays in the state are sums, lists are concatenated; `merge`, `state_dict` and `load_state_dict` rely on this. `a.merge(b)` makes `a`
+    the metric of both parts of the data.
 
-    A subclass defines `update`, or `measure` instead: then a batch of tensors waits on its device, and `measure` gets arrays of one or more
-    batches when somebody looks at the state, so that training does not wait for the device. With `sums` as well, only what a batch adds to
-    the state waits, not a copy of the batch.
+    A subclass implements `update`, or `measure` instead. With `measure`, batches of tensors wait on their device and are processed as
+    arrays when the state is accessed, so that training does not synchronize with the device. With `sums` as well, only the contribution of
+    a batch waits, not a copy of it.
+
+    Attributes:
+        higher_is_better: Whether higher values are better; None if neither.
+        live: Whether the value of a single batch is meaningful enough to plot during training.
+        exact: Whether the result is bit-identical however the data is split into batches.
 
     >>> class Longest(pyburn.train.metrics.Metric):
     ...     higher_is_better = None
@@ -54,9 +59,9 @@ class Metric:
 
     higher_is_better: bool | None = True
     unit = ""
-    live = False  # whether the value of one batch says something, so that it is worth a curve while training
-    _waiting: list[Any]  # sums of a batch, or a copy of it
-    exact = True  # whether the state has the same bits however the data is cut into batches
+    live = False
+    _waiting: list[Any]  # per batch: its sums, or a copy of it
+    exact = True
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
@@ -65,10 +70,11 @@ class Metric:
         self.reset()
 
     def initial(self) -> dict[str, Any]:
+        """Returns the initial state: numbers, arrays and lists by name."""
         raise NotImplementedError(f"{type(self).__name__}.initial")
 
     def update(self, output: Any, target: Any) -> None:
-        """Takes in a batch."""
+        """Adds a batch."""
         if not (isinstance(output, Tensor) and isinstance(target, Tensor)):
             self.measure(output, target)
             return
@@ -84,7 +90,7 @@ class Metric:
             self._settle()
 
     def _keep(self, output: Tensor, target: Tensor) -> None:
-        """Keeps a copy of a batch, since the caller may write into its tensors; large ones are measured at once."""
+        """Copies a batch, since the caller may change its tensors in place; large batches are measured immediately."""
         size = output.nbytes + target.nbytes
         if size > _MOST_BYTES or not (output.dim() and target.dim()):
             self.measure(output, target)
@@ -95,24 +101,24 @@ class Metric:
             self._settle()
 
     def measure(self, output: Any, target: Any) -> None:
-        """Takes tensors, arrays or lists into the state."""
+        """Adds a batch of tensors, arrays or lists to the state."""
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        """What a batch adds to the state: detached tensors on its device, or numbers. None if `measure` has to see the batch."""
+        """Returns what a batch adds to the state: detached tensors on its device, or numbers. None if the batch needs `measure`."""
         return None
 
     def take(self, sums: dict[str, Sequence[Any]]) -> None:
-        """Adds the sums of some batches, which are numbers and arrays now, to the state."""
+        """Adds the sums of several batches, now numbers and arrays, to the state."""
         for key, amounts in sums.items():
             total = self._state[key]
-            for amount in amounts:  # in turn, so that the result does not depend on how many are taken at once
+            for amount in amounts:  # one by one, so that rounding does not depend on how many are added at once
                 total = total + amount
             self._state[key] = total
 
     @property
     def state(self) -> dict[str, Any]:
-        """What it has seen. Batches that wait on a device are read first."""
+        """The accumulated state. Accessing it reads pending batches from the device."""
         if self._waiting:
             self._settle()
         return self._state
@@ -122,7 +128,7 @@ class Metric:
         self._state = state
 
     def _settle(self) -> None:
-        """Reads batches of one kind together: one transfer per tensor of a batch, not one per batch."""
+        """Processes pending batches, grouped by kind: one transfer per tensor of a batch, not one per batch."""
         waiting, self._waiting, self._bytes = self._waiting, [], 0
         for _, group in itertools.groupby(waiting, key=_kind):
             batches = list(group)
@@ -135,14 +141,15 @@ class Metric:
                 self.measure(output[start:end], target[start:end])
 
     def compute(self) -> Any:
+        """Returns the value over all batches so far."""
         raise NotImplementedError(f"{type(self).__name__}.compute")
 
     def table(self) -> dict[str, Any] | None:
-        """For results that are no number: what `Run.log_table` takes. A metric with a table is left out of the curves."""
+        """Returns a result that is not a number, for `Run.log_table`, or None. Metrics with a table are not plotted as curves."""
         return None
 
     def __call__(self, output: Any, target: Any) -> Any:
-        """The value of one batch alone, which also goes into the total."""
+        """Returns the value of this batch alone, and adds the batch to the state."""
         alone = self.fresh()
         alone.update(output, target)
         self.merge(alone)
@@ -152,17 +159,23 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
     def reset(self) -> None:
+        """Resets the state."""
         self._waiting = []
         self._bytes = 0
         self._state = self.initial()
 
     def fresh(self) -> Any:
-        """A metric with the same options that has seen nothing."""
+        """Returns a copy with the same options and an empty state."""
         other = copy.copy(self)
         other.reset()
         return other
 
     def merge(self, other: Metric) -> None:
+        """Merges the state of another metric of the same type, which saw another part of the data.
+
+        Raises:
+            TypeError: The metrics have different types.
+        """
         if type(other) is not type(self):
             raise TypeError(f"[merge] expected a {type(self).__name__}: got a {type(other).__name__}")
         state = self.state
@@ -170,10 +183,15 @@ class Metric:
             state[key] = _joined(mine, other.state[key])
 
     def state_dict(self) -> dict[str, Any]:
-        """What it has seen, as tensors and numbers that `pyburn.save` writes."""
+        """Returns the state as tensors and numbers that `pyburn.save` can write."""
         return {key: _saved(value) for key, value in self.state.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores a state from `state_dict`.
+
+        Raises:
+            KeyError: The names of the state do not match.
+        """
         expected = self.initial()
         if set(state) != set(expected):
             raise KeyError(f"[load_state_dict] the state of {self!r} has keys {sorted(expected)}: got {sorted(state)}")
@@ -182,14 +200,14 @@ class Metric:
 
 
 def _kind(batch: Any) -> Any:
-    """Batches of one kind can be joined."""
+    """Key by which batches are grouped for concatenation."""
     if isinstance(batch, dict):
         return tuple(batch)
     return [(part.dtype, tuple(part.shape)[1:], part.device) for part in batch]
 
 
 def _numbers(amounts: list[Any]) -> Sequence[Any]:
-    """One amount per batch: numbers, or rows of an array."""
+    """Returns one value per batch: numbers, or rows of an array."""
     if not isinstance(amounts[0], Tensor):
         return amounts
     values = array(stack(amounts))
@@ -199,14 +217,14 @@ def _numbers(amounts: list[Any]) -> Sequence[Any]:
 def _joined(mine: Any, theirs: Any) -> Any:
     if isinstance(mine, list):
         return mine + theirs
-    if isinstance(mine, np.ndarray) and mine.shape != theirs.shape:  # classes that only one of them has met
+    if isinstance(mine, np.ndarray) and mine.shape != theirs.shape:  # classes that only one of them has seen
         shape = tuple(max(a, b) for a, b in zip(mine.shape, theirs.shape))
         return grown(mine, shape) + grown(theirs, shape)
     return mine + theirs
 
 
 def grown(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """With zeros at the end of each axis."""
+    """Pads each dimension with zeros at the end."""
     return np.pad(values, [(0, max(0, new - old)) for old, new in zip(values.shape, shape)])
 
 
@@ -227,8 +245,12 @@ def _loaded(value: Any) -> Any:
 
 
 def class_axis(shape: Sequence[int], target: Sequence[int]) -> int | None:
-    """Where scores of this shape have their classes: the axis without which the shapes agree, as PyTorch's cross_entropy the second before
-    the last. None if the shapes are equal, so that scores are classes already."""
+    """Returns the class dimension of scores: the one without which the shapes of scores and targets agree, preferably dimension 1 as in
+    PyTorch's cross_entropy. None if the shapes are equal, so that the scores are class indices.
+
+    Raises:
+        ValueError: The shapes do not match.
+    """
     shape, target = tuple(shape), tuple(target)
     if shape == target:
         return None
@@ -243,12 +265,12 @@ def class_axis(shape: Sequence[int], target: Sequence[int]) -> int | None:
 
 @functools.lru_cache
 def class_axis_on_device(shape: Sequence[int], target: Sequence[int], dtype: Any) -> int | None:
-    """The same for sums on a device. None also if values have to be looked at: targets that are not whole numbers, or none at all."""
+    """Like `class_axis`, for sums on a device. Also None if the values must be inspected: non-integer or empty targets."""
     return class_axis(shape, target) if dtype in _INTEGERS and 0 not in target else None
 
 
 def kept_targets(target: Tensor, ignore_index: int | None) -> tuple[Tensor, Tensor | None]:
-    """Targets with 0 in place of those to be ignored, and where they count; None: everywhere."""
+    """Returns targets with 0 in place of ignored ones, and the mask of the others; None without ignore_index."""
     if ignore_index is None:
         return target, None
     kept = target != ignore_index
@@ -256,14 +278,14 @@ def kept_targets(target: Tensor, ignore_index: int | None) -> tuple[Tensor, Tens
 
 
 def kept_sum(values: Tensor, kept: Tensor | None) -> Tensor:
-    """The sum of values over the targets that count, in the widest dtype of the device."""
+    """Sums the values of targets that are not ignored, in the widest dtype of the device."""
     dtype = widest_float(values.device) if values.is_floating_point() else None
     return (values if kept is None else where(kept, values, 0)).sum(dtype=dtype)
 
 
 @functools.cache
 def widest_float(device: Any) -> Any:
-    """float64, or float32 on devices without it."""
+    """Returns float64, or float32 on devices without it."""
     try:
         zeros((), dtype=float64, device=device)
     except DTypeError:
@@ -272,7 +294,11 @@ def widest_float(device: Any) -> Any:
 
 
 def check_targets(sums: dict[str, Sequence[Any]]) -> None:
-    """Takes the range of the targets out of the sums; ValueError if they are not numbers of classes."""
+    """Removes the range of the targets from the sums and checks it.
+
+    Raises:
+        ValueError: Targets are not valid class indices.
+    """
     lowest = min(sums.pop("lowest"))
     if lowest < 0:
         raise ValueError(f"[metrics] numbers of classes start at 0 (ignore_index leaves some out): got {lowest} in targets")
@@ -282,7 +308,7 @@ def check_targets(sums: dict[str, Sequence[Any]]) -> None:
 
 
 def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Scores as (items, classes), or classes as (items,), and targets as (items,), without those to be ignored."""
+    """Returns scores as (n, classes) or class indices as (n,), and targets as (n,), without ignored samples."""
     scores, truth = array(output), array(target)
     axis = class_axis(scores.shape, truth.shape)
     scores = scores.reshape(-1) if axis is None else np.moveaxis(scores, axis, -1).reshape(-1, scores.shape[axis])
@@ -294,7 +320,11 @@ def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndar
 
 
 def as_classes(values: np.ndarray, what: str) -> np.ndarray:
-    """Whole numbers from 0 up."""
+    """Returns values as int64 class indices.
+
+    Raises:
+        ValueError: Values are not integers, or negative.
+    """
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     if values.dtype.kind not in "iu":
@@ -308,7 +338,7 @@ def as_classes(values: np.ndarray, what: str) -> np.ndarray:
 
 
 def probabilities(output: np.ndarray, logits: bool) -> np.ndarray:
-    """Of independent labels."""
+    """Returns probabilities of independent labels as float64, from probabilities or logits."""
     values = output.astype(np.float64)
     if logits:
         with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Areas under curves: exact, so the scores of all items are kept until the end."""
+"""Areas under curves. They are exact, so the scores of all samples are kept."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from .metric import Metric, array, as_classes, as_rows
 
 
 class _Scores(Metric):
-    """Keeps scores (items, classes) and truth (items, classes).
+    """Collects scores (n, classes) and targets (n, classes).
 
-    `task` is "binary" (a number per item, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels
-    on the last axis). `average` is "macro", "weighted" (by frequency), "micro" or "none" (or None). Any increasing function of the
-    probabilities gives the same result, so logits will do; for "micro" the classes need a common scale.
+    Args:
+        name: The name of the metric.
+        task: "binary" (one score per sample, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels
+            in the last dimension).
+        average: "macro", "weighted" (by class frequency), "micro", or "none" or None (one value per class).
+        ignore_index: The target value to ignore.
+
+    Only the order of the scores matters, so logits work as well as probabilities; "micro" needs scores of a common scale.
     """
 
     def __init__(
@@ -44,7 +49,7 @@ class _Scores(Metric):
             truth = classes[:, None] == np.arange(scores.shape[1])
         else:
             if self.task == "binary" and scores.ndim == truth.ndim + 1 and scores.shape[-1] == 2:
-                scores = scores[..., 1].astype(np.float64) - scores[..., 0]  # logits of two classes decide by their difference
+                scores = scores[..., 1].astype(np.float64) - scores[..., 0]  # of two logits, the difference ranks samples
             if scores.shape != truth.shape:
                 raise ValueError(f"[{type(self).__name__}] output and target need one shape: got {scores.shape} and {truth.shape}")
             width = scores.shape[-1] if self.task == "multilabel" else 1
@@ -53,7 +58,7 @@ class _Scores(Metric):
                 kept = truth[:, 0] != self.ignore_index
                 scores, truth = scores[kept], truth[kept]
             truth = as_classes(truth, "targets") > 0
-        # Single precision stays as it is: widening would keep twice the memory and change no order.
+        # float32 is not widened: that would double the memory and not change the order.
         self.state["scores"].append(scores.copy() if scores.dtype in (np.float32, np.float64) else scores.astype(np.float64))
         self.state["truth"].append(np.ascontiguousarray(truth))
 
@@ -83,7 +88,7 @@ class _Scores(Metric):
 
 
 def _steps(scores: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of true and false items at or above each distinct score, the highest first."""
+    """Returns the cumulative counts of positive and negative samples at each distinct score, from the highest down."""
     order = np.argsort(-scores, kind="stable")
     scores, truth = scores[order], truth[order]
     last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
@@ -92,11 +97,18 @@ def _steps(scores: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class AUROC(_Scores):
-    """The area under the curve of true against false positives: how likely a true item scores above a false one. Classes without true or
-    without false items are left out of averages; with none left it is NaN.
+    """Area under the receiver operating characteristic curve (ROC AUC).
 
-    Several classes are each compared with the rest (`multi_class="ovr"`), or in pairs ("ovo": the mean over all pairs, of items of these
-    two classes, or weighted by how many there are), which does not depend on how frequent each is.
+    Classes without positive or without negative samples are excluded from averages; NaN if none is left.
+
+    Args:
+        name: The name of the metric.
+        multi_class: "ovr" compares each class with the rest. "ovo" averages over all pairs of classes, which does not depend on the class
+            frequencies with average="macro".
+        **options: task, average and ignore_index.
+
+    Raises:
+        ValueError: An option has an unknown value, or "ovo" is used with another task than "multiclass".
 
     >>> auroc = pyburn.train.metrics.AUROC(task="binary")
     >>> auroc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
@@ -133,15 +145,14 @@ class AUROC(_Scores):
         return float(np.sum(np.diff(false) * (true[1:] + true[:-1])) / (2 * true[-1] * false[-1]))
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """(false positive rate, true positive rate) of a binary task."""
+        """Returns the ROC curve of a binary task: (false positive rates, true positive rates)."""
         scores, truth = np.concatenate(self.state["scores"])[:, 0], np.concatenate(self.state["truth"])[:, 0]
         true, false = _steps(scores, truth)
         return np.r_[0, false / max(1, false[-1])], np.r_[0, true / max(1, true[-1])]
 
 
 class AUPRC(_Scores):
-    """The area under the curve of precision against recall, as average precision: a step per score. Classes without true items are left
-    out of averages.
+    """Area under the precision-recall curve, computed as average precision. Classes without positive samples are excluded from averages.
 
     >>> auprc = pyburn.train.metrics.AUPRC(task="binary")
     >>> auprc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])

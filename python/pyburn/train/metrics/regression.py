@@ -1,4 +1,4 @@
-"""Distances between numbers."""
+"""Regression metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .metric import Metric, array, widest_float
 def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
     found, truth = array(output), array(target)
     if found.shape != truth.shape and found.size == truth.size and found.squeeze().shape == truth.squeeze().shape:
-        found = found.reshape(truth.shape)  # (n, 1) and (n)
+        found = found.reshape(truth.shape)  # (n, 1) against (n,)
     if found.shape != truth.shape:
         raise ValueError(f"[{type(metric).__name__}] output and target need one shape: got {found.shape} and {truth.shape}")
     return found.astype(np.float64), truth.astype(np.float64)
@@ -28,7 +28,7 @@ class _Error(Metric):
         return {"total": 0.0, "count": 0}
 
     def error(self, difference: Any) -> Any:
-        """Of arrays and of tensors."""
+        """Error per element; called with arrays and with tensors."""
         raise NotImplementedError
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
@@ -48,7 +48,7 @@ class _Error(Metric):
 
 
 class MAE(_Error):
-    """The mean of the absolute errors.
+    """Mean absolute error.
 
     >>> mae = pyburn.train.metrics.MAE()
     >>> mae.update([1.0, 2.0], [1.0, 4.0])
@@ -61,7 +61,7 @@ class MAE(_Error):
 
 
 class MSE(_Error):
-    """The mean of the squared errors.
+    """Mean squared error.
 
     >>> mse = pyburn.train.metrics.MSE()
     >>> mse.update([1.0, 2.0], [1.0, 4.0])
@@ -74,7 +74,7 @@ class MSE(_Error):
 
 
 class RMSE(MSE):
-    """The root of the mean of the squared errors.
+    """Root mean squared error.
 
     >>> rmse = pyburn.train.metrics.RMSE()
     >>> rmse.update([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 8.0])
@@ -87,8 +87,15 @@ class RMSE(MSE):
 
 
 class R2(Metric):
-    """The share of the variance that is explained: 1 is perfect, 0 as good as the mean. Several outputs (the last axis) are averaged as
-    `multioutput` says: "uniform_average", "variance_weighted" (by their variances), or "raw_values" (an array, one value per output).
+    """Coefficient of determination: 1 is perfect, 0 is as good as predicting the mean.
+
+    Args:
+        name: The name of the metric.
+        multioutput: How to combine several outputs (the last dimension): "uniform_average", "variance_weighted" or "raw_values" (an array,
+            one value per output).
+
+    Raises:
+        ValueError: multioutput is unknown.
 
     >>> r2 = pyburn.train.metrics.R2()
     >>> r2.update([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0])
@@ -96,7 +103,7 @@ class R2(Metric):
     0.9486
     """
 
-    exact = False  # Chan's update rounds
+    exact = False  # Chan's parallel update rounds
 
     def __init__(self, name: str | None = None, *, multioutput: str = "uniform_average") -> None:
         if multioutput not in ("uniform_average", "variance_weighted", "raw_values"):
@@ -117,7 +124,7 @@ class R2(Metric):
             self._join(len(truth), mean, ((truth - mean) ** 2).sum(axis=0), ((truth - found) ** 2).sum(axis=0))
 
     def _join(self, count: int, mean: np.ndarray, spread: np.ndarray, errors: np.ndarray) -> None:
-        """Chan's update: no difference of large squares, so means far from zero do no harm."""
+        """Merges moments by Chan's parallel update, which avoids cancellation when means are far from zero."""
         state = self.state
         if not count:
             return
@@ -150,7 +157,7 @@ class R2(Metric):
         spread, errors = self.state["spread"], self.state["errors"]
         if self.state["count"] < 2:
             return np.full(len(spread), math.nan)
-        flat = np.where(errors == 0, 1.0, 0.0)  # as scikit-learn: no variance, so right or wrong is all there is
+        flat = np.where(errors == 0, 1.0, 0.0)  # constant targets: 1 if all predictions are exact, else 0, as in scikit-learn
         return np.divide(-errors, spread, out=flat - 1, where=spread != 0) + 1
 
     def table(self) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What training costs: processor, memory, speed; and the learning rate."""
+"""System metrics: CPU, memory, speed; and the learning rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .metric import Metric
 
 
 class _Reading(Metric):
-    """The mean of readings that `update` takes from the machine."""
+    """The mean of readings that `update` takes from the system."""
 
     higher_is_better = None
 
@@ -19,6 +19,7 @@ class _Reading(Metric):
         return {"total": 0.0, "count": 0}
 
     def read(self) -> float:
+        """Returns the current reading."""
         raise NotImplementedError
 
     def update(self, output: Any = None, target: Any = None) -> None:
@@ -32,7 +33,7 @@ class _Reading(Metric):
 
 
 class CpuUse(_Reading):
-    """How busy this process keeps the processors since the last reading, in percent of one.
+    """CPU use of this process since the last reading, in percent of one core.
 
     >>> pyburn.train.metrics.CpuUse().read() >= 0
     True
@@ -55,7 +56,7 @@ class CpuUse(_Reading):
 
 
 class MemoryUse(_Reading):
-    """The memory that this process holds, in MiB.
+    """Resident memory of this process, in MiB.
 
     >>> pyburn.train.metrics.MemoryUse().read() > 1
     True
@@ -75,7 +76,7 @@ class MemoryUse(_Reading):
 
 
 def _peak_memory() -> float:
-    """Where the system does not tell the present use, the highest so far."""
+    """Returns the peak memory, where the system does not report the current use."""
     try:
         import resource
         import sys
@@ -86,7 +87,7 @@ def _peak_memory() -> float:
 
 
 class IterationSpeed(Metric):
-    """Batches per second: `update()` after each. The time before the first one does not count.
+    """Batches per second: call `update()` after each batch. The time before the first call does not count.
 
     >>> speed = pyburn.train.metrics.IterationSpeed()
     >>> for _ in range(3):
@@ -118,7 +119,7 @@ class IterationSpeed(Metric):
 
 
 class LearningRate(_Reading):
-    """The rate of the first group of an optimiser.
+    """The learning rate of the first parameter group of an optimizer.
 
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=0.5)
     >>> pyburn.train.metrics.LearningRate(optimizer).read()

@@ -1,4 +1,4 @@
-"""Errors in sequences: edits between what was written and what should have been."""
+"""Error rates of sequences, from the edit distance between prediction and target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .metric import Metric, array
 
 
 def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
-    """The fewest insertions, deletions and substitutions that make one sequence the other.
+    """Returns the Levenshtein distance: the minimum number of insertions, deletions and substitutions between two sequences.
 
     >>> pyburn.train.metrics.edit_distance("kitten", "sitting")
     3
@@ -29,24 +29,24 @@ def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
         new = np.empty_like(row)
         new[0] = index + 1
         np.minimum(row[1:] + 1, row[:-1] + (b != item), out=new[1:])
-        # Insertions run along the row: the least of what came before plus the way to here.
+        # Insertions along the row, as a running minimum.
         row = np.minimum.accumulate(new - places) + places
     return int(row[-1])
 
 
 class TextMetric(Metric):
-    """Takes texts, or lists of them; or rows of tokens, where `pad` does not count."""
+    """Base class of metrics for strings, lists of strings, or rows of tokens, in which tokens equal to `pad` are ignored."""
 
     def __init__(self, name: str | None = None, *, pad: int | None = None) -> None:
         self.pad = pad
         super().__init__(name)
 
     def units(self, text: str) -> Sequence[Hashable]:
-        """What a text consists of."""
+        """Splits a string into its units."""
         raise NotImplementedError
 
     def add(self, found: Sequence[Hashable], truth: Sequence[Hashable]) -> None:
-        """Takes one text with its target into the state."""
+        """Adds one prediction and its target to the state."""
         raise NotImplementedError
 
     def measure(self, output: Any, target: Any) -> None:
@@ -80,7 +80,7 @@ class _ErrorRate(TextMetric):
 
 
 class CER(_ErrorRate):
-    """The character error rate: edits per character of the target.
+    """Character error rate: the edit distance per character of the target.
 
     >>> cer = pyburn.train.metrics.CER()
     >>> cer.update(["kitten"], ["sitting"])
@@ -93,7 +93,7 @@ class CER(_ErrorRate):
 
 
 class WER(_ErrorRate):
-    """The word error rate: edits per word of the target.
+    """Word error rate: the edit distance per word of the target.
 
     >>> wer = pyburn.train.metrics.WER()
     >>> wer.update(["the cat sat"], ["the cat sat down"])

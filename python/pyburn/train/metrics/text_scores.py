@@ -1,4 +1,4 @@
-"""How much of a text is in another: BLEU and ROUGE-L, over words or tokens."""
+"""BLEU and ROUGE-L, over words or tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMOOTHINGS = ("none", "add-epsilon", "exponential")
 
 
 class _Score(TextMetric):
-    """Higher is better; texts are split into words."""
+    """Base class of scores over words; higher is better."""
 
     higher_is_better = True
 
@@ -24,10 +24,17 @@ class _Score(TextMetric):
 
 
 class Bleu(_Score):
-    """Of the runs of up to `max_n` words that were written, the share that the target has, over all texts, with a penalty for brevity.
+    """Corpus BLEU: the geometric mean of n-gram precisions, with a brevity penalty.
 
-    `smoothing` says what to do about lengths without any match: "none" (the score is 0), "add-epsilon" (a small number in place of 0) or
-    "exponential" (half as much each time).
+    Args:
+        name: The name of the metric.
+        max_n: The largest n-gram length.
+        smoothing: For n-gram lengths without matches: "none" (the score is 0), "add-epsilon" (a small number instead of 0) or "exponential"
+            (half as much each time).
+        pad: The padding token to ignore.
+
+    Raises:
+        ValueError: max_n is not positive, or smoothing is unknown.
 
     >>> bleu = pyburn.train.metrics.Bleu()
     >>> bleu.update(["the cat sat on the mat"], ["the cat sat on the mat"])
@@ -72,7 +79,7 @@ class Bleu(_Score):
 
 
 class RougeL(_Score):
-    """From the longest common subsequence of text and target: the harmonic mean of its shares in both, as a mean over texts.
+    """ROUGE-L: the F1 score of the longest common subsequence of prediction and target, averaged over the samples.
 
     >>> rouge = pyburn.train.metrics.RougeL()
     >>> rouge.update(["the cat sat"], ["the cat sat down"])
@@ -93,7 +100,7 @@ class RougeL(_Score):
 
 
 def common_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Of the longest sequence that both contain in order, with gaps.
+    """Returns the length of the longest common subsequence.
 
     >>> pyburn.train.metrics.text_scores.common_length("abcde", "ace")
     3

@@ -1,4 +1,4 @@
-"""A run is a folder: the files of docs/runs.md, written and read."""
+"""Run folders: writing and reading the files described in docs/runs.md."""
 
 from .environment import environment
 from .events import EventWriter

@@ -1,4 +1,4 @@
-"""Files that grow: what could not be written yet is kept and tried again, so that a full disk loses nothing."""
+"""Append-only files that buffer what could not be written, so that a full disk loses no data."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from pathlib import Path
 
 
 class AppendFile:
-    """The end of a file. `add` keeps bytes, `flush` writes them in one piece or, if that fails, not at all."""
+    """Appends to a file. `add` buffers bytes; `flush` writes all of them or, if that fails, none."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.error: OSError | None = None  # of the last flush
+        self.error: OSError | None = None  # error of the last flush
         self._pending = bytearray()
 
     def add(self, data: bytes) -> None:
+        """Buffers bytes."""
         self._pending += data
 
     @property
     def pending(self) -> int:
-        """How many bytes wait."""
+        """The number of buffered bytes."""
         return len(self._pending)
 
     def flush(self) -> OSError | None:
-        """Writes what waits. An error of the disk is returned and remembered; the bytes go on waiting."""
+        """Writes the buffered bytes. An OSError is stored and returned, not raised; the bytes stay buffered."""
         if not self._pending:
             return self.error
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)  # here, since a full disk may refuse a folder, too
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # inside the try: creating a folder may fail on a full disk as well
             with open(self.path, "ab", buffering=0) as file:
                 end = file.seek(0, os.SEEK_END)
                 try:
@@ -35,7 +36,7 @@ class AppendFile:
                     while written < len(self._pending):
                         written += file.write(self._pending[written:])
                 except OSError:
-                    file.truncate(end)  # half a record would be read as a broken one
+                    file.truncate(end)  # removes a partial record, which readers would reject
                     raise
         except OSError as error:
             self.error = error
@@ -46,12 +47,12 @@ class AppendFile:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file of text as a whole: readers see the old one or the new one."""
+    """Replaces a text file atomically: readers see either the old or the new content."""
     replace_bytes(path, text.encode())
 
 
 def replace_bytes(path: Path, data: bytes) -> None:
-    """Replaces a file as a whole. A folder that was removed is made again; on an error the old file stays and nothing else."""
+    """Replaces a file atomically, and creates its folder if needed. On an error the old file stays and no temporary file is left."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""JSON of a run folder as readers rely on it: fields of a wrong type are left out, whoever wrote them."""
+"""Validates the JSON files of a run folder: fields of a wrong type are dropped, so readers can rely on the types."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 _DEEPEST = 64
 _NUMBERS_AS_TEXT = ("NaN", "Infinity", "-Infinity")
-_LATEST = 253_402_300_800.0  # the year 10000, beyond which the calendar functions fail
+_LATEST = 253_402_300_800.0  # the year 10000, beyond which datetime fails
 
 
 def loads(data: bytes | str) -> Any:
-    """Parses JSON. Raises ValueError if it is damaged or nested too deeply."""
+    """Parses JSON. Raises ValueError if it is invalid or nested too deeply."""
     try:
         found = json.loads(data)
     except RecursionError:
@@ -42,7 +42,7 @@ def _count(value: Any) -> int | None:
 
 
 def _number(value: Any) -> float | str | None:
-    """A number as Run writes it, where those that JSON does not have are text."""
+    """A number as Run writes it; NaN and infinities are strings, since JSON has none."""
     if isinstance(value, str):
         return value if value in _NUMBERS_AS_TEXT else None
     try:
@@ -65,7 +65,7 @@ Fields = Mapping[str, Callable[[Any], Any]]
 
 
 def _checked(found: Any, fields: Fields) -> dict[str, Any]:
-    """A dict whose known fields have a fitting value, or None where they had None; unknown ones are as they were."""
+    """Keeps known fields of the right type (or None where None is allowed), and all unknown fields."""
     if not isinstance(found, dict):
         return {}
     kept = {}
@@ -111,22 +111,22 @@ _TABLE: Fields = {"name": _text, "split": _text, "type": _text, "epoch": _count,
 
 
 def checked_status(found: Any) -> dict[str, Any]:
-    """run.json."""
+    """Validates run.json."""
     return _checked(found, _STATUS)
 
 
 def checked_checkpoint(found: Any) -> dict[str, Any]:
-    """An entry of checkpoints/index.json; empty if it names no file."""
+    """Validates an entry of checkpoints/index.json; empty if it has no file name."""
     kept = _checked(found, _CHECKPOINT)
     return kept if kept.get("file") else {}
 
 
 def checked_samples(found: Any) -> dict[str, Any]:
-    """A file of predictions/; empty if it has no list of samples."""
+    """Validates a file of predictions/; empty if it has no list of samples."""
     kept = _checked(found, _SAMPLES)
     return kept if kept.get("samples") is not None else {}
 
 
 def checked_table_line(found: Any) -> dict[str, Any]:
-    """The fields that all lines of tables.jsonl have."""
+    """Validates the fields that all lines of tables.jsonl share."""
     return _checked(found, _TABLE)

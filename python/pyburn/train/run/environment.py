@@ -1,4 +1,4 @@
-"""What a run was made with: environment.json."""
+"""The environment of a run: environment.json."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from ... import _core
 
-# Versions that explain a result; everything else that is installed would only make the file long.
+# Only packages whose versions can explain a result, to keep the file short.
 _PACKAGES = ("numpy", "torch", "pillow", "pyarrow", "scikit-learn", "scipy", "textual", "rich")
 
 
 def environment() -> dict[str, Any]:
-    """Versions, machine, command line and state of the source tree.
+    """Returns package versions, machine, command line and git state.
 
     >>> sorted(pyburn.train.environment())[:4]
     ['command', 'cpu', 'cpu_count', 'device']
@@ -56,7 +56,7 @@ def _memory() -> int | None:
 
 
 def _git() -> dict[str, Any] | None:
-    """Of the folder that the program was started in."""
+    """Returns the git commit of the working directory and whether it has uncommitted changes."""
     try:
         commit = _output("git", "rev-parse", "HEAD")
         return {"commit": commit, "changed": bool(_output("git", "status", "--porcelain", "--untracked-files=no"))} if commit else None

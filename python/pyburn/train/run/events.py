@@ -1,4 +1,4 @@
-"""TensorBoard's event files: protocol buffers in records with masked CRC-32C checksums, written without any package."""
+"""TensorBoard event files: protocol buffers in TFRecords with masked CRC-32C checksums, written without dependencies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CRC_TABLE = _crc_table()
 
 
 def crc32c(data: bytes) -> int:
-    """The Castagnoli checksum.
+    """Returns the CRC-32C (Castagnoli) checksum.
 
     >>> hex(pyburn.train.run.events.crc32c(b"123456789"))
     '0xe3069283'
@@ -45,13 +45,17 @@ def _masked_crc(data: bytes) -> bytes:
 
 
 def record(data: bytes) -> bytes:
-    """A record of a TFRecord file: length, checksum of the length, data, checksum of the data."""
+    """Encodes a TFRecord: length, checksum of the length, data, checksum of the data."""
     length = struct.pack("<Q", len(data))
     return length + _masked_crc(length) + data + _masked_crc(data)
 
 
 def records(data: bytes) -> Iterator[bytes]:
-    """The records of a file; stops at the first that is cut off, raises ValueError at one that is damaged."""
+    """Yields the records of a TFRecord file; stops at the first truncated one.
+
+    Raises:
+        ValueError: A checksum is wrong.
+    """
     at = 0
     while at + 12 <= len(data):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -89,7 +93,7 @@ def _float(field: int, value: float) -> bytes:
 
 
 def _single(value: float) -> float:
-    """Numbers beyond float32 become infinite, where struct would raise."""
+    """Rounds to float32 range: larger numbers become infinite, where struct would raise."""
     return (
         value
         if not abs(value) > 3.4028234663852886e38 or value in (float("inf"), float("-inf"))
@@ -102,13 +106,17 @@ def _message(field: int, data: bytes) -> bytes:
 
 
 def _stamp(path: Path) -> int:
-    """The time in the name of an event file; 0 where there is none."""
+    """Returns the timestamp in the name of an event file, or 0."""
     text = path.name.split(".")[3]
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else 0
 
 
 class EventWriter:
-    """Scalars, text and images as events. Nothing reaches the disk before `flush`.
+    """Writes scalars, text and images as TensorBoard events. Events are buffered until `flush`.
+
+    Args:
+        folder: The folder of the event file.
+        from_step: The step from which a resumed session replaces older events.
 
     >>> writer = pyburn.train.EventWriter(".")
     >>> writer.scalars({"loss/train": 0.5}, step=1)
@@ -117,30 +125,38 @@ class EventWriter:
 
     def __init__(self, folder: str | os.PathLike[str], *, from_step: int | None = None) -> None:
         now = time.time()
-        # TensorBoard reads files in the order of their names: if the time of day was set back, this one would come before older ones.
+        # TensorBoard reads files in the order of their names; if the clock was set back, this file must still sort after older ones.
         latest = max((_stamp(path) for path in Path(folder).glob("events.out.tfevents.*")), default=0)
         name = f"events.out.tfevents.{int(now) if latest < int(now) else latest + 1}.pyburn.{os.getpid()}.{next(_numbers)}"
         self._file = AppendFile(Path(folder) / name)
         self._file.add(record(_double(1, now) + _message(3, b"brain.Event:2")))
-        if from_step is not None:  # a session that starts again: TensorBoard forgets what older files say from this step on
+        if from_step is not None:  # session restart: TensorBoard discards events of older files from this step on
             self._file.add(record(_double(1, now) + _integer(2, from_step) + _message(7, _integer(1, 1))))
 
     @property
     def path(self) -> Path:
+        """The event file."""
         return self._file.path
 
     def scalars(self, values: Mapping[str, float], step: int, when: float | None = None) -> None:
+        """Writes scalars by tag.
+
+        Args:
+            values: The values by tag.
+            step: The step.
+            when: The time in seconds since the epoch; None for now.
+        """
         summary = b"".join(_message(1, _message(1, tag.encode()) + _float(2, value)) for tag, value in values.items())
         self._event(summary, step, when)
 
     def text(self, tag: str, text: str, step: int = 0) -> None:
-        """Markdown on TensorBoard's page for text."""
-        tensor = _integer(1, 7) + _message(2, b"") + _message(8, text.encode())  # a string without axes
+        """Writes Markdown text, for TensorBoard's text page."""
+        tensor = _integer(1, 7) + _message(2, b"") + _message(8, text.encode())  # a scalar of dtype string
         metadata = _message(1, _message(1, b"text"))
         self._event(_message(1, _message(1, tag.encode()) + _message(8, tensor) + _message(9, metadata)), step, None)
 
     def image(self, tag: str, png: bytes, height: int, width: int, step: int) -> None:
-        """A PNG that is encoded already."""
+        """Writes an encoded PNG image."""
         image = _integer(1, height) + _integer(2, width) + _integer(3, 3) + _message(4, png)
         self._event(_message(1, _message(1, tag.encode()) + _message(4, image)), step, None)
 
@@ -149,4 +165,5 @@ class EventWriter:
         self._file.add(record(head + _message(5, summary)))
 
     def flush(self) -> OSError | None:
+        """Writes buffered events. Returns an OSError instead of raising it; the events then stay buffered."""
         return self._file.flush()

@@ -1,4 +1,4 @@
-"""Run: a folder that holds all there is to know about one training."""
+"""Run: a folder with everything that was logged during one training run."""
 
 from __future__ import annotations
 
@@ -26,20 +26,28 @@ from .tables import checked_table
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
 _OPEN = ("running", "paused")
-_LONGEST_NAME = 240  # characters, of the 255 that file systems allow
+_LONGEST_NAME = 240  # characters; file systems allow 255
 _FLUSH_SECONDS = 1.0
 _STATUS_SECONDS = 2.0
 
 
 class Run:
-    """A folder for the numbers, tables, samples and checkpoints of one training, for any loop.
+    """Logs metrics, tables, samples and checkpoints of one training run to a folder. Works with any training loop.
 
-    A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line), and
-    `resume_epoch`, if within an epoch, how many are complete: what was noted after that is cut off, since it is written again. What
-    cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
+    A Run holds a lock on its folder until it is finished or closed, or its process ends. Readers need no lock. Logging after `finish` takes
+    the lock only while writing. If the disk is full, data is buffered in memory and written later, and a warning is shown.
 
-    A Run holds a lock on its folder until it is finished or closed, or until its process ends: a second one raises RunInUseError. Readers
-    need no lock. What is logged after `finish` takes the lock for as long as it is written.
+    Args:
+        folder: The run folder; created if needed.
+        config: The configuration to save.
+        name: The name of the run; by default that of the folder.
+        tensorboard: Whether to write TensorBoard event files as well.
+        resume: The step to resume from, or True for the last logged one. Later entries are removed, since they will be logged again.
+        resume_epoch: When resuming within an epoch, the number of completed epochs.
+
+    Raises:
+        FileExistsError: The folder already has a run and resume is False.
+        RunInUseError: Another Run holds the lock.
 
     >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
     ...     for step in range(3):
@@ -61,7 +69,7 @@ class Run:
     ) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock if _lock is not None else RunLock(self.folder)  # before the folder is looked at, let alone changed
+        self._lock = _lock if _lock is not None else RunLock(self.folder)  # before the folder is read or changed
         try:
             self._open(config, name, tensorboard, resume, resume_epoch)
         except BaseException:
@@ -75,8 +83,8 @@ class Run:
                 f"[Run] {self.folder} holds a run already: resume it, choose another folder, or let Run.create find a new name"
             )
         (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-        before = RunRecord(self.folder).status  # empty if it is damaged: what matters is elsewhere
-        # Time of day dates a run; durations come from a clock that nobody sets. One that was set back must not shorten what passed.
+        before = RunRecord(self.folder).status  # empty if damaged; the metrics are in other files
+        # Wall-clock time dates a run; durations use the monotonic clock, so that changing the system time does not affect them.
         now, created = time.time(), before.get("created")
         self._opened = self._flushed = self._noted = time.monotonic()
         self._seconds_before = 0.0 if created is None else max(now - created, _last_time(self.folder / "metrics.jsonl"))
@@ -119,7 +127,7 @@ class Run:
 
     @staticmethod
     def create(root: str | os.PathLike[str] = "runs", name: str = "run", **options: Any) -> Run:
-        """A new folder below `root`, named after `name` and the time."""
+        """Creates a Run in a new folder below `root`, named after `name` and the current time."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
         for number_ in range(1000):
             folder = Path(root) / (f"{name}-{stamp}" + (f"-{number_}" if number_ else ""))
@@ -143,11 +151,23 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Since the run was created, pauses between resumes included."""
+        """The seconds since the run was created, including pauses between resumes."""
         return self._seconds_before + time.monotonic() - self._opened
 
     def log(self, values: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "train", kind: str = "step") -> None:
-        """Notes numbers: of one step ("step"), or over a whole pass over a split ("epoch")."""
+        """Logs scalar values.
+
+        Args:
+            values: The values by name.
+            step: The optimizer step.
+            epoch: The epoch.
+            split: "train", "valid" or another split name.
+            kind: "step" for values of one step, "epoch" for values over a whole split.
+
+        Raises:
+            ValueError: kind is unknown, or a name is too long.
+            TypeError: A value is not a number.
+        """
         if kind not in KINDS:
             raise ValueError(f"[Run.log] kind must be 'step' or 'epoch': got {kind!r}")
         numbers = {name: self._number(name, value) for name, value in values.items()}
@@ -170,7 +190,7 @@ class Run:
             raise type(error)(f"[Run.log] {name!r} must be a number: got {str(value)[:80]!r}") from None
 
     def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
-        """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
+        """Logs a result that is not a number, such as a confusion matrix: a dict with a "type" and JSON-compatible values."""
         content = checked_table(name, plain(dict(table)))
         line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **content}
         self._lock.acquire()
@@ -178,7 +198,7 @@ class Run:
         self.tick()
 
     def log_samples(self, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int = 0, split: str = "valid") -> None:
-        """Writes examples with their targets and predictions below predictions/; see `docs/runs.md`."""
+        """Logs samples with their targets and predictions to predictions/; see `docs/runs.md`."""
         self._lock.acquire()
         try:
             write_samples(self.folder / "predictions", samples, step=step, epoch=epoch, split=split)
@@ -187,13 +207,13 @@ class Run:
         self.tick()
 
     def write(self, text: str) -> None:
-        """Adds a line to log.txt."""
+        """Appends a line to log.txt."""
         self._lock.acquire()
         self._log.add(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode())
         self.tick()
 
     def update(self, **status: Any) -> None:
-        """Changes run.json at once."""
+        """Updates fields of run.json immediately."""
         self._lock.acquire()
         self.status.update(status)
         self.status["updated"], self._noted = time.time(), time.monotonic()
@@ -203,7 +223,7 @@ class Run:
             self._complain(error)
 
     def tick(self) -> None:
-        """Writes what waits, at most once a second; loops that log often need not call it."""
+        """Writes buffered data, at most once a second. The log methods call it."""
         now = time.monotonic()
         if now - self._flushed >= _FLUSH_SECONDS or self.status["state"] not in _OPEN:
             self.flush()
@@ -211,7 +231,7 @@ class Run:
             self.update()
 
     def flush(self) -> bool:
-        """Writes what waits. False if the disk refused; it is kept for the next time."""
+        """Writes buffered data. Returns False if writing failed; the data stays buffered."""
         self._flushed = time.monotonic()
         errors = [self._scalars.flush(), self._tables.flush(), self._log.flush(), self._events.flush() if self._events else None]
         error = next((e for e in errors if e is not None), None)
@@ -224,11 +244,15 @@ class Run:
         return error is None
 
     def stop_requested(self) -> bool:
-        """Whether somebody has put a file called `stop` into the folder."""
+        """Returns whether the run folder contains a file named `stop`."""
         return (self.folder / "stop").exists()
 
     def finish(self, state: str = "finished", message: str = "", *, report: bool = True) -> None:
-        """Writes everything, the report, and how it ended; then gives the folder free for another Run."""
+        """Writes all data, the final state and the report, and releases the lock.
+
+        Raises:
+            ValueError: state is unknown.
+        """
         if state not in STATES:
             raise ValueError(f"[Run.finish] state must be one of {', '.join(STATES)}: got {state!r}")
         self.flush()
@@ -238,12 +262,12 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Writes what waits, and gives the folder free for another Run. `finish` does this as well, and says that training has ended."""
+        """Writes buffered data and releases the lock, without marking the run as ended."""
         self.flush()
         self._lock.release()
 
     def write_report(self) -> None:
-        """Writes report.html of what is there so far."""
+        """Writes report.html from the current data."""
         from .report import write_report
 
         try:
@@ -252,14 +276,14 @@ class Run:
             self._complain(error)
 
     def _complain(self, error: OSError) -> None:
-        """Once per kind of trouble, not once a second."""
+        """Shows each write error once."""
         if self._told != str(error):
             self._told = str(error)
             self.tell(f"the run cannot be written to {self.folder}: {error}. What waits is kept in memory and tried again.")
 
 
 def _last_time(path: Path) -> float:
-    """The time of the last whole line; 0 where there is none."""
+    """Returns the time of the last complete line, or 0."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - (1 << 16)))

@@ -1,4 +1,4 @@
-"""Files of a run folder as an untrusted source: no link is followed, and no more is read than a limit allows."""
+"""Reads run folders as untrusted input: symbolic links are not followed, and file sizes are limited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-MOST_BYTES = 32 << 20  # of a JSON file, an image, or a line of a file of lines
+MOST_BYTES = 32 << 20  # per JSON file, image, or line of a JSONL file
 _SAFE = os.open in os.supports_dir_fd  # everywhere but on Windows
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -18,16 +18,16 @@ def open_inside(folder: str | os.PathLike[str], name: str) -> BinaryIO:
     """Opens a file below a folder for reading.
 
     Args:
-        folder: The folder of a run. It may itself be a symbolic link.
-        name: The path of the file from there, with slashes.
+        folder: The run folder. It may itself be a symbolic link.
+        name: The relative path of the file, with slashes.
 
     Returns:
-        The file. It is a regular file, and no part of `name` is a symbolic link.
+        The open file. It is a regular file, and no part of `name` is a symbolic link.
 
     Raises:
-        OSError: There is no such file, or it is a link, a folder, a pipe or a device.
+        OSError: The file does not exist, or is a link, folder, pipe or device.
     """
-    # A pipe would be waited for without O_NONBLOCK.
+    # Without O_NONBLOCK, opening a pipe would block.
     descriptor = _descend(folder, name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -39,7 +39,7 @@ def open_inside(folder: str | os.PathLike[str], name: str) -> BinaryIO:
 
 
 def touch_inside(folder: str | os.PathLike[str], name: str) -> None:
-    """Makes an empty file in a folder, where there is none; follows no link."""
+    """Creates an empty file in a folder if it does not exist; does not follow links."""
     os.close(_descend(folder, name, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)))
 
 
@@ -58,7 +58,7 @@ def _descend(folder: str | os.PathLike[str], name: str, flags: int) -> int:
             if path.is_symlink():
                 raise OSError(errno.ELOOP, "a link is not followed", name)
         return os.open(path, flags | _FLAGS)
-    # Each part is opened in the folder that is open already, so that nobody can put a link there in between.
+    # Each part is opened relative to the open parent folder, which rules out a race with someone who inserts a link.
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in folders:
@@ -71,7 +71,7 @@ def _descend(folder: str | os.PathLike[str], name: str, flags: int) -> int:
 
 
 def read_inside(folder: str | os.PathLike[str], name: str, most: int = MOST_BYTES) -> bytes:
-    """Returns the content of a file below a folder. Raises OSError as `open_inside`, or if it has more than `most` bytes."""
+    """Returns the content of a file below a folder. Raises OSError like `open_inside`, or if it has more than `most` bytes."""
     with open_inside(folder, name) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -80,7 +80,7 @@ def read_inside(folder: str | os.PathLike[str], name: str, most: int = MOST_BYTE
 
 
 def tail_inside(folder: str | os.PathLike[str], name: str, most: int) -> str:
-    """Returns the end of a text below a folder; nothing where there is none."""
+    """Returns the last `most` bytes of a text file below a folder, or an empty string if there is none."""
     try:
         with open_inside(folder, name) as file:
             size = file.seek(0, os.SEEK_END)
@@ -91,7 +91,7 @@ def tail_inside(folder: str | os.PathLike[str], name: str, most: int) -> str:
 
 
 def lines_inside(folder: str | os.PathLike[str], name: str, most: int = MOST_BYTES) -> Iterator[bytes]:
-    """Yields the lines of a file below a folder; nothing where there is none. A line of more than `most` bytes is left out."""
+    """Yields the lines of a file below a folder; nothing if there is none. Lines of more than `most` bytes are skipped."""
     try:
         file = open_inside(folder, name)
     except OSError:
@@ -106,7 +106,7 @@ def lines_inside(folder: str | os.PathLike[str], name: str, most: int = MOST_BYT
 
 
 def names_inside(folder: str | os.PathLike[str], below: str, *, folders: bool) -> list[str]:
-    """Returns the sorted names of the folders, or of the regular files, in a part of a folder; nothing where there is none, or a link."""
+    """Returns the sorted names of the folders, or of the regular files, in a subfolder; empty if it does not exist or is a link."""
     path = Path(folder)
     for part in below.split("/"):
         path /= part

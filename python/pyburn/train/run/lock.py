@@ -1,4 +1,4 @@
-"""One process writes a run: a lock on its folder that ends with the process, however it ends."""
+"""Lock on a run folder, so that only one process writes to it; released when the process ends."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ NAME = "run.lock"
 
 
 class RunLock:
-    """An advisory lock (flock) on the file `run.lock`. It is released by `release`, or with the last reference to it, or with the process.
+    """An advisory lock (flock) on the file `run.lock`.
 
-    Children made by fork do not hold it. The file stays when the lock is released: its content names the last holder, and says nothing
-    about whether there is one now.
+    It is released by `release`, with the last reference to it, or when the process ends. Child processes made by fork do not hold it. The
+    file remains after release: it names the last holder, and does not imply that there is one.
 
     Args:
-        folder: The folder of the run, which exists.
+        folder: The run folder, which must exist.
 
     Raises:
-        RunInUseError: Another Run, of this process or of another one, holds the lock. The message names the process.
+        RunInUseError: Another Run, of this process or another one, holds the lock. The message names the process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,11 +39,11 @@ class RunLock:
         self.acquire()
 
     def acquire(self) -> None:
-        """Takes the lock, if it is not held already."""
+        """Takes the lock if it is not already held."""
         if fcntl is None or self._file is not None and not self._file.closed:
             return
         file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666), "r+")
-        close_in_children(file)  # before it is locked: a child that another thread makes meanwhile would keep the lock
+        close_in_children(file)  # before locking: otherwise a child forked by another thread meanwhile would keep the lock
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -68,9 +68,9 @@ class RunLock:
         return f"[Run] {self._path.parent} is being written by {who}: wait for its end, stop it, or choose another folder"
 
     def release(self) -> None:
-        """Gives the lock up. Does nothing where it is not held."""
+        """Releases the lock. Does nothing if it is not held."""
         if self._file is not None:
-            self._file.close()  # and no LOCK_UN, which would take the lock from a parent if a child came here
+            self._file.close()  # not LOCK_UN, which in a child process would release the lock of the parent
             self._file = None
 
     def __del__(self) -> None:

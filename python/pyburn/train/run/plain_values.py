@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Conversion of values to JSON-compatible ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .scalar_files import json_number
 
 
 def number(value: Any) -> float:
-    """A Python float from a number, an array or a tensor with one element."""
+    """Converts a number, or an array or tensor with one element, to float."""
     return float(value.item() if hasattr(value, "item") else value)
 
 
 def plain(value: Any) -> Any:
-    """Configs, tensors, arrays, paths and containers as dicts, lists, numbers and text; anything else as its text.
+    """Converts configs, tensors, arrays, paths and containers to dicts, lists, numbers and strings; anything else to its str.
 
     >>> pyburn.train.run.plain({"size": pyburn.Size([2, 3]), "loss": float("nan"), 3: None})
     {'size': [2, 3], 'loss': 'NaN', '3': None}

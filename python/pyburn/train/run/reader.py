@@ -1,4 +1,4 @@
-"""Reading runs: what dashboards, reports and notebooks use."""
+"""Reading runs, for dashboards, reports and notebooks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .inside import lines_inside, names_inside, open_inside, read_inside
 from .scalar_files import KINDS, rows_of, series_file, series_of_file
 from .tables import checked_table
 
-# A process that was killed says nothing; one that lives notes the time in run.json every other second, or after each step.
+# A live process updates the time in run.json every two seconds, or after each step; a killed one stops doing so.
 SILENCE_SECONDS = 60.0
 
 
 class RunRecord:
-    """A run that was or is being written. Everything is read when asked for; damaged or missing files give empty results.
+    """A run folder, opened for reading. Every access reads the files; damaged or missing files give empty results.
 
-    Fields of a wrong type are left out. Symbolic links inside the folder are not followed.
+    Fields of a wrong type are dropped. Symbolic links inside the folder are not followed.
 
     >>> with pyburn.train.Run("runs/second") as run:
     ...     run.log({"loss": 0.5}, step=1, epoch=1, split="valid", kind="epoch")
@@ -48,26 +48,27 @@ class RunRecord:
 
     @property
     def status(self) -> dict[str, Any]:
-        """run.json."""
+        """The content of run.json."""
         return checked_status(self._json("run.json", {}))
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json."""
+        """The content of config.json."""
         return self._json("config.json", {})
 
     @property
     def environment(self) -> dict[str, Any]:
-        """environment.json."""
+        """The content of environment.json."""
         return self._json("environment.json", {})
 
     @property
     def name(self) -> str:
+        """The name of the run; by default that of the folder."""
         return str(self.status.get("name") or self.folder.name)
 
     @property
     def state(self) -> str:
-        """As in run.json, or "lost": it says that it runs, but its process is gone or has been silent for a minute."""
+        """The state from run.json, or "lost" if it claims to be running but its process is gone or silent for a minute."""
         status = self.status
         state = str(status.get("state", "lost"))
         if state not in ("running", "paused"):
@@ -79,7 +80,7 @@ class RunRecord:
         return "lost" if silent and status.get("host") != socket.gethostname() else state
 
     def names(self) -> list[tuple[str, str, str]]:
-        """(kind, split, name) of every series."""
+        """Returns (kind, split, name) of every series."""
         files = [
             Path(below, name)
             for kind in KINDS
@@ -91,7 +92,7 @@ class RunRecord:
         return sorted(series_of_file(path) for path in files)
 
     def series(self, kind: str, split: str, name: str) -> np.ndarray:
-        """Rows of step, epoch, time and value, in the order they were noted; no rows where there is no such series."""
+        """Returns a series as rows of step, epoch, time and value, in the order logged; no rows if there is no such series."""
         try:
             with open_inside(self.folder, series_file(kind, split, name)) as file:
                 return rows_of(file.read())
@@ -99,18 +100,18 @@ class RunRecord:
             return np.zeros((0, 4))
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """metrics.jsonl."""
+        """Yields the lines of metrics.jsonl."""
         return self._lines("metrics.jsonl")
 
     def tables(self) -> Iterator[dict[str, Any]]:
-        """tables.jsonl."""
+        """Yields the lines of tables.jsonl."""
         return map(checked_table_line, self._lines("tables.jsonl"))
 
     def latest_tables(self) -> list[dict[str, Any]]:
-        """The newest table of each type, name and split, of those whose parts fit."""
+        """Returns the newest valid table of each type, split and name."""
         latest: dict[tuple[str, ...], dict[str, Any]] = {}
         for table in self.tables():
-            with contextlib.suppress(ValueError):  # written by another program
+            with contextlib.suppress(ValueError):  # invalid tables, written by another program
                 latest[tuple(str(table.get(key)) for key in ("type", "split", "name"))] = checked_table("", table)
         return list(latest.values())
 
@@ -119,28 +120,32 @@ class RunRecord:
             try:
                 found = loads(line)
             except ValueError:
-                continue  # the end of a process that was killed
+                continue  # a partial line of a killed process
             if isinstance(found, dict):
                 yield found
 
     def samples(self) -> list[dict[str, Any]]:
-        """The files of predictions/, oldest first; images are names of files in that folder."""
+        """Returns the files of predictions/, oldest first; images are given as file names in that folder."""
         names = [name for name in names_inside(self.folder, "predictions", folders=False) if name.endswith(".json")]
         found = [checked_samples(self._json(f"predictions/{name}", {})) for name in names]
         return sorted((one for one in found if one), key=lambda one: one.get("step") or 0)
 
     def image(self, name: str) -> bytes:
-        """An image of predictions/. Raises OSError if there is none."""
+        """Returns the content of an image of predictions/. Raises OSError if there is none."""
         return read_inside(self.folder, f"predictions/{name}")
 
     def checkpoints(self) -> list[dict[str, Any]]:
-        """checkpoints/index.json: what is there, oldest first."""
+        """Returns the entries of checkpoints/index.json, oldest first."""
         found = self._json("checkpoints/index.json", {}).get("checkpoints")
         return [one for one in map(checked_checkpoint, found if isinstance(found, list) else []) if one]
 
 
 def read_run(folder: str | os.PathLike[str]) -> RunRecord:
-    """The run in a folder."""
+    """Opens the run in a folder for reading.
+
+    Raises:
+        FileNotFoundError: The folder has no run.json.
+    """
     record = RunRecord(folder)
     if not (record.folder / "run.json").exists():
         raise FileNotFoundError(f"[read_run] no run in {os.fspath(folder)}: it has no run.json")
@@ -148,7 +153,12 @@ def read_run(folder: str | os.PathLike[str]) -> RunRecord:
 
 
 def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
-    """The runs in a folder and below, newest first. Symbolic links below `root` are not followed."""
+    """Returns the runs in a folder and its subfolders, newest first. Symbolic links below `root` are not followed.
+
+    Args:
+        root: The folder to search.
+        depth: The maximum depth of subfolders.
+    """
     found: list[RunRecord] = []
     waiting = [(Path(root), 0)]
     while waiting:
@@ -164,7 +174,7 @@ def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
 
 
 def _lives(pid: Any) -> bool:
-    if os.name == "nt":  # there, signal 0 is not a question
+    if os.name == "nt":  # signal 0 is not a mere check there
         return True
     try:
         os.kill(int(pid), 0)

@@ -1,4 +1,4 @@
-"""report.html: a run on one page that needs nothing else."""
+"""report.html: a run as a self-contained page."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 .samples { grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); }
 pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
 """
-# The page is a file that people pass on: it runs no script and loads nothing, whatever stands in the run.
+# The page gets shared: whatever the run contains, it must not run scripts or load anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _MOST_SAMPLES = 48
 _SPLITS = dict(zip(("train", "valid", "test"), COLOURS))
 
 
 def _by_split(item: tuple[str, str, str]) -> tuple[int, str, str]:
-    """Training, validation, test, then any other."""
+    """Sort key: training, validation, test, then any other split."""
     kind, split, name = item
     return (list(_SPLITS).index(split) if split in _SPLITS else len(_SPLITS)), split, name
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
-    """Writes report.html of a run from its other files.
+    """Writes report.html from the other files of a run folder, and returns its path.
 
     >>> with pyburn.train.Run("runs/third") as run:
     ...     run.log({"loss": 0.5}, step=1)
@@ -58,7 +58,7 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
 
 
 def report(record: RunRecord) -> str:
-    """The page as text."""
+    """Returns the report page as HTML."""
     sections: list[tuple[str, Callable[[RunRecord], str]]] = [
         ("summary", _head),
         ("results", _results),
@@ -78,13 +78,13 @@ def report(record: RunRecord) -> str:
         + "\n".join(section for section in made if section)
         + "\n</body></html>\n"
     )
-    return page.encode("utf-8", "backslashreplace").decode()  # lone surrogates, which JSON can hold and UTF-8 cannot
+    return page.encode("utf-8", "backslashreplace").decode()  # lone surrogates are valid in JSON but not in UTF-8
 
 
 def _section(name: str, make: Callable[[RunRecord], str], record: RunRecord) -> str:
     try:
         return make(record)
-    except Exception as error:  # damaged files of one section do not take the others away
+    except Exception as error:  # a damaged file only affects its own section
         return f'<p class="bad">The {name} cannot be shown: {escape(repr(error))}</p>'
 
 
@@ -113,7 +113,7 @@ def _duration(seconds: float) -> str:
 
 
 def _results(record: RunRecord) -> str:
-    """Last and best value of everything that was computed over whole epochs."""
+    """Table of the last and best values of all per-epoch metrics."""
     rows, metrics = [], record.status.get("metrics") or {}
     for kind, split, name in sorted(record.names(), key=_by_split):
         if kind != "epoch":
@@ -140,7 +140,7 @@ def _curves(record: RunRecord) -> str:
     for metric in metrics:
         curves = []
         for kind, split, name in names:
-            # A split that was noted step by step needs no second curve with a point per epoch.
+            # A split that was logged per step needs no second curve per epoch.
             if name == metric and split != "system" and (kind == "step" or ("step", split, name) not in names):
                 data = record.series(kind, split, name)
                 curves.append(Curve(split, data[:, 0], data[:, 3], _SPLITS.get(split, "")))
@@ -156,7 +156,7 @@ def _single(record: RunRecord, name: str) -> str:
 
 
 def _last_tables(record: RunRecord, kind: str) -> list[tuple[str, dict[str, Any]]]:
-    """The newest of each name and split that are whole, with a title."""
+    """Returns the newest valid table of each name and split, with a title."""
     tables = [table for table in record.latest_tables() if table.get("type") == kind]
     return [(f"{table.get('name')}, {table.get('split')}, epoch {table.get('epoch')}", table) for table in tables]
 
@@ -168,7 +168,7 @@ def _matrices(record: RunRecord) -> str:
 
 
 def _tables(record: RunRecord) -> str:
-    """Curves, and values per class."""
+    """Curves and per-class values."""
     parts = []
     for title, table in _last_tables(record, "curve"):
         label = " over ".join(str(table[key]) for key in ("y_label", "x_label") if table.get(key))

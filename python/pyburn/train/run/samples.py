@@ -1,4 +1,4 @@
-"""Examples of what a model predicts: predictions/, with pictures as PNG."""
+"""Writes sample predictions to predictions/, with images as PNG."""
 
 from __future__ import annotations
 
@@ -17,10 +17,17 @@ from .plain_values import plain
 
 
 def png(image: Any) -> bytes:
-    """A picture as PNG: (height, width), (height, width, 1, 3 or 4) or (1, 3 or 4, height, width); floats lie between 0 and 1.
+    r"""Encodes an image as PNG.
+
+    Args:
+        image: Of shape (height, width), (height, width, channels) or (channels, height, width), with 1, 3 or 4 channels. Floats are in [0,
+            1].
+
+    Raises:
+        ValueError: The shape is not one of these.
 
     >>> pyburn.train.run.png(pyburn.zeros(1, 8, 8))[:4]
-    b'\\x89PNG'
+    b'\x89PNG'
     """
     pixels = np.asarray(image.detach().cpu().numpy() if hasattr(image, "detach") else image)
     if pixels.ndim == 2:
@@ -48,7 +55,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def write_samples(folder: Path, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int, split: str) -> Path:
-    """predictions/<split>-<step>.json, and its pictures beside it."""
+    """Writes predictions/<split>-<step>.json, with its images next to it, and returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{quote(split, safe='').replace('.', '%2E')}-{step:08d}"
     listed = []

@@ -1,4 +1,4 @@
-"""The numbers of a run: metrics.jsonl for people and scripts, series/ for programs that draw, metrics.csv for spreadsheets."""
+"""The metric files of a run: metrics.jsonl for people and scripts, series/ for plotting, metrics.csv for spreadsheets."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _RECORD = struct.Struct("<4d")  # step, epoch, time, value
 
 
 def json_number(value: float) -> float | str:
-    """JSON has no NaN and no infinity: they are text that Python's float() and JavaScript's Number() read."""
+    """Returns a number for JSON: NaN and infinities become strings that Python's float() and JavaScript's Number() can parse."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def series_file(kind: str, split: str, name: str) -> str:
-    """The path of a series below the folder of the run. Names may hold any character."""
-    folder = quote(split, safe="").replace(".", "%2E")  # ".." would be another folder
+    """Returns the path of a series, relative to the run folder. Names may contain any character."""
+    folder = quote(split, safe="").replace(".", "%2E")  # or ".." would be the parent folder
     return f"series/{kind}/{folder}/{quote(name, safe=' ()')}.f64"
 
 
 def series_of_file(path: Path) -> tuple[str, str, str]:
-    """(kind, split, name): the inverse of series_file."""
+    """Returns (kind, split, name) of a series file: the inverse of series_file."""
     return path.parts[-3], unquote(path.parts[-2]), unquote(path.name.removesuffix(".f64"))
 
 
 class ScalarFiles:
-    """Appends numbers to the files of a run. Nothing reaches the disk before `flush`."""
+    """Appends scalars to the files of a run. Data is buffered until `flush`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,13 +60,13 @@ class ScalarFiles:
             self._table.add(epoch, step, time, {f"{split}/{name}": value for name, value in values.items()})
 
     def flush(self) -> OSError | None:
-        """Writes what waits; gives the first error of the disk, after which the rest goes on waiting."""
+        """Writes buffered data. Returns the first OSError, or None; what could not be written stays buffered."""
         errors = [file.flush() for file in (self._lines, *self._series.values())]
         errors.append(self._table.flush())
         return next((error for error in errors if error is not None), None)
 
     def cut_after(self, step: int, epoch: int | None = None) -> None:
-        """Forgets what was noted after a step, and of whole epochs after `epoch`: a run that is resumed writes it again."""
+        """Removes entries after a step, and epoch entries after `epoch`, since a resumed run logs them again."""
         path = self._lines.path
         if path.exists():
             kept = [line for line in path.read_bytes().splitlines(keepends=True) if stays(line, step, epoch)]
@@ -81,27 +81,27 @@ class ScalarFiles:
 
 
 def stays(line: bytes, step: int, epoch: int | None) -> bool:
-    """Whether a line belongs to what comes before a step (and, if it is about a whole epoch, to one that was complete)."""
+    """Returns whether a line is from before the given step and, if it is an epoch entry, from a completed epoch."""
     try:
         found = json.loads(line)
         whole = found.get("kind", "epoch") == "epoch"
         return line.endswith(b"\n") and found["step"] <= step and (epoch is None or not whole or found["epoch"] <= epoch)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return False  # the torn end of a process that was killed
+        return False  # a partial line of a killed process
 
 
 def read_series(path: Path) -> np.ndarray:
-    """The rows of a series: step, epoch, time, value. A row that a killed process left half written is not there."""
+    """Returns the rows of a series file: step, epoch, time, value. A partial last row of a killed process is ignored."""
     return rows_of(path.read_bytes())
 
 
 def rows_of(data: bytes) -> np.ndarray:
-    """The rows in the content of a series file."""
+    """Returns the rows in the content of a series file."""
     return np.frombuffer(data, "<f8", count=len(data) // _RECORD.size * 4).reshape(-1, 4)
 
 
 class EpochTable:
-    """metrics.csv: a row per epoch, a column per split and metric. Small, so it is written anew when it changes."""
+    """Writes metrics.csv: a row per epoch, a column per split and metric. The file is small, so it is rewritten on changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Curves and matrices as SVG, without a plotting package. Colours are variables of CSS, so that a page can be light or dark."""
+"""Line charts and matrices as SVG, without a plotting package. Colors are CSS variables, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Distinct in both modes and for people who do not see red and green apart (Okabe and Ito).
+# The color-blind safe palette of Okabe and Ito, readable in light and dark mode.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 STYLE = """
 :root { --ground: #ffffff; --text: #1c2024; --faint: #667078; --rule: #dde2e6; --panel: #f6f8f9; --good: #009e73; --bad: #c0392b; }
@@ -26,14 +26,16 @@ _MOST_POINTS = 600
 
 
 class Curve(NamedTuple):
+    """A curve of a line chart."""
+
     label: str
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
-    colour: str = ""  # else by its place
+    colour: str = ""  # by default by position
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Round numbers that cover a range.
+    """Returns round tick values that cover a range.
 
     >>> pyburn.train.run.svg_plots.ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -48,7 +50,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def short(value: float) -> str:
-    """A number for an axis.
+    """Formats a number for an axis.
 
     >>> [pyburn.train.run.svg_plots.short(x) for x in (0.0, 0.25, 12000.0, 3e-7)]
     ['0', '0.25', '12k', '3e-07']
@@ -62,7 +64,7 @@ def short(value: float) -> str:
 
 
 def thinned(x: np.ndarray, y: np.ndarray, most: int = _MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most `most` points: the two ends, and of each stretch of x the lowest and the highest, in their order."""
+    """Reduces a curve to at most `most` points: both ends, and the minimum and maximum of each bin of x."""
     if len(x) <= most:
         return x, y
     buckets = max(1, most // 2 - 1)
@@ -90,7 +92,21 @@ def line_chart(
     height: int = 260,
     alone: bool = False,
 ) -> str:
-    """Curves over a common axis as SVG. `mark` draws an upright line; `alone` adds the style, for a file of its own."""
+    """Draws curves over a common x axis as SVG.
+
+    Args:
+        title: The title.
+        curves: The curves.
+        x_label: The label of the x axis.
+        log_x: Whether the x axis is logarithmic.
+        mark: The x value of a vertical line.
+        width: The width in pixels.
+        height: The height in pixels.
+        alone: Whether to include the style, for a standalone file.
+
+    Returns:
+        The SVG as a string.
+    """
     left, right, top, bottom = 52, 12, 30, 34
     inner_w, inner_h = width - left - right, height - top - bottom
     colours = [c.colour or COLOURS[index % len(COLOURS)] for index, c in enumerate(curves)]
@@ -140,7 +156,7 @@ def line_chart(
 
 
 def _curve(x: np.ndarray, y: np.ndarray, colour: str) -> str:
-    """A line that is interrupted where a value is not finite; a single point is a dot."""
+    """Draws a line with gaps where values are not finite; a single point is a dot."""
     runs: list[list[str]] = [[]]
     for a, b in zip(x, y):
         if math.isfinite(b):
@@ -158,7 +174,7 @@ def _curve(x: np.ndarray, y: np.ndarray, colour: str) -> str:
 
 
 def matrix_chart(title: str, labels: Sequence[str], values: Sequence[Sequence[float]]) -> str:
-    """A confusion matrix: rows are true classes, columns predicted ones; shades are shares of the row."""
+    """Draws a confusion matrix as SVG: rows are true classes, columns predicted ones; shades are fractions of the row."""
     counts = np.asarray(values, float)
     n = len(counts)
     if counts.shape != (n, n) or n == 0:
@@ -167,7 +183,7 @@ def matrix_chart(title: str, labels: Sequence[str], values: Sequence[Sequence[fl
     cell = max(12, min(40, 400 // n))
     margin, top = 12 + int(6.5 * min(12, max(len(label) for label in labels))), 46
     size = cell * n
-    width = max(360, margin + size + 14)  # so that small ones are not blown up
+    width = max(360, margin + size + 14)  # keeps small matrices from being enlarged
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top + size + 26}" role="img">']
     parts.append(f'<text class="title" x="{margin}" y="16">{escape(title)}</text>')
     written = n <= 20

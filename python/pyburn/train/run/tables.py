@@ -1,4 +1,4 @@
-"""Results that are no numbers: confusion matrices, curves, a value per class. What their readers rely on is checked when they are noted."""
+"""Validates tables when they are logged: confusion matrices, curves, per-class values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import Any
 
 
 def checked_table(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    """The table, with labels if it had none; ValueError where its parts do not fit. Types of one's own are left as they are."""
+    """Returns the table, with default labels if it has none. Unknown types are returned unchanged.
+
+    Raises:
+        ValueError: The parts of the table do not match.
+    """
     kind = table.get("type")
     if kind == "curve":
         x, y = table.get("x"), table.get("y")
@@ -31,7 +35,7 @@ def checked_table(name: str, table: dict[str, Any]) -> dict[str, Any]:
 def _numbers(name: str, values: list[Any]) -> None:
     for value in values:
         try:
-            float(value)  # "NaN" is one, as JSON has it
+            float(value)  # accepts "NaN", which is how it is written in JSON
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"[log_table] {name!r}: expected numbers: got {value!r}") from None
 

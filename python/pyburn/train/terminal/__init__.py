@@ -1,4 +1,4 @@
-"""The dashboard in the terminal; needs the extra `dashboard` when it is opened."""
+"""The terminal dashboard; opening it needs the extra `dashboard`."""
 
 from .display import TerminalDashboard
 

@@ -1,4 +1,4 @@
-"""The screen of the dashboard, in textual."""
+"""The screen of the terminal dashboard, built with textual."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SYSTEM = ("cpu", "memory")
 
 
 class DashboardApp(App[None]):
-    """Progress, curves, a table of metrics, use of the machine, messages."""
+    """Shows progress, curves, a table of metrics, system load and messages."""
 
     CSS = """
     Screen { layout: vertical; }
@@ -45,14 +45,14 @@ class DashboardApp(App[None]):
     .narrow #messages { height: 4; }
     .low #side, .low #messages, .low Footer, #messages.empty { display: none; }
     """
-    HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
-    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high"), (28, "tall")]  # rows: the curve alone; fewer messages, so that metrics have room
+    HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns; when narrow, the chart is above the table
+    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high"), (28, "tall")]  # rows; low: the chart only; high: fewer messages, more metrics
     BINDINGS: ClassVar[list[Any]] = [
         Binding("q", "stop", "stop and save"),
         Binding("ctrl+c", "stop", show=False, priority=True),
         Binding("p,space", "pause", "pause"),
         Binding("right,tab", "metric(1)", "next metric", priority=True),
-        Binding("left,shift+tab", "metric(-1)", "previous", priority=True, show=False),  # the other keys fill the 80 columns
+        Binding("left,shift+tab", "metric(-1)", "previous", priority=True, show=False),  # no room for it in 80 columns
         Binding("s", "smooth", "smooth"),
         Binding("r", "recent", "recent/all"),
         Binding("d", "mode", "light/dark"),
@@ -122,7 +122,7 @@ class DashboardApp(App[None]):
         return [name for name in now.curves if name not in _SYSTEM]
 
     def draw(self) -> None:
-        with contextlib.suppress(NoMatches):  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
+        with contextlib.suppress(NoMatches):  # textual removes widgets before it stops the timer: the last tick may find none or only some
             self._draw_boxes(self._view.snapshot())
 
     def _draw_boxes(self, now: Snapshot) -> None:
@@ -133,9 +133,9 @@ class DashboardApp(App[None]):
         box = self.query_one("#messages", Static)
         box.set_class(not now.messages, "empty")
         size = box.content_size
-        width = size.width or self.size.width - 4  # the box has no size before its first message
+        width = size.width or self.size.width - 4  # the box has no size before the first message
         lines = now.messages[-max(1, size.height or 4) :]
-        # Cut by hand: a line that wraps would push the newest one out of the box.
+        # Truncated here: a wrapped line would push the newest message out of the box.
         box.update(Text("\n".join(line if len(line) <= width else line[: max(0, width - 1)] + "…" for line in lines)))
 
     def _head(self, now: Snapshot) -> Text:
@@ -144,7 +144,7 @@ class DashboardApp(App[None]):
         colour = {"training": "green", "validating": "cyan", "paused": "yellow", "stopping": "red"}.get(now.state, "white")
         text.append(now.title, "bold").append("  ").append(now.state, colour)
         text.append(f"  epoch {now.epoch}" + (f"/{now.epochs}" if now.epochs else ""))
-        if now.remaining is not None:  # early, since the end of the line is cut off in a narrow window
+        if now.remaining is not None:  # near the start, since the end of the line is cut off in a narrow window
             text.append(f"  {duration(now.remaining)} left", "bold")
         text.append(f"  {duration(now.elapsed)} so far  step {now.step:,}  {now.speed:.1f} steps/s")
         for name, share, detail in (
@@ -199,7 +199,7 @@ class DashboardApp(App[None]):
 
 
 def _spark(values: list[float], width: int) -> str:
-    """A row of bars of the last values, from zero to the highest."""
+    """Returns a sparkline of the last values, from zero to the maximum."""
     shown = values[-width:]
     top = max(shown, default=0.0) or 1.0
     return "".join("▁▂▃▄▅▆▇█"[min(7, max(0, int(value / top * 7.999)))] for value in shown)

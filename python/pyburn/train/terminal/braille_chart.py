@@ -1,4 +1,4 @@
-"""Curves in characters: each cell has two by four dots."""
+"""Line charts from braille characters: each cell has 2 x 4 dots."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from ..run.svg_plots import short, ticks
 
-# Bits of the dots of a braille cell, by row and column.
+# Bit of each dot of a braille character, by row and column.
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], np.uint8)
 
 Curve = tuple[Sequence[float], Sequence[float]]
-Cell = tuple[str, int]  # a character and the number of its curve; -1: an axis
+Cell = tuple[str, int]  # a character and the index of its curve; -1 for axes
 
 
 def draw(curves: Sequence[Curve], width: int, height: int) -> list[list[Cell]]:
-    """Rows of cells with axes: values on the left, the range of x below.
+    """Draws curves with axes as rows of cells: y values on the left, the x range below.
 
     >>> from pyburn.train.terminal.braille_chart import draw
     >>> rows = draw([([0, 1, 2], [0.0, 1.0, 0.0])], 30, 6)
@@ -67,7 +67,7 @@ def _finite(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _line(px: np.ndarray, py: np.ndarray) -> set[tuple[int, int]]:
-    """The dots of the lines between points that follow each other."""
+    """Returns the dots of the line segments between successive points."""
     found = {(int(round(px[0])), int(round(py[0])))}
     for (x0, y0), (x1, y1) in zip(zip(px[:-1], py[:-1]), zip(px[1:], py[1:])):
         count = int(max(abs(x1 - x0), abs(y1 - y0))) + 1
@@ -83,7 +83,7 @@ def _padded(rows: list[list[Cell]], width: int, height: int) -> list[list[Cell]]
 
 
 def smooth(values: Sequence[float], weight: float) -> list[float]:
-    """An exponential mean without the pull of its start; NaN is passed over."""
+    """Returns the bias-corrected exponential moving average; NaN values are skipped."""
     result, average, total = [], 0.0, 0.0
     for value in values:
         if not math.isfinite(value):

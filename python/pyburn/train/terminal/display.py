@@ -1,4 +1,4 @@
-"""The dashboard as a display of training: the screen runs in a thread of its own, the training stays where it was."""
+"""The terminal dashboard as a display of fit: the screen runs in its own thread, training stays in the calling thread."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _REDRAW_SECONDS = 0.1
 
 
 class TerminalDashboard(Callback):
-    """Curves, metrics and use of the machine, live; keys stop, pause and switch. Needs `pip install pyburn[dashboard]`.
+    """Live dashboard with curves, metrics and system load; keys to stop, pause and switch views. Needs the extra `dashboard`.
 
-    If the screen cannot be opened, a progress bar takes its place. After training the results stay on the terminal as lines.
+    If the screen cannot be opened, a progress bar is shown instead. After training, the results are printed as lines.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class TerminalDashboard(Callback):
         ready.set()
 
     def _give_way(self) -> None:
-        """A bar in place of a screen that does not open, or that was closed."""
+        """Falls back to a progress bar if the screen could not be opened or was closed."""
         self._bar = ProgressBar()
         reason = f": {self._failure}" if self._failure is not None else ""
         print(f"the dashboard cannot be shown here{reason}; a bar takes its place", file=Output(sys.stderr))
@@ -97,7 +97,7 @@ class TerminalDashboard(Callback):
     # --- keys --------------------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Once: after the step, with a checkpoint. Twice: at once."""
+        """First call: stops after the step, with a checkpoint. Second call: stops immediately."""
         if self._learner is None:
             return
         if self._learner.stop_request.reason:
@@ -126,7 +126,7 @@ class TerminalDashboard(Callback):
             bar.on_batch_end(learner)
             return
         now = time.monotonic()
-        if now - self._drawn >= _REDRAW_SECONDS:  # reading values waits for the device
+        if now - self._drawn >= _REDRAW_SECONDS:  # reading values synchronizes with the device
             self._drawn = now
             self.view.progress(learner)
             self.view.step(learner)
@@ -158,8 +158,10 @@ class TerminalDashboard(Callback):
 
 
 class _Signals:
-    """The module `signal` for textual's driver, which sets handlers when it starts: only the main thread may. The one for a changed size of
-    the window is kept, to be set by the main thread."""
+    """Replacement for the `signal` module in textual's driver, which installs handlers on start although only the main thread may.
+
+    The SIGWINCH handler is kept, to be installed by the main thread.
+    """
 
     def __init__(self) -> None:
         self.resize: Any = None

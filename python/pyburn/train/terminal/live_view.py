@@ -1,4 +1,4 @@
-"""What the dashboard shows, apart from how: written by the training, read by the screen."""
+"""Data of the dashboard, independent of its presentation: written by the training thread, read by the screen thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_MESSAGES = 200
 
 
 class Points:
-    """A curve of bounded length: when it is full, every other point goes and from then on every other one is kept."""
+    """A curve of bounded length: when it is full, every other point is dropped and the sampling interval doubles."""
 
     def __init__(self, most: int = _MOST_POINTS) -> None:
         self.x: list[float] = []
@@ -36,7 +36,7 @@ class Points:
 
 @dataclass
 class Snapshot:
-    """A moment, safe to read while training goes on."""
+    """A consistent copy of the data, safe to read during training."""
 
     title: str = ""
     state: str = "starting"
@@ -56,7 +56,7 @@ class Snapshot:
 
 
 class LiveView:
-    """Collects what happens; `snapshot` gives a copy."""
+    """Collects training data; `snapshot` returns a copy."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class LiveView:
             name = learner.run.status["name"] if learner.run is not None else type(learner.model).__name__
             self._now.title, self._now.state = str(name), "running"
             self._started, self._pace = time.monotonic(), Pace()
-            for row in learner.history.rows:  # of a training that is resumed
+            for row in learner.history.rows:  # epochs before a resume
                 self._add_epoch(row, learner.state.step)
         self.progress(learner)
 
@@ -89,7 +89,7 @@ class LiveView:
             now.state = _doing(learner)
 
     def doing(self, learner: Learner) -> None:
-        """What training does now, without its values: those only the thread of the training may read."""
+        """Updates the current activity but no values, which only the training thread may read."""
         with self._lock:
             self._now.state = _doing(learner)
 
@@ -113,7 +113,7 @@ class LiveView:
     def _add_epoch(self, row: dict[str, float], step: int) -> None:
         for key, value in row.items():
             split, _, metric = key.partition("/")
-            if metric and not (metric == "loss" and split == "train"):  # whose curve has every step
+            if metric and not (metric == "loss" and split == "train"):  # that curve has every step
                 self._curve(metric, split).add(step, value)
 
     def system(self, cpu: float, memory: float) -> None:
@@ -132,6 +132,7 @@ class LiveView:
             del self._now.messages[:-_MOST_MESSAGES]
 
     def snapshot(self) -> Snapshot:
+        """Returns a consistent copy of the data."""
         with self._lock:
             now = self._now
             curves = {m: {s: (list(p.x), list(p.y)) for s, p in splits.items()} for m, splits in self._points.items()}

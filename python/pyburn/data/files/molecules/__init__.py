@@ -1,4 +1,4 @@
-"""Molecules: SMILES, MOL and SDF, and what they become for a network."""
+"""Molecules: SMILES, MOL and SDF, and their conversion to graphs."""
 
 from .graph_features import ATOM_FEATURES, BOND_FEATURES, molecule_to_graph
 from .molecule import Atom, Bond, Molecule

@@ -1,7 +1,7 @@
-"""Which rings are aromatic: Hückel's rule over rings and over rings that share bonds, with the choices of RDKit's model.
+"""Aromaticity perception: Hückel's rule over rings and fused ring systems, following RDKit's model.
 
-RDKit's book describes them: electrons an atom gives to a ring, who may take part, systems of at most six rings, and bonds
-between fused rings that stay as they are where only the outline is aromatic.
+The model is described in the RDKit book: electrons contributed by each atom, eligible atoms, systems of at most six rings, and bonds
+between fused rings that stay non-aromatic if only the outline is aromatic.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from .elements import VALENCES, more_electronegative, outer_electrons
 from .molecule import Bond, Molecule
 from .rings import shortest_rings
 
-# The fewest and the most electrons that an atom gives to a ring.
+# The minimum and maximum number of electrons that an atom contributes to a ring.
 _ANY, _ONE, _TWO, _NONE = (0, 2), (1, 1), (2, 2), (0, 0)
 
 _MOST_FUSED, _LONGEST_FUSED, _MOST_SYSTEMS = 6, 24, 20000
 
 
 def perceive_aromaticity(molecule: Molecule, in_ring: list[bool]) -> None:
-    """Sets the aromatic flags of a molecule whose bonds are single, double and so on."""
+    """Sets the aromatic flags of a kekulized molecule."""
     for atom in molecule.atoms:
         atom.is_aromatic = False
     for bond in molecule.bonds:
@@ -63,7 +63,7 @@ def _mark_system(
     beside: dict[int, set[int]],
     gifts: list[tuple[int, int] | None],
 ) -> None:
-    """Tries single rings, then pairs of fused ones, and so on until every bond of the system is aromatic."""
+    """Tries single rings, then pairs of fused rings, and so on until every bond of the system is aromatic."""
     everything = set(chain.from_iterable(rings[i] for i in system))
     done: set[int] = set()
     groups = [frozenset([i]) for i in system]
@@ -80,7 +80,7 @@ def _mark_system(
 
 
 def _follows_rule(group: frozenset[int], atoms_of: list[list[int]], gifts: list[tuple[int, int] | None]) -> bool:
-    """Whether the electrons on the outline can be 4n + 2. Atoms inside of it, in three rings, do not count."""
+    """Returns whether the electrons on the outline can be 4n + 2. Atoms inside, shared by three rings, do not count."""
     seen: dict[int, int] = {}
     for ring in group:
         for atom in atoms_of[ring]:
@@ -106,7 +106,7 @@ def _mark(molecule: Molecule, group: frozenset[int], rings: list[list[int]], ato
 
 
 def _gifts(molecule: Molecule, in_ring: list[bool]) -> list[tuple[int, int] | None]:
-    """What each ring atom gives to a ring; None for those that cannot be aromatic."""
+    """Returns the electrons that each ring atom contributes; None for atoms that cannot be aromatic."""
     bonds_of: list[list[tuple[Bond, bool]]] = [[] for _ in molecule.atoms]
     for bond, ring in zip(molecule.bonds, in_ring):
         bonds_of[bond.begin].append((bond, ring))
@@ -140,7 +140,7 @@ def _gift(molecule: Molecule, index: int, bonds: list[tuple[Bond, bool]]) -> tup
 
 
 def _spare_electrons(molecule: Molecule, index: int, bonds: list[tuple[Bond, bool]]) -> int:
-    """Electrons an atom has left for a ring; negative for atoms that have one bond only, or more than three."""
+    """Returns the electrons of an atom that are available to a ring; negative for atoms with one bond, or more than three."""
     atom = molecule.atoms[index]
     usual = VALENCES.get(atom.number, (-1,))[0]
     degree = sum(not bond.is_dative for bond, _ in bonds) + atom.hydrogens

@@ -1,4 +1,4 @@
-"""The periodic table, as far as reading molecules needs it."""
+"""Periodic table data for reading molecules."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _LETTERS = (
 SYMBOLS = _LETTERS.split()
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
-# Letters that may be aromatic atoms in SMILES.
+# Symbols of aromatic atoms in SMILES.
 AROMATIC = ("b", "c", "n", "o", "p", "s", "se", "as", "te", "si")
 
-# How many bonds an element has, the usual number first. Elements that are missing here take any number.
+# Valences of the elements, the default first. Other elements may have any valence.
 VALENCES = {
     **{1: (1,), 2: (0,), 3: (1,), 4: (2,), 5: (3,), 6: (4,), 7: (3,), 8: (2,), 9: (1,), 10: (0,), 11: (1,), 12: (2,), 13: (3,), 14: (4,)},
     **{15: (3, 5), 16: (2, 4, 6), 17: (1,), 18: (0,), 19: (1,), 20: (2,), 31: (3,), 32: (4,), 33: (3, 5), 34: (2, 4, 6), 35: (1,)},
@@ -23,7 +23,7 @@ VALENCES = {
 
 
 def outer_electrons(number: int) -> int:
-    """Electrons of the outer shell of a main-group element; 0 for the others."""
+    """Returns the number of valence electrons of a main-group element; 0 for others."""
     for noble, before in ((86, 54), (54, 36), (36, 18), (18, 10), (10, 2), (2, 0)):
         if before < number <= noble:
             place = number - before
@@ -34,6 +34,6 @@ def outer_electrons(number: int) -> int:
 
 
 def more_electronegative(first: int, second: int) -> bool:
-    """Whether the first element pulls electrons from the second: more outer electrons, or as many and a smaller shell."""
+    """Returns whether the first element is more electronegative: it has more valence electrons, or as many and a smaller shell."""
     a, b = outer_electrons(first), outer_electrons(second)
     return a > b or (a == b and first < second)

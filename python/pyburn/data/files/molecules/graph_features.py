@@ -1,4 +1,4 @@
-"""Molecules as graphs for networks: what is known of atoms and bonds as columns of numbers."""
+"""Conversion of molecules to graphs with atom and bond features."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ BOND_FEATURES = ["single", "double", "triple", "aromatic", "in a ring", "directi
 
 
 def molecule_to_graph(molecule: Molecule, **more: Any) -> Data:
-    """A graph with features of atoms `x` (ATOM_FEATURES), bonds in both directions and their features `edge_attr` (BOND_FEATURES).
+    """Converts a molecule to a graph.
 
-    Positions become `pos`, further arguments attributes: `molecule_to_graph(m, y=...)`.
+    Args:
+        molecule: The molecule.
+        **more: Additional attributes of the graph, such as `y`.
+
+    Returns:
+        A graph with atom features `x` (ATOM_FEATURES), bonds in both directions `edge_index`, their features `edge_attr` (BOND_FEATURES),
+        and positions `pos` if known.
     """
     in_ring = ring_bonds(molecule)
     ring_atoms = {end for bond, ring in zip(molecule.bonds, in_ring) if ring for end in (bond.begin, bond.end)}

@@ -1,4 +1,4 @@
-"""Aromatic bonds as single and double ones: every atom that lacks a bond gets one double bond to another such atom."""
+"""Kekulization: assigns single and double bonds to aromatic bonds by matching atoms that need a double bond."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from .molecule import Molecule
 
 
 def kekulize(molecule: Molecule, in_ring: list[bool]) -> None:
-    """Gives the aromatic bonds of a molecule single and double orders, and takes the flags away from bonds outside of rings."""
+    """Assigns single and double orders to the aromatic bonds of a molecule, and clears the flags of bonds outside of rings.
+
+    Raises:
+        FormatError: There is no assignment.
+    """
     for bond, ring in zip(molecule.bonds, in_ring):
         if bond.is_aromatic and not ring:
             bond.is_aromatic, bond.kekule = False, 1
@@ -27,7 +31,7 @@ def kekulize(molecule: Molecule, in_ring: list[bool]) -> None:
     partner = _perfect_matching(around)
     lonely = [wanting[i] for i, other in enumerate(partner) if other < 0]
     if lonely:
-        # Aromatic nitrogen without its hydrogen, as in c1cccn1, cannot be told from one that lacks nothing.
+        # An aromatic nitrogen without its hydrogen, as in c1cccn1, is indistinguishable from pyridine nitrogen.
         names = ", ".join(f"{molecule.atoms[i].symbol}{i}" for i in lonely[:5])
         raise FormatError(f"[smiles] the aromatic atoms have no alternating bonds: {names} (is a hydrogen missing, as in [nH]?)")
     for bond in molecule.bonds:
@@ -44,16 +48,16 @@ def _wants_double(molecule: Molecule, bonds_of: list[list], index: int) -> bool:
     allowed = VALENCES.get(atom.number - atom.charge) or VALENCES.get(atom.number)
     if allowed is None:
         return False
-    # One with a higher valence, like the sulphur of a sulphoxide, is asked for its next higher number.
+    # For an atom in a higher valence state, such as sulfoxide sulfur, use the next higher valence.
     valence = next((v for v in allowed if v >= used), allowed[-1])
-    return used + atom.radicals + 1 <= valence  # less than that: a radical, as [13c] without its hydrogen
+    return used + atom.radicals + 1 <= valence  # below: a radical, such as [13c] without hydrogen
 
 
 def _perfect_matching(around: list[list[int]]) -> list[int]:
-    """Pairs of neighbours, as many as can be (Edmonds): who is whose partner, -1 for those that have none."""
+    """Returns a maximum matching (Edmonds's blossom algorithm): the partner of each atom, or -1."""
     count = len(around)
     partner = [-1] * count
-    for atom in range(count):  # most pairs are found by taking the first that is free
+    for atom in range(count):  # greedy initial matching, which finds most pairs
         if partner[atom] < 0:
             free = next((other for other in around[atom] if partner[other] < 0), None)
             if free is not None:

@@ -1,4 +1,4 @@
-"""Molecules: atoms and the bonds between them."""
+"""Molecules: atoms and bonds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .elements import SYMBOLS
 
 @dataclass(slots=True)
 class Atom:
-    """One atom. `hydrogens` counts those that are not atoms of their own."""
+    """An atom. `hydrogens` counts the hydrogens that are not atoms of their own."""
 
     number: int
     charge: int = 0
@@ -21,18 +21,18 @@ class Atom:
     chirality: str = ""
     atom_class: int = 0
     radicals: int = 0
-    # The neighbours in the order that `chirality` refers to: numbers of atoms, -1 for a hydrogen that is no atom.
+    # Atom indices of the neighbors in the order that `chirality` refers to; -1 for an implicit hydrogen.
     chiral_order: tuple[int, ...] = ()
 
     @property
     def symbol(self) -> str:
-        """The letters of its element."""
+        """The element symbol."""
         return SYMBOLS[self.number]
 
 
 @dataclass(slots=True)
 class Bond:
-    """Two atoms and how they are bound: `kekule` is 1, 2, 3 or 4 (0 unknown), `direction` is that of / and \\ in SMILES."""
+    r"""A bond between two atoms: `kekule` is 1 to 4 (0: unknown), `direction` is / or \ as in SMILES."""
 
     begin: int
     end: int
@@ -43,17 +43,17 @@ class Bond:
 
     @property
     def order(self) -> float:
-        """The order of the bond: 1.5 for an aromatic one."""
+        """The bond order: 1.5 if aromatic."""
         return 1.5 if self.is_aromatic else float(self.kekule)
 
     def other(self, atom: int) -> int:
-        """The atom at its other end."""
+        """Returns the atom at the other end."""
         return self.end if atom == self.begin else self.begin
 
 
 @dataclass
 class Molecule:
-    """Atoms, bonds, where the atoms are (atoms, 3) if that is known, a name, and what a file says besides."""
+    """A molecule: atoms, bonds, optional positions (atoms, 3), a name, and additional properties of the file."""
 
     atoms: list[Atom] = field(default_factory=list)
     bonds: list[Bond] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Molecule:
 
     @property
     def formula(self) -> str:
-        """How many atoms of which element: carbon and hydrogen first, the others by their letters."""
+        """The molecular formula in Hill order: carbon, hydrogen, then the others alphabetically."""
         counts: dict[str, int] = {}
         for atom in self.atoms:
             counts[atom.symbol] = counts.get(atom.symbol, 0) + 1
@@ -95,6 +95,6 @@ class Molecule:
 
     @property
     def edge_index(self) -> np.ndarray:
-        """The bonds as links in both directions, (2, 2 * bonds)."""
+        """The bonds as edges in both directions, (2, 2 * bonds)."""
         pairs = [(bond.begin, bond.end) for bond in self.bonds]
         return np.array([pair for begin, end in pairs for pair in ((begin, end), (end, begin))], np.int64).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""The rings of a molecule: the shortest ones that make up all others."""
+"""Ring perception: the smallest rings that generate all others."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import deque
 
 from .molecule import Molecule
 
-# Rings of a cage are many; no molecule that is written down has this many.
+# Bounds the number of rings of cage compounds; no real molecule has this many.
 _MOST_RINGS = 2000
 
 
 def ring_bonds(molecule: Molecule) -> list[bool]:
-    """Of each bond, whether it is in a ring: whether its ends stay connected without it."""
+    """Returns for each bond whether it is in a ring, that is, not a bridge of the graph."""
     around: list[list[tuple[int, int]]] = [[] for _ in molecule.atoms]
     for index, bond in enumerate(molecule.bonds):
         around[bond.begin].append((bond.end, index))
@@ -47,7 +47,7 @@ def ring_bonds(molecule: Molecule) -> list[bool]:
 
 
 def shortest_rings(molecule: Molecule, in_ring: list[bool]) -> list[list[int]]:
-    """The rings as lists of bonds, shortest first. Of equally long ones that could stand for each other all are given."""
+    """Returns the rings as lists of bonds, shortest first. Of interchangeable rings of equal length, all are included."""
     around: list[list[tuple[int, int]]] = [[] for _ in molecule.atoms]
     for index, bond in enumerate(molecule.bonds):
         if in_ring[index]:
@@ -61,7 +61,7 @@ def shortest_rings(molecule: Molecule, in_ring: list[bool]) -> list[list[int]]:
     rings: list[list[int]] = []
     done, limit = 0, 8
     while len(basis) < wanted:
-        # Most rings are small: longer ones are looked for only when those do not suffice.
+        # Most rings are small: search longer ones only if these do not suffice.
         candidates = _candidates(around, members, limit)
         for length in range(done + 1, limit + 1):
             group = [mask for mask in candidates if mask.bit_count() == length]
@@ -97,7 +97,7 @@ def _parts(around: list[list[tuple[int, int]]], members: list[int]) -> int:
 
 
 def _candidates(around: list[list[tuple[int, int]]], members: list[int], limit: int) -> list[int]:
-    """Rings through each atom made of two shortest paths and a bond between their ends, as sets of bits."""
+    """Returns rings through each atom, made of two shortest paths and a bond between their ends, as bit sets."""
     found: dict[int, None] = {}
     for root in members:
         depth, mask, side = {root: 0}, {root: 0}, {root: root}

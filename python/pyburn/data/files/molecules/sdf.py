@@ -1,4 +1,4 @@
-"""MOL and SDF: molecules with coordinates, as tables of atoms and bonds (V2000) or lines of words (V3000)."""
+"""MOL and SDF: molecules with coordinates, in the V2000 and V3000 formats."""
 
 from __future__ import annotations
 
@@ -22,12 +22,21 @@ _MOST_ATOMS = 1_000_000
 
 
 def read_sdf(file: File, keep_hydrogens: bool = True, perceive: bool = True) -> list[Molecule]:
-    """All molecules of an SDF file, with their data fields as `properties`; `keep_hydrogens` and `perceive` as for SMILES."""
+    """Reads all molecules of an SDF file, with data fields as `properties`.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        keep_hydrogens: Whether explicit hydrogens stay atoms.
+        perceive: Whether to perceive aromaticity.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
     return list(iterate_sdf(read_text(file, "sdf", "latin-1"), keep_hydrogens, perceive))
 
 
 def iterate_sdf(text: str, keep_hydrogens: bool = True, perceive: bool = True) -> Iterator[Molecule]:
-    """The molecules of a text in SDF, one after another."""
+    """Yields the molecules of an SDF text; arguments as for `read_sdf`."""
     for number, record in enumerate(_records(text)):
         try:
             yield molecule_from_mol_block(record, keep_hydrogens, perceive)
@@ -36,7 +45,7 @@ def iterate_sdf(text: str, keep_hydrogens: bool = True, perceive: bool = True) -
 
 
 class SDFDataset(Dataset[Molecule]):
-    """The molecules of an SDF file, made when they are asked for."""
+    """The molecules of an SDF file, parsed on access; arguments as for `read_sdf`."""
 
     def __init__(self, file: File, keep_hydrogens: bool = True, perceive: bool = True) -> None:
         self._records = _records(read_text(file, "sdf", "latin-1"))
@@ -56,7 +65,11 @@ def _records(text: str) -> list[str]:
 
 
 def molecule_from_mol_block(text: str, keep_hydrogens: bool = True, perceive: bool = True) -> Molecule:
-    """The molecule of a MOL file, or of one record of an SDF file."""
+    """Parses a MOL file, or one record of an SDF file; arguments as for `read_sdf`.
+
+    Raises:
+        FormatError: The text is damaged.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
     if len(lines) < 4:
         raise FormatError(f"[sdf] a molecule has {len(lines)} lines, fewer than its header")
@@ -79,7 +92,7 @@ def molecule_from_mol_block(text: str, keep_hydrogens: bool = True, perceive: bo
 
 
 def _implied(molecule: Molecule, index: int, bonds: list[Bond]) -> int:
-    """A charged atom has the bonds of the element with as many electrons: [N+] those of carbon."""
+    """Returns the implicit hydrogens. A charged atom has the valence of the isoelectronic element: [N+] that of carbon."""
     atom = molecule.atoms[index]
     like = atom.number - atom.charge
     if like == atom.number:
@@ -103,7 +116,7 @@ def _v2000(lines: list[str]) -> Molecule:
         atom.charge = _CHARGES.get(charge, 0)
         atom.radicals = 1 if charge == 4 else 0
         if isotope_shift and not atom.isotope:
-            # The difference is from the mass in the periodic table, which only lines of M  ISO make exact.
+            # The field is a difference from the standard atomic mass; only M  ISO lines are exact.
             atom.isotope = max(0, round(_TYPICAL_MASS.get(atom.number, 2 * atom.number)) + isotope_shift)
         molecule.atoms.append(atom)
     for line in lines[4 + atoms : 4 + atoms + bonds]:
@@ -125,7 +138,7 @@ def _apply_m_lines(molecule: Molecule, lines: list[str]) -> None:
         words = [_whole(word, "line M") for word in line[6:].split()]
         if not words or len(words) != 1 + 2 * words[0]:
             raise FormatError(f"[sdf] the line {line.strip()[:40]!r} has another length than it claims")
-        if kind != "ISO" and fresh:  # these lines replace what the table says
+        if kind != "ISO" and fresh:  # these lines replace the values of the atom block
             fresh = False
             for atom in molecule.atoms:
                 atom.charge = atom.radicals = 0
@@ -186,7 +199,7 @@ def _v3000(lines: list[str]) -> Molecule:
 
 
 def _joined_v30(lines: list[str]) -> list[str]:
-    """The lines after 'M  V30 ', with those that end in '-' joined to the next."""
+    """Returns the content after 'M  V30 ', with lines that end in '-' joined to the next."""
     joined: list[str] = []
     parts: list[str] = []
     for line in lines:
@@ -261,5 +274,5 @@ def _real(text: str, what: str) -> float:
     return value
 
 
-# Masses of the elements for which files give differences: the nearest whole number to the mean.
+# Atomic masses, rounded, of the elements for which files give mass differences.
 _TYPICAL_MASS = {1: 1, 5: 11, 6: 12, 7: 14, 8: 16, 9: 19, 14: 28, 15: 31, 16: 32, 17: 35, 35: 80, 53: 127}

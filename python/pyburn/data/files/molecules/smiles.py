@@ -1,4 +1,4 @@
-"""SMILES: molecules as a line of text. A reader of its own; what it gives has the atoms and bonds of RDKit's."""
+"""A SMILES parser. The resulting atoms and bonds are those of RDKit."""
 
 from __future__ import annotations
 
@@ -23,10 +23,16 @@ _LONGEST = 100_000
 
 
 def molecule_from_smiles(smiles: str, keep_hydrogens: bool = False, perceive: bool = True) -> Molecule:
-    """The molecule of a SMILES text; what follows a space is its name.
+    """Parses a SMILES string; text after a space is the name of the molecule.
 
-    Hydrogens that are written as atoms become numbers unless `keep_hydrogens`. Aromatic rings are found whether the
-    text says so (c1ccccc1) or not (C1=CC=CC=C1); with `perceive=False` the flags are those of the text.
+    Args:
+        smiles: The string.
+        keep_hydrogens: Whether explicit hydrogens stay atoms; otherwise they are counted at their neighbors.
+        perceive: Whether to perceive aromaticity, so that c1ccccc1 and C1=CC=CC=C1 give the same flags; otherwise the flags are those of
+            the string.
+
+    Raises:
+        FormatError: The string is not valid SMILES.
 
     >>> molecule_from_smiles("OC(=O)c1ccccc1")
     Molecule(C7H6O2, 9 atoms, 9 bonds)
@@ -50,7 +56,11 @@ def molecule_from_smiles(smiles: str, keep_hydrogens: bool = False, perceive: bo
 
 
 def read_smiles(file: File, keep_hydrogens: bool = False, perceive: bool = True) -> list[Molecule]:
-    """The molecules of a file with one SMILES text a line, each followed by its name or not; empty lines are left out."""
+    """Reads a file with one SMILES string per line, optionally followed by a name; empty lines are skipped.
+
+    Raises:
+        FormatError: A line is not valid SMILES.
+    """
     molecules = []
     for number, line in enumerate(read_text(file, "smiles").splitlines(), 1):
         if line.strip():
@@ -62,13 +72,13 @@ def read_smiles(file: File, keep_hydrogens: bool = False, perceive: bool = True)
 
 
 class _Parser:
-    """Reads the text from left to right, as the grammar of OpenSMILES has it."""
+    """Parses a SMILES string from left to right, following the OpenSMILES grammar."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.molecule = Molecule()
         self.bare: list[bool] = []
-        self.links: list[list[int | None]] = []  # neighbours as written; a ring that is still open holds its place with None
+        self.links: list[list[int | None]] = []  # neighbors as written; None is a placeholder for an open ring
         self.open_rings: dict[str, tuple[int, str, int]] = {}
         self.bonded: set[tuple[int, int]] = set()
 
@@ -163,7 +173,7 @@ class _Parser:
     def add(self, atom: Atom, bare: bool) -> int:
         self.molecule.atoms.append(atom)
         self.bare.append(bare)
-        # A hydrogen in the brackets comes right behind the atom before.
+        # A hydrogen in brackets comes directly after the preceding atom.
         self.links.append([-1] if atom.hydrogens and atom.chirality else [])
         return len(self.molecule.atoms) - 1
 
@@ -197,7 +207,7 @@ class _Parser:
         self.molecule.bonds.append(Bond(begin, end, _ORDERS.get(symbol, 1), aromatic, direction))
 
     def finish(self) -> None:
-        """Hydrogens, charges and the order of neighbours, once all bonds are known."""
+        """Sets hydrogens, charges and the order of neighbors, once all bonds are known."""
         molecule = self.molecule
         normalise_charges(molecule)
         bonds_of = molecule.bonds_of

@@ -1,4 +1,4 @@
-"""What a notation leaves out or writes in more than one way: hydrogens, radicals, charges of nitro groups and the like."""
+"""Implicit hydrogens, radicals, and normalization of charges."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from .molecule import Atom, Bond, Molecule
 
 
 def implied_hydrogens(molecule: Molecule, index: int, bonds: list[Bond]) -> int:
-    """The hydrogens of an atom that is written without brackets: as many as its next usual valence wants."""
+    """Returns the implicit hydrogens of an atom without brackets: as many as fill its next default valence."""
     atom = molecule.atoms[index]
     used = sum(1 if bond.is_aromatic else bond.kekule for bond in bonds)
     if atom.is_aromatic:
-        # One electron goes to the ring, unless a double bond to the outside has it. Only the first valence counts here.
+        # One electron goes to the ring, unless it is in an exocyclic double bond. Only the default valence applies here.
         pi = 0 if any(not bond.is_aromatic and bond.kekule >= 2 for bond in bonds) else 1
         return max(0, VALENCES[atom.number][0] - used - pi)
     return next((valence - used for valence in VALENCES[atom.number] if valence >= used), 0)
 
 
 def set_radicals(molecule: Molecule, written_out: list[Atom]) -> None:
-    """Counts the unpaired electrons of atoms whose hydrogens are written down: what they have fewer of than their valence."""
+    """Counts the unpaired electrons of atoms with explicit hydrogen counts: those missing to the valence."""
     wanted = {id(atom) for atom in written_out}
     if not wanted:
         return
@@ -27,7 +27,7 @@ def set_radicals(molecule: Molecule, written_out: list[Atom]) -> None:
             used = sum(bond.kekule for bond in bonds if not bond.is_dative) + atom.hydrogens
             atom.radicals = _unpaired(atom, used)
         elif id(atom) in wanted and atom.number and not bonds:
-            # A metal has no usual valence: alone, an odd number of electrons leaves one unpaired.
+            # A metal has no default valence; without bonds, an odd number of electrons leaves one unpaired.
             atom.radicals = (atom.number - atom.charge) % 2
 
 
@@ -42,7 +42,7 @@ def _unpaired(atom: Atom, used: int) -> int:
 
 
 def normalise_charges(molecule: Molecule) -> None:
-    """Writes N(=O)=O as [N+](=O)[O-], N=N#N as N=[N+]=[N-], Cl(=O)(=O)=O with charges, C=P=O with charges: one form of each."""
+    """Normalizes charge-separated groups: N(=O)=O to [N+](=O)[O-], N=N#N to N=[N+]=[N-]; Cl(=O)(=O)=O and C=P=O likewise."""
     bonds_of = molecule.bonds_of
     for index, atom in enumerate(molecule.atoms):
         if atom.charge or atom.number not in (7, 15, 17, 35, 53):
@@ -50,7 +50,7 @@ def normalise_charges(molecule: Molecule) -> None:
         bonds = bonds_of[index]
         used = sum(bond.kekule for bond in bonds) + (0 if atom.number == 7 else atom.hydrogens)
         if atom.number == 7:
-            # An aromatic ring gives its nitrogen one more bond than the notation shows.
+            # An aromatic nitrogen has one more bond than the notation shows.
             used += atom.hydrogens + (1 if any(bond.is_aromatic for bond in bonds) else 0)
             if used == 5:
                 _separate_nitrogen(molecule, index, bonds)
@@ -86,13 +86,15 @@ def _separate_phosphorus(molecule: Molecule, index: int, bonds: list[Bond], used
         _separate(molecule, index, oxygen[0])
 
 
-# Metals that form more bonds than their usual number.
+# Metals that may exceed their default valence.
 _ANY_NUMBER = (3, 11, 12, 19, 20, 37, 38, 56, 88)
 
 
 def valence_problems(molecule: Molecule) -> list[int]:
-    """The atoms with more bonds than their element and charge allow, like a carbon with five. A charged atom has the bonds of
-    the element with as many electrons."""
+    """Returns the atoms with more bonds than their element and charge allow.
+
+    A charged atom has the valence of the isoelectronic element.
+    """
     found = []
     for index, (atom, bonds) in enumerate(zip(molecule.atoms, molecule.bonds_of)):
         like = atom.number - atom.charge
@@ -106,7 +108,7 @@ def valence_problems(molecule: Molecule) -> list[int]:
 
 
 def remove_hydrogens(molecule: Molecule) -> None:
-    """Turns hydrogens that are plain atoms at the end of one bond into a number at their neighbour."""
+    """Replaces terminal hydrogen atoms by a hydrogen count at their neighbor."""
     bonds_of = molecule.bonds_of
     removed: dict[int, int] = {}
     for index, atom in enumerate(molecule.atoms):
@@ -133,5 +135,5 @@ def remove_hydrogens(molecule: Molecule) -> None:
 
 
 def _defines_geometry(bond: Bond, beside: list[Bond]) -> bool:
-    """Whether a hydrogen says on which side of a double bond it is."""
+    """Returns whether a hydrogen defines the geometry of a double bond."""
     return bool(bond.direction) and any(other.kekule == 2 for other in beside)
