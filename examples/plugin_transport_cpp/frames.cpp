@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 #include "pyburn/support/patient_lock.h"
 
 using namespace pyburn;

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
@@ -82,3 +82,12 @@ def check(program: Program, count: int = 20, more: int = 10) -> None:
 
 def table(programs: list[Program]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("program", programs, ids=lambda program: program.__name__)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_what_is_new() -> Iterator[None]:
+    """Keeps the objects of other tests out of the collections: there are millions in a run of the whole suite."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -6,7 +6,7 @@ import gc
 import weakref
 
 import pytest
-from tests.python.leaks import check, table
+from tests.python.leaks import check, only_what_is_new, table  # noqa: F401  (a fixture)
 
 import pyburn
 from pyburn import autograd

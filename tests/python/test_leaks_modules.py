@@ -7,7 +7,7 @@ import gc
 import pickle
 import weakref
 
-from tests.python.leaks import check, table
+from tests.python.leaks import check, only_what_is_new, table  # noqa: F401  (a fixture)
 
 import pyburn
 import pyburn.module as M
