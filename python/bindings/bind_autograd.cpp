@@ -269,6 +269,7 @@ void bind_autograd(nb::module_& m) {
     wait(on);
   };
   poll_interrupt = [] {
+    { const GilRelease turn(PyGILState_Check()); }  // for other threads, where this one keeps the lock while it works
     const GilAcquire gil;
     drain_released();
     if (PyErr_CheckSignals() != 0) throw PythonInterrupt(nb::python_error());

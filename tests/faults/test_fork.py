@@ -118,6 +118,24 @@ def test_forks_of_several_threads_at_once() -> None:
 
 
 @needs_fork
+def test_a_child_makes_the_first_tensor() -> None:
+    """What is set up by the first operation takes locks that the parent has never taken; grandchildren fork again."""
+    done = python("""
+        import os
+        def work(depth):
+            if depth and (child := os.fork()):
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            elif depth:
+                work(depth - 1)
+                os._exit(0)
+            assert ((pyburn.ones(3) + 1) @ pyburn.ones(3)).item() == 6
+            pyburn.register_op(f"first_{os.getpid()}(Tensor x) -> Tensor", decompose=lambda x: x + 0)
+        work(3)
+        """)
+    assert done.stdout == ""
+
+
+@needs_fork
 def test_a_child_that_ends_as_a_program_does_ends() -> None:
     """With its exit handlers, while threads of the parent wait for Python's lock."""
     done = python(

@@ -100,6 +100,7 @@ t(2, 3), t(4, 3), inf
 t(0, 3), t(4, 3)
 t(3, 2).T, t(4, 3)
 t(1, 3).expand(2, 3), t(4, 3)
+t(), t() ! at least 2
 t(3), t(3) ! at least 2
 t(2, 3), t(4, 2) ! equal axes
 t(2, 3), t(4, 3, dtype=f64) ! one floating dtype)"});

@@ -66,8 +66,8 @@ class ForkLocks {
   }
   void after(bool in_child) {
     for (ForkLock* lock = first_; lock; lock = lock->next_) {
-      if (!lock->taken_ && in_child) lock->renew_in_child();
-      give_back(*lock);
+      if (in_child) lock->renew_in_child(), lock->taken_ = false;
+      else give_back(*lock);
     }
     mutex_.unlock();
   }

@@ -25,7 +25,7 @@ class ForkLock {
   friend class ForkLocks;
   virtual bool try_lock_for_fork() noexcept = 0;
   virtual void unlock_after_fork() noexcept = 0;
-  virtual void renew_in_child() noexcept = 0;  // its holder stayed in the parent
+  virtual void renew_in_child() noexcept = 0;  // nobody but the forking thread can hold it there
   ForkLock *previous_ = nullptr, *next_ = nullptr;
   bool taken_ = false;
 };
@@ -62,8 +62,11 @@ class ForkSafe final : ForkLock {
   void unlock_after_fork() noexcept override {
     if (for_fork_) for_fork_ = false, mutex_.unlock();
   }
+  // A new one in any case: glibc knows the writer of a shared mutex by its thread id, which is another one in the child.
   void renew_in_child() noexcept override {
-    if (!mine()) new (&mutex_) Mutex, owner_ = nullptr;
+    new (&mutex_) Mutex;
+    for_fork_ = false;
+    mine() ? mutex_.lock() : owner_.store(nullptr, std::memory_order_relaxed);
   }
   Mutex mutex_;
   std::atomic<const void*> owner_{nullptr};

@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-// Calls wait(on), which may take long: waits, or runs what was queued. Set by the bindings to give up Python's lock meanwhile.
+// Calls wait(on). Set by the bindings to give up Python's lock meanwhile: the thread that works may need it.
 extern void (*while_waiting)(void (*wait)(void* on), void* on);
 
 class PatientLock {

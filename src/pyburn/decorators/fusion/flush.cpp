@@ -7,7 +7,6 @@
 #include "pyburn/ops/movement.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
-#include "pyburn/support/patient_lock.h"
 
 namespace pyburn {
 namespace {
@@ -81,15 +80,10 @@ void Fusion::flush_locked() {
   const Ref<const Plan> plan = this->plan();
   ++statistics_.flushes;
   std::exception_ptr interrupt, left_out;
-  struct Run {
-    Fusion* fusion;
-    const Step* step;
-  } run{this, nullptr};
   for (const Step& step : plan->steps) {
     std::exception_ptr error = left_out;
-    run.step = &step;
     try {
-      if (!interrupt) while_waiting([](void* on) { static_cast<Run*>(on)->fusion->run_step(*static_cast<Run*>(on)->step); }, &run);
+      if (!interrupt) run_step(step);
     } catch (const Interrupted&) {  // goes to who flushes; who reads the results later learns that there are none
       interrupt = std::current_exception();
       error = left_out = std::make_exception_ptr(Error("the tensor has no values: the operation that computes it was interrupted"));
