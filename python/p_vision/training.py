@@ -284,8 +284,8 @@ class TrainingMethods(WeightMethods):
     ) -> History:
         """Trains the model for a number of epochs.
 
-        A model that is not compiled is trained with Adam and a loss chosen from its targets: cross entropy for integer targets, mean
-        squared error for others.
+        A model that is not compiled is trained with Adam and a loss chosen from its targets: a cross entropy for integer targets or a
+        softmax or sigmoid output, mean squared error otherwise.
 
         Args:
             x: An array, a nested structure of arrays, a dataset of samples (x, y), or an iterable of batches (x, y) or (x, y, weight).
