@@ -35,6 +35,9 @@ class MultiHeadAttention(SeededLayer):
 
     Args:
         num_heads: The number of heads.
+        key_dim: The size of a query and key head.
+        value_dim: The size of a value head; by default key_dim.
+        dropout: The dropout rate of the attention weights.
         attention_axes: The dimensions that attention runs over; by default all between the batch and the last dimension.
         sliding_window: Each step attends only to steps less than this many steps away.
         use_gate: Multiplies the attention output by a sigmoid gate computed from the query.
