@@ -1,4 +1,4 @@
-"""p_vision: models in a few lines, in Keras's words, on every backend of pyburn.
+"""p_vision: a Keras-style model API on every backend of pyburn.
 
     from p_vision import Sequential, Input, Dense, googlenet, backend
 
@@ -8,7 +8,7 @@
     model = googlenet(backend.NDARRAY)
     history = model.train(train_data, epochs=2)
 
-Names are loaded when they are asked for; `__init__.pyi` says where they are.
+Names are imported lazily on first access; `__init__.pyi` maps each name to its module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 @functools.cache
 def _places() -> dict[str, str]:
-    """The module of each name, as the stub has it; that of the functions in it is the zoo."""
+    """Maps each public name to its module, read from the stub file; functions defined in the stub itself are in `zoo`."""
     stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     places = {name: module for module, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
     return {**places, **dict.fromkeys(re.findall(r"^def ([a-z]\w*)\(", stub, re.MULTILINE), "zoo")}
@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
     module = _places().get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if module in ("", name):  # the enumeration `backend` stands in the place of its module
+    if module in ("", name):  # the enum `backend` replaces the module of the same name
         return importlib.import_module(f".{name}", __name__)
     holder = importlib.import_module(f".{module}", __name__)
     found = holder.face(name) if module == "zoo" else getattr(holder, name)

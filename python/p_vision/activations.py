@@ -1,4 +1,4 @@
-"""Activations by name."""
+"""Activation functions, available by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 def linear(x: Tensor) -> Tensor:
-    """x as it is."""
+    """Returns x unchanged."""
     return x
 
 
@@ -80,7 +80,7 @@ def sparse_sigmoid(x: Tensor) -> Tensor:
 
 
 def sparsemax(x: Tensor, axis: int = -1) -> Tensor:
-    """The nearest point of the simplex: a softmax with zeros."""
+    """Sparsemax: projects onto the probability simplex, so that small inputs get probability 0."""
     ordered = x.sort(axis, descending=True)[0]
     shape = [-1 if at == axis % x.ndim else 1 for at in range(x.ndim)]
     count = pyburn.arange(1, x.shape[axis] + 1, dtype=x.dtype, device=x.device).reshape(shape)
@@ -129,7 +129,7 @@ _named = Named("activation", _TABLE)
 
 
 def get(identifier: Any) -> Activation:
-    """The function that a name, a function, a layer or None (which is linear) means."""
+    """Returns the activation function for a name, a function, a layer, a config or None (linear)."""
     if identifier is None:
         return linear
     if isinstance(identifier, str):
@@ -142,7 +142,7 @@ def get(identifier: Any) -> Activation:
 
 
 def name_of(identifier: Any) -> str | None:
-    """The name of an activation that was given by one, or by a layer of the same name."""
+    """Returns the name of an activation that is given as a name or a layer, else None."""
     return identifier if isinstance(identifier, str) else type(identifier).__name__.lower() if isinstance(identifier, Configured) else None
 
 
@@ -150,6 +150,6 @@ deserialize = deserializer(get)
 __all__ = [*_TABLE, "deserialize", "get", "serialize"]
 
 
-for _name, _function in _TABLE.items():  # by name they take symbols too; a layer calls its activation with tensors alone
+for _name, _function in _TABLE.items():  # the functions in the table accept symbols; a layer calls its activation on tensors only
     globals()[_name] = drawing(_function, f"activations.{_name}", _name)
     globals()[_name].saved_as = _name

@@ -14,7 +14,7 @@ from pyburn import BackendKind as backend
 from . import config, utils
 from .devices import resolve
 
-# Keras's module `backend` has functions, and an enumeration cannot have a subclass: they become functions of the enumeration.
+# Keras's module `backend` has functions; an enum cannot be subclassed, so they are attached to the enum.
 _FUNCTIONS = {name: getattr(config, name) for name in config.__all__} | {
     name: getattr(utils, name) for name in ("clear_session", "is_keras_tensor", "standardize_dtype")
 }

@@ -1,4 +1,4 @@
-"""Data as batches: arrays, datasets of examples, loaders and generators of batches."""
+"""Iterators over batches of arrays, datasets, loaders and generators."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyburn import Tensor
 from .symbolic.structure import leaves, mapped
 from .symbolic.symbol import is_text
 
-Batch = tuple[Any, Any, Any]  # inputs, targets, weights; the last two may be None
+Batch = tuple[Any, Any, Any]  # inputs, targets, sample weights; the last two can be None
 
 
 class Batches:
-    """What `fit` walks over, once per epoch. `steps` is the number of batches where it is known."""
+    """An iterable of batches, one pass per epoch. `steps` is the number of batches, or None if unknown."""
 
     def __init__(self, steps: int | None = None) -> None:
         self.steps = steps
@@ -25,7 +25,7 @@ class Batches:
 
 
 class ArrayBatches(Batches):
-    """Arrays or tensors whose first axes are the examples."""
+    """Batches of arrays or tensors whose first dimension is the sample dimension."""
 
     def __init__(self, x: Any, y: Any, weight: Any, batch_size: int, shuffle: bool) -> None:
         self.data = mapped(_array, (x, y, weight))
@@ -44,7 +44,14 @@ class ArrayBatches(Batches):
             yield mapped(lambda array: _rows(array, chosen), self.data)  # noqa: B023  (called at once)
 
     def split(self, share: float) -> tuple[ArrayBatches, ArrayBatches]:
-        """The first examples, and the last ones: a share of all."""
+        """Splits off the last fraction of the samples.
+
+        Returns:
+            The batches of the first samples and those of the last samples.
+
+        Raises:
+            ValueError: One of the parts would be empty.
+        """
         at = int(self.count * (1 - share))
         if not 0 < at < self.count:
             raise ValueError(f"validation_split={share} of {self.count} examples leaves nothing for one of the two parts")
@@ -55,7 +62,7 @@ class ArrayBatches(Batches):
 
 
 class DatasetBatches(Batches):
-    """An object with `__len__` and `__getitem__` that gives examples (x, y)."""
+    """Batches of a dataset with `__len__` and `__getitem__` that returns samples (x, y)."""
 
     def __init__(self, dataset: Any, batch_size: int, shuffle: bool) -> None:
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
@@ -69,9 +76,9 @@ class DatasetBatches(Batches):
 
 
 class PyDataset:
-    """Base of data that comes batch by batch: subclasses say in `__getitem__` what batch i is, and in `__len__` how many there are.
+    """Base class of data loaded batch by batch: subclasses define `__getitem__` (batch i) and `__len__` (the number of batches).
 
-    The arguments of Keras's class, which say how workers load, are accepted; `pyburn.data.DataLoader` has workers.
+    The worker options of Keras are accepted and have no effect; `pyburn.data.DataLoader` supports workers.
     """
 
     def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:
@@ -84,14 +91,14 @@ class PyDataset:
         raise NotImplementedError(f"{type(self).__name__} does not say what its batches are: define __getitem__")
 
     def on_epoch_begin(self) -> None:
-        """Before the first batch of an epoch."""
+        """Called before the first batch of an epoch."""
 
     def on_epoch_end(self) -> None:
-        """After the last batch of an epoch."""
+        """Called after the last batch of an epoch."""
 
 
 class PyDatasetBatches(Batches):
-    """The batches of a PyDataset, in another order each time where wanted."""
+    """The batches of a PyDataset, optionally shuffled."""
 
     def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
         self.dataset, self.shuffle = dataset, shuffle
@@ -106,7 +113,7 @@ class PyDatasetBatches(Batches):
 
 
 class IterableBatches(Batches):
-    """A loader, a generator, any iterable of batches (x, y) or (x, y, weight)."""
+    """Batches of a loader, a generator or another iterable of (x, y) or (x, y, weight)."""
 
     def __init__(self, source: Iterable[Any]) -> None:
         self.source = source
@@ -119,7 +126,11 @@ class IterableBatches(Batches):
 
 
 def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = None, shuffle: bool = False) -> Batches:
-    """The batches of whatever `fit` was given."""
+    """Returns the Batches for the data arguments of `fit`.
+
+    Raises:
+        ValueError: batch_size is not a positive integer, or the arguments do not fit together.
+    """
     if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1):
         raise ValueError(f"batch_size must be a positive whole number: got {batch_size!r}")
     if isinstance(x, Batches):
@@ -143,7 +154,7 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
 
 
 def _numbers_as_array(value: Any) -> Any:
-    """Nested lists of numbers are one array."""
+    """Converts nested lists of numbers or strings to an array."""
     if not isinstance(value, list) or not value:
         return value
     kinds = {type(leaf) for leaf in leaves(value)}
@@ -163,14 +174,14 @@ def _is_pair_of_arrays(value: Any) -> bool:
 
 
 def _is_loader(value: Any) -> bool:
-    """PyTorch's and pyburn's loaders, and lists of batches."""
+    """Returns whether value is a data loader or a list of batches."""
     if hasattr(value, "dataset") and hasattr(value, "batch_size"):
         return True
     return isinstance(value, list) and bool(value) and all(_is_pair_of_arrays(item) or isinstance(item, dict) for item in value)
 
 
 def as_batch(item: Any) -> Batch:
-    """(x,), (x, y), (x, y, weight) or x alone."""
+    """Splits (x,), (x, y), (x, y, weight) or x into inputs, targets and weights."""
     if isinstance(item, (tuple, list)) and 1 <= len(item) <= 3:
         x, y, weight = [*item, None, None][:3]
         return x, y, weight
@@ -185,7 +196,7 @@ def _array(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Tables and columns of pandas, whose [] looks for labels and not for places, as arrays; arrays of objects as numbers or texts."""
+    """Converts pandas objects to arrays, since their [] selects labels, and object arrays to strings or float32."""
     if hasattr(value, "iloc"):
         value = value.to_numpy()
     if getattr(getattr(value, "dtype", None), "kind", "") == "O":
@@ -200,7 +211,7 @@ def _rows(array: Any, chosen: Any) -> Any:
 
 
 def _stacked(examples: list[Any]) -> Any:
-    """Examples as a batch: tensors and arrays stacked, numbers as a tensor."""
+    """Collates samples into a batch: tensors and arrays are stacked, numbers become a tensor."""
     first = examples[0]
     if isinstance(first, (tuple, list)):
         return tuple(_stacked(list(parts)) for parts in zip(*examples))
@@ -212,7 +223,7 @@ def _stacked(examples: list[Any]) -> Any:
 
 
 def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:
-    """Arrays as tensors on a device; float64 becomes float32, and inputs get the dtypes that the model says."""
+    """Moves arrays to a device as tensors; float64 becomes float32, and inputs are cast to the model's dtypes."""
     wanted = iter(leaves(dtypes)) if dtypes is not None else None
 
     def convert(leaf: Any) -> Any:
@@ -230,7 +241,7 @@ def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:
 
 
 def class_weights(y: Tensor, table: dict[int, float]) -> Tensor:
-    """The weight of each example by its class."""
+    """Returns the weight of each sample by its class."""
     classes = y.argmax(-1) if y.ndim > 1 and y.shape[-1] > 1 else y.reshape(-1)
     result = pyburn.ones(classes.shape[0], device=y.device)
     for label, weight in table.items():

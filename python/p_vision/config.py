@@ -1,4 +1,4 @@
-"""Keras's `config`: what its programs ask and set before they begin. Layers here have one order of axes and one dtype by default."""
+"""Keras's `config`: global settings. Layers default to one data format and one dtype."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _epsilon = 1e-7
 
 
 def backend() -> str:
-    """The name of the library underneath."""
+    """Returns the name of the backend library."""
     return "pyburn"
 
 
 def epsilon() -> float:
-    """A small number that keeps divisions and logarithms finite."""
+    """Returns the small constant that avoids division by zero and log(0)."""
     return _epsilon
 
 
@@ -25,7 +25,7 @@ def set_epsilon(value: float) -> None:
 
 
 def floatx() -> str:
-    """The dtype of weights that are not told otherwise."""
+    """Returns the default dtype of weights."""
     return pyburn.get_default_dtype().name
 
 
@@ -39,7 +39,7 @@ def set_floatx(value: str) -> None:
 
 
 def image_data_format() -> str:
-    """The order of the axes of pictures."""
+    """Returns the default data format of images."""
     return "channels_last"
 
 
@@ -49,7 +49,7 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def disable_interactive_logging() -> None:
-    """No effect: bars are drawn on terminals alone."""
+    """Has no effect: progress bars are only drawn on terminals."""
 
 
 enable_interactive_logging = disable_traceback_filtering = enable_traceback_filtering = disable_interactive_logging

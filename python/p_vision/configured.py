@@ -1,6 +1,6 @@
-"""Objects that are described by the arguments they were made with: printed, saved and made again from them.
+"""Objects that are described by their constructor arguments, for printing, saving and cloning.
 
-An object keeps each argument under its own name, so that nothing has to be listed twice.
+An object stores each argument in an attribute of the same name.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ from pyburn.nn import Module
 from .symbolic.structure import leaves
 
 _MISSING = inspect.Parameter.empty
-custom: dict[str, Any] = {}  # classes and functions that users have registered, by name
+custom: dict[str, Any] = {}  # registered custom classes and functions, by name
 
 
 def arguments(cls: Any) -> dict[str, Any]:
-    """The arguments of a class and their defaults, in order."""
+    """Returns the constructor arguments of a class and their defaults, in order."""
     return arguments_of(cls.__init__)
 
 
 @functools.cache
 def arguments_of(function: Any) -> dict[str, Any]:
-    """The arguments of a function and their defaults, without the first, which is `self`."""
+    """Returns the arguments of a function and their defaults, without the first one (`self`)."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     return {p.name: p.default for p in parameters if p.kind not in kinds}
 
 
 class Configured:
-    """Base of layers, initialisers, losses, optimisers and so on."""
+    """Base class of layers, initializers, losses, optimizers and other configurable objects."""
 
     __slots__ = ()
 
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:
-        """The arguments that make up the config, and their defaults."""
+        """Returns the arguments in the config, with their defaults."""
         return arguments(cls)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments to make an object like this one."""
+        """Returns the arguments that recreate the object."""
         return {name: getattr(self, name) for name in self.config_arguments()}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
-        """An object made with the arguments that get_config gave; layers among them are made anew, not shared."""
+        """Creates an object from the result of get_config; layers in it are cloned, not shared."""
         return cls(**with_own_layers(config))
 
     @classmethod
     def saved_name(cls) -> str:
-        """What a file calls the class."""
+        """Returns the name of the class in files."""
         return cls.__name__
 
     def arguments_text(self) -> str:
-        """The arguments that are not the defaults, as they are written in a call."""
+        """Returns the non-default arguments, formatted as in a call."""
         config = self.get_config()
         parts = []
         for name, default in self.config_arguments().items():
             value = config.get(name, default)
-            if isinstance(value, Module):  # printed below
+            if isinstance(value, Module):  # printed as a child module
                 continue
             if default is _MISSING:
                 parts.append(_written(value))
@@ -86,12 +86,12 @@ def _written(value: Any) -> str:
 
 
 def snake_case(name: str) -> str:
-    """`Conv2DTranspose` as `conv2d_transpose`."""
+    """Converts `Conv2DTranspose` to `conv2d_transpose`."""
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()
 
 
 def to_plain(value: Any, where: str) -> Any:
-    """A value as JSON can hold it; an object that can be made again becomes its class and arguments."""
+    """Converts a value to JSON types; a Configured object becomes its class name and config."""
     if isinstance(value, Configured):
         return {"class": value.saved_name(), "config": {key: to_plain(item, f"{where}.{key}") for key, item in value.get_config().items()}}
     if isinstance(value, pyburn.DType):
@@ -102,7 +102,7 @@ def to_plain(value: Any, where: str) -> Any:
         return {str(key): to_plain(item, where) for key, item in value.items()}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if callable(value) and getattr(value, "saved_as", None) is not None:  # a function of this package
+    if callable(value) and getattr(value, "saved_as", None) is not None:  # a registered function, or one of this package
         return value.saved_as
     raise ValueError(f"[save] {where} cannot be saved: got {value!r}; give it by name, or save the weights alone with save_weights")
 
@@ -115,8 +115,7 @@ _making = _Making()
 
 
 def with_own_layers(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A config whose layers are others than those of the object that gave it. What comes out of a file is new already, and what a file
-    could not hold is shared."""
+    """Returns a config with cloned layers. Layers read from a file are new already; those that cannot be saved are shared."""
     parts = [part for value in leaves(config) if isinstance(value, Module) for part in value.modules()]
     if _making.depth or not parts:
         return dict(config)
@@ -128,7 +127,7 @@ def with_own_layers(config: Mapping[str, Any], custom_objects: Mapping[str, Any]
 
 
 def from_plain(value: Any, custom_objects: Mapping[str, Any]) -> Any:
-    """The other way. Only classes of p_vision and those of `custom_objects` are made."""
+    """Inverse of `to_plain`. Only classes of p_vision and of `custom_objects` are created."""
     if isinstance(value, list):
         return [from_plain(item, custom_objects) for item in value]
     if isinstance(value, dict) and set(value) == {"class", "config"}:
@@ -142,7 +141,11 @@ def from_plain(value: Any, custom_objects: Mapping[str, Any]) -> Any:
 
 
 def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
-    """The class of a saved object by its name."""
+    """Returns the class of a saved object.
+
+    Raises:
+        FormatError: The class is unknown.
+    """
     import p_vision
 
     custom_objects = {**custom, **custom_objects}
@@ -169,7 +172,7 @@ def _made(make: Callable[..., Any], options: dict[str, Any], name: str) -> Any:
 
 
 class Named:
-    """A table of things by name, with an error that says which there are."""
+    """A lookup table by name; an unknown name raises ValueError with the known names."""
 
     def __init__(self, what: str, table: Mapping[str, Any]) -> None:
         self.what, self.table = what, table
@@ -188,12 +191,12 @@ class Named:
 
 
 def serialize(value: Any) -> Any:
-    """An object, or a function of this package, as a dict or a name that JSON can hold."""
+    """Converts an object or a function of this package to a dict or name for JSON."""
     return to_plain(value, type(value).__name__)
 
 
 def deserializer(get: Callable[[Any], Any]) -> Callable[..., Any]:
-    """The function `deserialize` of a module: what `serialize` gave, or a name, as an object."""
+    """Returns the function `deserialize` of a module, which accepts the result of `serialize` or a name."""
 
     def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
         if isinstance(config, Mapping) and "class_name" in config:

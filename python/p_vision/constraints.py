@@ -1,4 +1,4 @@
-"""Constraints: what weights are brought back to after each step."""
+"""Weight constraints, applied after each step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EPSILON = 1e-7
 
 
 class Constraint(Configured):
-    """Base of constraints: called with a weight, gives the nearest one that is allowed."""
+    """Base class of constraints: called with a weight, returns the constrained weight."""
 
     def __call__(self, w: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not say what it allows: define __call__(self, w)")
@@ -24,7 +24,7 @@ def _norms(w: Tensor, axis: int | Sequence[int]) -> Tensor:
 
 
 class MaxNorm(Constraint):
-    """Norms along an axis of at most max_value; axis 0 of a Dense kernel holds the inputs of a unit."""
+    """Limits the norms along an axis to max_value; axis 0 of a Dense kernel holds the inputs of a unit."""
 
     def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
         self.max_value, self.axis = max_value, axis
@@ -35,14 +35,14 @@ class MaxNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """No weight below zero."""
+    """Sets negative weights to 0."""
 
     def __call__(self, w: Tensor) -> Tensor:
         return w.clamp(min=0)
 
 
 class UnitNorm(Constraint):
-    """Norms of 1 along an axis."""
+    """Scales the norms along an axis to 1."""
 
     def __init__(self, axis: int | Sequence[int] = 0) -> None:
         self.axis = axis
@@ -52,7 +52,7 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Norms between min_value and max_value along an axis; a rate below 1 goes only that part of the way."""
+    """Moves the norms along an axis into [min_value, max_value]; a rate below 1 moves only that fraction of the way."""
 
     def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0) -> None:
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
@@ -70,7 +70,11 @@ _named = Named("constraint", {**_TABLE, **{cls.__name__: cls for cls in _TABLE.v
 
 
 def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
-    """The constraint that a name, an object, a function or None means."""
+    """Returns the constraint for a name, class, object, function or None.
+
+    Raises:
+        TypeError: identifier is none of these.
+    """
     if isinstance(identifier, str):
         return _named(identifier)()
     if isinstance(identifier, type) and issubclass(identifier, Constraint):

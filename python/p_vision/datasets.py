@@ -1,4 +1,4 @@
-"""Keras's `datasets`: `(x_train, y_train), (x_test, y_test) = datasets.mnist.load_data()`, over the named sets of pyburn.data."""
+"""Keras's `datasets`: `(x_train, y_train), (x_test, y_test) = datasets.mnist.load_data()`, based on pyburn.data."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def _images(kind: str) -> Arrays:
 
 
 def _mnist(path: str = "mnist.npz") -> Arrays:
-    """Digits: (60000, 28, 28) and (10000, 28, 28) bytes with their classes."""
+    """MNIST: uint8 images (60000, 28, 28) and (10000, 28, 28) with labels."""
     return _images("MNIST")
 
 
 def _fashion_mnist() -> Arrays:
-    """Clothes in the form of MNIST."""
+    """Fashion-MNIST: the same format as MNIST."""
     return _images("FashionMNIST")
 
 
 def _cifar10() -> Arrays:
-    """Colour pictures (50000, 32, 32, 3) and (10000, 32, 32, 3) with their classes (n, 1)."""
+    """CIFAR-10: color images (50000, 32, 32, 3) and (10000, 32, 32, 3) with labels (n, 1)."""
     return _images("CIFAR10")
 
 
 def _california_housing(version: str = "large", path: str | None = None, test_split: float = 0.2, seed: int = 113) -> Arrays:
-    """Eight numbers for each of 20,640 districts (600 with version="small") and the price of a house in dollars, in a random order.
+    """California housing: eight features for each of 20,640 districts (600 with version="small"), with prices in dollars, shuffled.
 
-    The columns are those of scikit-learn's set, which differ in order and form from Keras's.
+    The columns are those of scikit-learn's data set; their order and form differ from Keras's.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""The device that a user's word for a backend means."""
+"""Resolves backend names to devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def resolve(backend: DeviceLike | None) -> pyburn.Device:
-    """The device of a name in any case, a member of the enumeration or a device; the default one for None."""
+    """Returns the device for a name (case-insensitive), an enum member or a device; None is the default device.
+
+    Raises:
+        DeviceError: The device is unknown; the message lists the available ones.
+    """
     if backend is None:
         return pyburn.get_default_device()
     try:

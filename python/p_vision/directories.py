@@ -1,4 +1,4 @@
-"""Pictures and texts in folders, one folder a class, as batches; and single pictures as arrays."""
+"""Batches of images and texts from class folders, and image files as arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,21 @@ def load_img(
     interpolation: str = "nearest",
     keep_aspect_ratio: bool = False,
 ) -> Any:
-    """A picture of Pillow from a file, in a size (height, width) if wanted."""
+    """Reads an image file.
+
+    Args:
+        path: The file.
+        color_mode: "grayscale", "rgb" or "rgba".
+        target_size: The size (height, width) to resize to.
+        interpolation: The resampling method.
+        keep_aspect_ratio: Crops the image to the aspect ratio of target_size before resizing.
+
+    Returns:
+        A Pillow image.
+
+    Raises:
+        ValueError: An option has an unknown value.
+    """
     from pyburn.data.image_files import named_errors, pillow
 
     images = pillow()
@@ -43,7 +57,7 @@ def load_img(
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> Any:
-    """A picture of Pillow as an array (height, width, channels)."""
+    """Converts a Pillow image to an array (height, width, channels)."""
     import numpy
 
     array = numpy.asarray(img, dtype=dtype)
@@ -52,7 +66,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32
 
 
 def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
-    """An array (height, width, channels) as a picture of Pillow; with `scale` its values are stretched to 0 to 255."""
+    """Converts an array (height, width, channels) to a Pillow image; with `scale` the values are rescaled to 0 to 255."""
     import numpy
 
     from pyburn.data.image_files import pillow
@@ -70,14 +84,14 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 
 
 def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True) -> None:
-    """Writes an array as a picture."""
+    """Writes an array as an image file."""
     array_to_img(x, data_format, scale).save(path, file_format)
 
 
 class DirectoryBatches:
-    """What `image_dataset_from_directory` and its like give: batches that are read while they are walked over.
+    """The result of `image_dataset_from_directory` and `text_dataset_from_directory`: batches that are read while iterating.
 
-    `map`, `take`, `skip`, `shuffle`, `cache`, `prefetch`, `unbatch` and `batch` of TensorFlow's datasets work on it.
+    It supports `map`, `take`, `skip`, `shuffle`, `cache`, `prefetch`, `unbatch` and `batch`, as TensorFlow's datasets do.
     """
 
     def __init__(
@@ -138,7 +152,7 @@ class DirectoryBatches:
 
 
 class StreamedBatches:
-    """Batches of another source, changed on their way."""
+    """Transforms the batches of another source."""
 
     def __init__(self, source: Any, change: Callable[[Iterator[Any]], Iterator[Any]] | None = None, steps: int | None = None) -> None:
         self.source, self.change, self.steps = source, change, source.steps if steps is None else steps
@@ -155,7 +169,7 @@ class StreamedBatches:
         return iter(self.source) if self.change is None else self.change(iter(self.source))
 
     def map(self, function: Callable[..., Any], num_parallel_calls: Any = None) -> StreamedBatches:
-        """The batches after a function of (x), (x, y) or (x, y, weight)."""
+        """Applies a function of (x), (x, y) or (x, y, weight) to each batch."""
 
         def changed(source: Iterator[Any]) -> Iterator[Any]:
             with pyburn.no_grad():
@@ -165,19 +179,19 @@ class StreamedBatches:
         return StreamedBatches(self, changed)
 
     def take(self, count: int) -> StreamedBatches:
-        """The first batches."""
+        """Returns the first `count` batches."""
         from itertools import islice
 
         return StreamedBatches(self, lambda source: islice(source, count), min(count, self.steps))
 
     def skip(self, count: int) -> StreamedBatches:
-        """All but the first batches."""
+        """Skips the first `count` batches."""
         from itertools import islice
 
         return StreamedBatches(self, lambda source: islice(source, count, None), max(self.steps - count, 0))
 
     def cache(self, *args: Any) -> StreamedBatches:
-        """The batches, which are kept in memory after the first time."""
+        """Caches the batches in memory during the first pass."""
         kept: list[Any] = []
 
         def cached(source: Iterator[Any]) -> Iterator[Any]:
@@ -235,7 +249,7 @@ def _examples(
 
 
 def _part(what: str, examples: list[Any], split: float | None, subset: str | None, shuffle: bool, seed: int | None) -> Any:
-    """The examples of a subset; with "both", a pair."""
+    """Returns the samples of a subset; a pair for "both"."""
     import numpy
 
     if (split is None) != (subset is None):
@@ -270,7 +284,28 @@ def image_dataset_from_directory(
     data_format: str | None = None,
     verbose: bool = True,
 ) -> Any:
-    """Pictures of a folder per class as batches (x, y); x has values from 0 to 255. `subset="both"` gives two such objects."""
+    """Reads images from one folder per class as batches (x, y).
+
+    Args:
+        directory: The folder.
+        labels: "inferred" from the folders, None, or a list of labels.
+        label_mode: How labels are encoded: "int", "categorical", "binary", or None for no labels.
+        class_names: The class folders, in the order of their labels.
+        color_mode: "grayscale", "rgb" or "rgba".
+        batch_size: The batch size; None for single samples.
+        image_size: The size (height, width) of the images.
+        shuffle: Whether to shuffle the samples.
+        seed: The seed of the shuffling and the split.
+        validation_split: The fraction of the samples in the validation subset.
+        subset: "training", "validation" or "both", which returns two objects.
+        interpolation: The resampling method.
+        crop_to_aspect_ratio: Crops images to the aspect ratio before resizing.
+        data_format: "channels_last" or "channels_first".
+        verbose: Whether to print the number of files.
+
+    Returns:
+        The batches; x has values from 0 to 255.
+    """
     examples, names = _examples("image_dataset_from_directory", directory, labels, label_mode, class_names, _PICTURES)
 
     def read(path: str) -> Any:
@@ -293,7 +328,7 @@ def text_dataset_from_directory(
     follow_links: bool = False,
     verbose: bool = True,
 ) -> Any:
-    """Texts (.txt) of a folder per class as batches (x, y), where x is an array of strings for `TextVectorization`."""
+    """Reads text files (.txt) from one folder per class as batches (x, y), where x is an array of strings for `TextVectorization`."""
     examples, names = _examples("text_dataset_from_directory", directory, labels, label_mode, class_names, (".txt",))
 
     def read(path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Dtype policies: what layers keep their weights in, and what they compute in.
+"""Dtype policies: the dtypes of the weights and of the computation of layers.
 
 >>> p_vision.DTypePolicy("mixed_bfloat16").compute_dtype
 'bfloat16'
@@ -20,10 +20,10 @@ _MIXED = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
 class DTypePolicy(Configured):
-    """A dtype by name for everything, or "mixed_bfloat16" and "mixed_float16": weights in float32, products in half of it.
+    """A dtype policy: one dtype by name for everything, or "mixed_bfloat16" and "mixed_float16" with float32 weights.
 
-    A layer converts what it is given to the compute dtype, and gives its outputs in it. In a mixed policy, what needs the precision
-    (exp, softmax, norms, sums) is computed in float32 in between, as `pyburn.autocast` does it.
+    A layer casts its inputs to the compute dtype and returns outputs of that dtype. In a mixed policy, operations that need the
+    precision (exp, softmax, norms, sums) run in float32, as with `pyburn.autocast`.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -37,13 +37,13 @@ class DTypePolicy(Configured):
         self._compute: DType = getattr(pyburn, self.compute_dtype)
 
     def cast(self, value: Any) -> Any:
-        """A floating tensor in the compute dtype; anything else as it is."""
+        """Casts floating-point tensors to the compute dtype; returns other values unchanged."""
         if isinstance(value, Tensor) and value.is_floating_point() and self._compute.is_floating_point:
             return value if value.dtype == self._compute else with_mask(value.to(self._compute), mask_of(value))
         return value
 
     def computing(self) -> AbstractContextManager[Any]:
-        """What a layer of this policy runs in."""
+        """Returns the context manager that layers of this policy run in."""
         if self.name in _MIXED:
             return pyburn.autocast("cpu", dtype=self._compute)
         return pyburn.autocast("cpu", enabled=False) if pyburn.is_autocast_enabled() else nullcontext()
@@ -53,18 +53,18 @@ class DTypePolicy(Configured):
 
 
 def in_full(value: Any) -> Any:
-    """A tensor of half precision in float32, in which losses and metrics are computed; anything else as it is."""
+    """Casts float16 and bfloat16 tensors to float32, in which losses and metrics are computed; returns other values unchanged."""
     if isinstance(value, Tensor) and value.dtype in (pyburn.float16, pyburn.bfloat16):
         return with_mask(value.float(), mask_of(value))
     return value
 
 
 FloatDTypePolicy = DTypePolicy
-_chosen: DTypePolicy | None = None  # by set_dtype_policy; without it layers take what they are given
+_chosen: DTypePolicy | None = None  # set by set_dtype_policy; if None, layers keep the dtype of their inputs
 
 
 def policy_of(dtype: Any) -> DTypePolicy | None:
-    """What the argument `dtype` of a layer means: None stands for the policy of the program, where there is one."""
+    """Returns the policy for the `dtype` argument of a layer; None is the global policy, if one is set."""
     if dtype is None:
         return _chosen
     if isinstance(dtype, DTypePolicy):
@@ -77,17 +77,20 @@ def policy_of(dtype: Any) -> DTypePolicy | None:
 
 
 def get(identifier: Any) -> DTypePolicy:
-    """The policy that a name, a dtype or a policy means."""
+    """Returns the policy for a name, a dtype or a policy."""
     return policy_of(identifier) or dtype_policy()
 
 
 def dtype_policy() -> DTypePolicy:
-    """The policy of layers that are told none."""
+    """Returns the default policy of layers."""
     return _chosen or DTypePolicy(pyburn.get_default_dtype().name)
 
 
 def set_dtype_policy(policy: Any) -> None:
-    """Sets the policy of the layers that are made from now on.
+    """Sets the default policy of layers that are created later.
+
+    Raises:
+        ValueError: Layers cannot compute in this dtype.
 
     >>> p_vision.config.set_dtype_policy("mixed_bfloat16")
     >>> p_vision.Dense(3)(pyburn.ones(2, 4)).dtype

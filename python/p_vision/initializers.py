@@ -1,4 +1,4 @@
-"""How weights start, by name or as an object with options."""
+"""Weight initializers, by name or as objects with options."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Start = Callable[..., Tensor]  # (shape, dtype) -> Tensor
 
 
 class Initializer(Configured):
-    """Base of initialisers: called with a shape and a dtype, gives the values."""
+    """Base class of initializers: called with a shape and a dtype, returns the initial values."""
 
     def __call__(self, shape: Shape, dtype: DType | None = None) -> Tensor:
         tensor = pyburn.empty(list(shape), dtype=dtype)
-        if tensor.device.type == "meta":  # a model that is drawn without memory has no values to start with
+        if tensor.device.type == "meta":  # models created on the meta device have no values
             return tensor
         with pyburn.no_grad():
             return self.fill(tensor)
 
-    seed: int | None = None  # with one, each call gives the same values
+    seed: int | None = None  # with a seed, each call returns the same values
 
     def generator(self) -> pyburn.Generator | None:
         return None if self.seed is None else pyburn.Generator().manual_seed(int(self.seed))
 
     def fill(self, tensor: Tensor) -> Tensor:
-        """Writes the values into a tensor."""
+        """Fills a tensor in place."""
         raise NotImplementedError(f"{type(self).__name__} defines neither fill nor __call__")
 
 
@@ -71,7 +71,7 @@ class RandomUniform(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """A normal distribution without what is more than two standard deviations away."""
+    """Samples from a normal distribution truncated at two standard deviations."""
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
         self.mean, self.stddev, self.seed = mean, stddev, seed
@@ -81,11 +81,11 @@ class TruncatedNormal(Initializer):
         return init.trunc_normal_(tensor, self.mean, self.stddev, low, high, generator=self.generator())
 
 
-_DEVIATION_OF_TRUNCATED = 0.87962566103423978  # of a standard normal distribution that is cut at -2 and 2
+_DEVIATION_OF_TRUNCATED = 0.87962566103423978  # the standard deviation of a standard normal distribution truncated at -2 and 2
 
 
 class VarianceScaling(Initializer):
-    """A variance of scale / n, where n is the number of inputs, of outputs or their mean."""
+    """Samples with variance scale / n, where n is fan-in, fan-out or their average."""
 
     def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal", seed: int | None = None) -> None:
         if mode not in ("fan_in", "fan_out", "fan_avg"):
@@ -108,7 +108,7 @@ class VarianceScaling(Initializer):
 
 
 class _Scaled(VarianceScaling):
-    """A VarianceScaling with its options chosen."""
+    """A VarianceScaling with fixed options."""
 
     options: tuple[float, str, str]
 
@@ -141,7 +141,7 @@ class LecunNormal(_Scaled):
 
 
 class Orthogonal(Initializer):
-    """Orthogonal columns; the axes before the last one are taken as one."""
+    """Initializes an orthogonal matrix; all dimensions before the last one are flattened."""
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
         self.gain, self.seed = gain, seed
@@ -162,7 +162,7 @@ class Identity(Initializer):
 
 
 def fans(shape: Shape) -> tuple[float, float]:
-    """The numbers of inputs and outputs of a kernel (..., inputs, outputs)."""
+    """Returns the fan-in and fan-out of a kernel (..., inputs, outputs)."""
     if len(shape) < 2:
         n = float(math.prod(shape))
         return n, n
@@ -193,7 +193,7 @@ _named = Named("initializer", _TABLE)
 
 
 def get(identifier: Any) -> Start:
-    """The initialiser that a name or an object means."""
+    """Returns the initializer for a name, class, config or function."""
     if isinstance(identifier, str):
         return _named(identifier)()
     if isinstance(identifier, type) and issubclass(identifier, Initializer):

@@ -1,4 +1,4 @@
-"""Input: where a model begins."""
+"""Input: the symbolic input of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .symbolic.symbol import TEXT, Node, Symbol
 
 
 class InputLayer(Layer):
-    """The layer behind an Input; it passes on what it is given."""
+    """The layer of an Input; returns its input unchanged."""
 
     def __init__(
         self,
@@ -58,7 +58,14 @@ def Input(
     batch_shape: Sequence[int | None] | None = None,
     name: str | None = None,
 ) -> Symbol:
-    """A symbol for data of a shape, which is that of one example: the batch is not part of it.
+    """Creates a symbolic input.
+
+    Args:
+        shape: The shape of one sample, without the batch dimension; None for unknown sizes.
+        batch_size: The batch size, if it is fixed.
+        dtype: The dtype.
+        batch_shape: The shape including the batch dimension, instead of shape.
+        name: The name of the input.
 
     >>> p_vision.Input(shape=(28, 28, 1))
     <Symbol shape=(None, 28, 28, 1), dtype=float32>

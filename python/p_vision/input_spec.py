@@ -1,4 +1,4 @@
-"""InputSpec: what a layer demands of its inputs, checked whenever it is called."""
+"""InputSpec: the shape and dtype that a layer requires, checked on each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .symbolic.structure import leaves
 
 
 class InputSpec(Configured):
-    """Number of axes, extents and dtype; what is None does not matter. A layer has one, or a list, as `self.input_spec`.
+    """Number of dimensions, sizes and dtype; None is not checked. A layer has one or a list of them as `self.input_spec`.
 
     >>> p_vision.InputSpec(min_ndim=2, axes={-1: 4})
     InputSpec(min_ndim=2, axes={-1: 4})
@@ -36,7 +36,7 @@ class InputSpec(Configured):
         self.allow_last_axis_squeeze, self.name, self.optional = allow_last_axis_squeeze, name, optional
 
     def problem(self, tensor: Any) -> str | None:
-        """What is wrong with a tensor, if something is."""
+        """Returns what is wrong with a tensor, or None."""
         shape = tuple(tensor.shape)
         rank = len(shape)
         if self.allow_last_axis_squeeze and self.ndim in (rank - 1, rank + 1):
@@ -56,7 +56,7 @@ class InputSpec(Configured):
 
 
 def check_inputs(spec: Any, inputs: Any, layer: str) -> None:
-    """Raises unless the inputs are as the spec says, or each as its own in a list."""
+    """Raises if the inputs do not match the spec, or their own spec in a list."""
     specs, given = list(leaves(spec)), list(leaves(inputs))
     if len(specs) != len(given):
         raise ValueError(f"[{layer}] expected {len(specs)} inputs: got {len(given)}")

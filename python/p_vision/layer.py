@@ -1,4 +1,4 @@
-"""Layer: a module that finds out the shapes of its weights from its first input."""
+"""Layer: a module that creates its weights from the shape of its first input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ from .weights import WeightMethods
 
 
 class Layer(WeightMethods, Configured, Module):
-    """Base of all layers. A subclass makes its weights in `build(input_shape)` and computes in `call(inputs)`.
+    """Base class of layers: a subclass creates its weights in `build(input_shape)` and computes the output in `call(inputs)`.
+
+    Args:
+        name: The name of the layer, without "." and "/".
+        trainable: False freezes the weights.
+        dtype: The dtype or dtype policy of the layer.
+        input_shape: The input shape without the batch dimension, for the first layer of a model without Input.
+        activity_regularizer: A penalty on the output, added to the loss.
+        **constraints_by_weight: `kernel_constraint` and so on, for each weight that has a regularizer argument.
 
     >>> class Scale(p_vision.Layer):
     ...     def build(self, input_shape):
@@ -35,10 +43,10 @@ class Layer(WeightMethods, Configured, Module):
     pyburn.Size([2, 3])
     """
 
-    converts = True  # whether tensors are brought to the compute dtype; models leave it to their layers
-    trains_by_itself = False  # whether a call that says nothing about training is one for it
-    input_spec: Any = None  # InputSpec of the inputs, for layers that demand something of them
-    supports_masking = False  # whether the output has the mask of the input; compute_mask may say otherwise
+    converts = True  # whether inputs are cast to the compute dtype; models leave this to their layers
+    trains_by_itself = False  # whether a call without `training` runs in training mode
+    input_spec: Any = None  # InputSpec checked on each call
+    supports_masking = False  # whether the output has the mask of the input, unless compute_mask is overridden
 
     def __init__(
         self,
@@ -56,17 +64,17 @@ class Layer(WeightMethods, Configured, Module):
         self._name = name
         self._trainable = bool(trainable)
         self._policy = policy_of(dtype)
-        self._input_shape = input_shape  # of a first layer, where a model has no Input
-        self._made: list[tuple[Tensor, str | None, Any, Any]] = []  # weights that build has made, their penalties and constraints
+        self._input_shape = input_shape  # for a first layer in a model without Input
+        self._made: list[tuple[Tensor, str | None, Any, Any]] = []  # weights created in build, with their regularizers and constraints
         self._penalties: dict[str, Any] = {}
-        self._limits: dict[str, Any] = {}  # constraints by the names of the weights
+        self._limits: dict[str, Any] = {}  # constraints by weight name
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self._constraints = self._constraint_options(constraints_by_weight)
         self._added_losses: list[Tensor] = []
-        self.training = False  # called by itself a layer computes as for inference, as in Keras; `fit` and `train()` say otherwise
-        self._calls: list[Node] = []  # with symbols
+        self.training = False  # direct calls run in inference mode, as in Keras; `fit` and `train()` change it
+        self._calls: list[Node] = []  # calls with symbols
         self.built = False
-        self.built_for: Any = None  # the shapes of the inputs
+        self.built_for: Any = None  # the input shapes
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -74,42 +82,46 @@ class Layer(WeightMethods, Configured, Module):
             cls.__setattr__ = _set_tracked  # type: ignore[method-assign, assignment]
 
     def _constraint_options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Layers take `kernel_constraint` where they take `kernel_regularizer`, and so on for each of their weights."""
+        """Accepts `<weight>_constraint` for each `<weight>_regularizer` argument of the layer."""
         for option in given:
             if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in self.config_arguments():
                 raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
         return {option: constraints.get(value) for option, value in given.items() if value is not None}
 
-    # ---- what subclasses define
+    # ---- to override
 
     def build(self, input_shape: Any) -> None:
-        """Makes the weights; `input_shape` has None for the batch, and is a list of shapes where there are several inputs."""
+        """Creates the weights.
+
+        Args:
+            input_shape: The shape of the input with None for the batch dimension; a list of shapes for several inputs.
+        """
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the output."""
+        """Computes the output; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, inputs)")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """PyTorch's name of `call`; a subclass may define either. A `call` with an argument `training` is told the mode."""
+        """Runs `call`, and passes `training` if it has that argument. A subclass may define `forward` instead of `call`."""
         if "training" not in kwargs and _takes_training(type(self)):
             kwargs["training"] = self.training
         return self.call(*args, **kwargs)
 
     @classmethod
     def computed_by(cls) -> Any:
-        """The function that a subclass has defined: `forward` or `call`."""
+        """Returns the method that the subclass overrides: `forward` or `call`."""
         return cls.call if cls.forward is Layer.forward else cls.forward
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the output for that of the inputs."""
+        """Returns the mask of the output for the mask of the inputs."""
         return mask if self.supports_masking else None
 
     def makes_masks(self) -> bool:
-        """Whether the output may have a mask."""
+        """Returns whether the output can have a mask."""
         return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
 
     def add_loss(self, loss: Any) -> None:
-        """Adds to the loss of the model; called in `call`, anew for each batch."""
+        """Adds a tensor to the loss of the model; call it in `call`. Added losses are reset at each outermost call."""
         self._added_losses.extend(leaves([loss]))
 
     # ---- building
@@ -124,7 +136,20 @@ class Layer(WeightMethods, Configured, Module):
         constraint: Any = None,
         name: str | None = None,
     ) -> Any:
-        """A new weight; assign it to an attribute. Without an initializer it is drawn as `glorot_uniform` does."""
+        """Creates a weight; assign the result to an attribute.
+
+        Args:
+            shape: The shape of the weight.
+            initializer: The name of an initializer or an Initializer; by default `glorot_uniform`.
+            dtype: The dtype; by default the variable dtype of the layer.
+            trainable: Whether training updates the weight.
+            regularizer: A penalty on the weight, added to the loss.
+            constraint: Applied to the weight after each step.
+            name: The name of the weight.
+
+        Raises:
+            ShapeError: A dimension of the shape is None.
+        """
         extents = [shape] if isinstance(shape, int) else list(shape)
         if any(extent is None for extent in extents):
             raise pyburn.ShapeError(
@@ -140,14 +165,14 @@ class Layer(WeightMethods, Configured, Module):
     add_variable = add_weight
 
     def build_for(self, shapes: Any) -> None:
-        """Builds the layer once, whoever asks for it."""
+        """Builds the layer for input shapes, unless it is built already."""
         if self.built:
             return
         self.build(shapes)
         self.built_for = shapes
         names = {id(t): name for name, t in [*self.named_parameters(recurse=False), *self.named_buffers(recurse=False)]}
         for index, (weight, name, penalty, constraint) in enumerate(self._made):
-            if id(weight) not in names:  # one that is in a list, or nowhere
+            if id(weight) not in names:  # stored in a list, or not stored at all
                 names[id(weight)] = name or f"weight_{index}"
                 self._register_weight(names[id(weight)], weight)
             weight.name = name or names[id(weight)]  # type: ignore[attr-defined]
@@ -185,7 +210,7 @@ class Layer(WeightMethods, Configured, Module):
         policy = self._policy if self.converts else None
         if policy is not None:
             args, kwargs = mapped(policy.cast, args), mapped(policy.cast, kwargs)
-        if args and is_drawing() and (not self.built or self._has_values()):  # a part of a layer that is drawn: this call has no values
+        if args and is_drawing() and (not self.built or self._has_values()):  # in a symbolic call of another layer: shapes only
             if not self.built:
                 with drawing_device():
                     self.build_for(mapped_shapes(args[0]))
@@ -209,14 +234,14 @@ class Layer(WeightMethods, Configured, Module):
         return output
 
     def _has_values(self) -> bool:
-        """Whether weights are elsewhere than on `null`: those that a part has made in an earlier call of the same drawing."""
+        """Returns whether any weight is on a device other than `null`: one that a sublayer created earlier in the same symbolic call."""
         return any(tensor.device.type != "meta" for tensor in [*self.parameters(), *self.buffers()])
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
         hand_on(self, inputs, masks, output)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the output for the shape of an input."""
+        """Returns the output shape for an input shape."""
         from .input import Input
 
         def symbol(shape: Shape) -> Symbol:
@@ -232,35 +257,35 @@ class Layer(WeightMethods, Configured, Module):
 
     @property
     def output(self) -> Any:
-        """The symbols that the layer gave in the first drawing that it is part of."""
+        """The output symbols of the first symbolic call of the layer."""
         return self._first_call().output
 
     @property
     def input(self) -> Any:
-        """The symbols that the layer was called with in the first drawing that it is part of."""
+        """The input symbols of the first symbolic call of the layer."""
         node = self._first_call()
         return node.args[0] if node.args else single(node.inputs)
 
     @property
     def losses(self) -> list[Tensor]:
-        """The penalties of the weights of this layer and those in it, and what the last call has added."""
+        """The weight penalties and the losses added in the last call, of this layer and its sublayers."""
         layers = [module for module in self.modules() if isinstance(module, Layer)]
         added = [loss for layer in layers for loss in layer._added_losses]
         return added + [penalty(getattr(layer, name)) for layer in layers for name, penalty in layer._penalties.items()]
 
     def constrain(self) -> None:
-        """Brings the weights of this layer, and not of those in it, back to what their constraints allow."""
+        """Applies the constraints to the weights of this layer, not to those of sublayers."""
         with pyburn.no_grad():
             for name, constraint in self._limits.items():
                 weight = getattr(self, name)
                 if weight.requires_grad:
                     weight.copy_(constraint(weight))
 
-    # ---- name, arguments, text
+    # ---- name, configuration, representation
 
     @property
     def name(self) -> str:
-        """What a model calls the layer: the given name, or one made of the class by the first model it is in."""
+        """The name given to the constructor, or the class name in snake case."""
         return self._name or snake_case(type(self).__name__)
 
     @property
@@ -277,7 +302,7 @@ class Layer(WeightMethods, Configured, Module):
 
     @property
     def dtype_policy(self) -> DTypePolicy:
-        """The two of them together. Setting it holds for what is computed from now on, and for weights that are not there yet."""
+        """The dtype policy. Setting it affects later calls, and weights that are not created yet."""
         return self._policy or DTypePolicy(pyburn.get_default_dtype().name)
 
     @dtype_policy.setter
@@ -292,9 +317,9 @@ class Layer(WeightMethods, Configured, Module):
         return {} if cls.__init__ is Layer.__init__ else super().config_arguments()
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments to make a layer like this one, without its weights.
+        """Returns the arguments that recreate the layer, without its weights.
 
-        A class of your own that keeps an argument under another name defines `get_config`, and adds it to what this one gives.
+        A custom layer that stores an argument under another name overrides `get_config` and extends this result.
         """
         extended = type(self).get_config is not Layer.get_config
         config = {name: getattr(self, name) for name in self.config_arguments() if not extended or hasattr(self, name)}
@@ -329,7 +354,7 @@ _calls = _Calls()
 
 @contextmanager
 def _outermost_call(layer: Layer) -> Iterator[None]:
-    """What layers have added to the loss in an earlier call is forgotten when a call begins that is part of no other."""
+    """Resets the losses added in earlier calls when an outermost call begins."""
     if not _calls.depth:
         for part in layer.modules():
             if isinstance(part, Layer):
@@ -348,7 +373,11 @@ def _takes_training(cls: Any) -> bool:
 
 
 def dtype_of(dtype: DType | str | None) -> DType | None:
-    """A dtype by name."""
+    """Returns the dtype of a name.
+
+    Raises:
+        TypeError: There is no dtype of this name.
+    """
     if dtype is None or isinstance(dtype, DType):
         return dtype
     found = getattr(pyburn, dtype, None) if isinstance(dtype, str) else None
@@ -358,7 +387,7 @@ def dtype_of(dtype: DType | str | None) -> DType | None:
 
 
 def as_input(value: Any) -> Any:
-    """An array as a tensor, float64 as float32."""
+    """Converts an array to a tensor, and float64 to float32."""
     if isinstance(value, Tensor) or not hasattr(value, "__array__") or is_text(value):
         return value
     tensor = pyburn.as_tensor(value)
@@ -366,12 +395,12 @@ def as_input(value: Any) -> Any:
 
 
 def is_shape(value: Any) -> bool:
-    """Whether something is one shape and not a list of them."""
+    """Returns whether a value is a single shape rather than a list of shapes."""
     return isinstance(value, (list, tuple)) and all(extent is None or isinstance(extent, int) for extent in value)
 
 
 def mapped_shapes(inputs: Any) -> Any:
-    """The shapes of tensors (the batch as None) or symbols in the same containers."""
+    """Returns the shapes of tensors (batch dimension as None) or symbols, in the same nested structure."""
     if isinstance(inputs, Mapping) or (isinstance(inputs, (list, tuple)) and not is_shape(inputs)):
         return mapped(mapped_shapes, inputs)
     if isinstance(inputs, Symbol):
@@ -380,5 +409,5 @@ def mapped_shapes(inputs: Any) -> Any:
 
 
 def first_device(inputs: Any) -> Any:
-    """The device of the first tensor in nested inputs."""
+    """Returns the device of the first tensor in nested inputs."""
     return next((leaf.device for leaf in leaves(inputs) if isinstance(leaf, Tensor)), None)

@@ -1,4 +1,4 @@
-"""Keras's older words for dtype policies."""
+"""Keras's former names of dtype policies."""
 
 from __future__ import annotations
 

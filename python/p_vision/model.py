@@ -1,4 +1,4 @@
-"""Model: layers drawn from inputs to outputs, or a class of your own."""
+"""Model: a functional graph of layers, or a subclass that defines `call`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,19 @@ from .training import TrainingMethods
 
 
 class Model(TrainingMethods, Layer):  # type: ignore[misc]
-    """`Model(inputs, outputs)` is the part of a drawing between symbols; subclasses define `call` in its place.
+    """A model: `Model(inputs, outputs)` from a graph of symbols, or a subclass that defines `call`.
+
+    Args:
+        inputs: The input symbol or symbols, from `Input`: one, a list or a dict.
+        outputs: The output symbol or symbols: one, a list or a dict.
+        backend: The backend or device of the weights.
+        name: The name of the model.
+        trainable: False freezes all weights.
+        dtype: The dtype or dtype policy.
+
+    Raises:
+        TypeError: Only one of inputs and outputs is given, or one of them contains something other than symbols.
+        ValueError: The outputs depend on an Input that is not in inputs.
 
     >>> a = p_vision.Input(shape=(4,))
     >>> b = p_vision.Input(shape=(2,))
@@ -53,7 +65,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         if inputs is not None:
             self._draw(inputs, outputs)
         if backend is not None:
-            self.backend = backend  # what was built before goes there
+            self.backend = backend  # moves the weights that are already built
 
     def _draw(self, inputs: Any, outputs: Any) -> None:
         for what, symbols in (("inputs", inputs), ("outputs", outputs)):
@@ -69,7 +81,11 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
             self.trainable = False
 
     def adopt(self, layer: Any) -> None:
-        """Registers a layer as a part of the model, once, under a name that no other part has."""
+        """Registers a layer as a child module once, under a unique name.
+
+        Raises:
+            ValueError: Another layer already has the explicit name of this layer.
+        """
         if any(part is layer for part in self.children()):
             return
         taken = dict(self.named_children())
@@ -85,7 +101,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
             part.training = self.training or getattr(part, "trains_by_itself", False)
         self.add_module(key, layer)
 
-    # ---- running
+    # ---- forward pass
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if not self._nodes and self._outputs is None:
@@ -114,17 +130,21 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         return self(x)
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
-        """The layers of the model have given their masks to the outputs already."""
+        """Does nothing: the layers of the model have already attached their masks to the outputs."""
 
-    # ---- what it is made of
+    # ---- layers, inputs and outputs
 
     @property
     def layers(self) -> list[Any]:
-        """The layers in the order in which they run."""
+        """The layers, in execution order."""
         return list(self.children())
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """A layer by its name or its number."""
+        """Returns a layer by name or by index.
+
+        Raises:
+            ValueError: Both or neither of name and index are given, or no layer has the name.
+        """
         if (name is None) == (index is None):
             raise ValueError("[get_layer] give either a name or an index")
         if index is not None:
@@ -136,37 +156,37 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
     @property
     def inputs(self) -> list[Symbol]:
-        """The symbols that the model begins with."""
+        """The input symbols as a flat list."""
         return list(leaves(self._inputs))
 
     @property
     def outputs(self) -> list[Symbol]:
-        """The symbols that the model ends with."""
+        """The output symbols as a flat list."""
         return list(leaves(self._outputs))
 
     @property
     def input(self) -> Any:
-        """The symbols that the model begins with, as they were given."""
+        """The input symbols in the structure passed to the constructor."""
         return self._inputs
 
     @property
     def output(self) -> Any:
-        """The symbols that the model ends with, as they were given."""
+        """The output symbols in the structure passed to the constructor."""
         return self._outputs
 
     @property
     def input_shape(self) -> Any:
-        """The shape of the input; None stands for the batch."""
+        """The input shape; None for the batch dimension."""
         return mapped(lambda symbol: symbol.shape, self._inputs)
 
     @property
     def output_shape(self) -> Any:
-        """The shape of the output; None stands for the batch."""
+        """The output shape; None for the batch dimension."""
         return mapped(lambda symbol: symbol.shape, self._outputs)
 
     @property
     def output_names(self) -> list[str]:  # type: ignore[override]
-        """The names of the layers that the outputs come from; the keys, where the outputs are a dict."""
+        """The names of the output layers, or the keys if the outputs are a dict."""
         if isinstance(self._outputs, Mapping):
             return list(self._outputs)
         names = {id(layer): name for name, layer in self.named_children()}
@@ -211,7 +231,11 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
 
 def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
-    """The calls that lead from inputs to outputs, in an order in which they can run."""
+    """Returns the calls needed to compute outputs from inputs, in topological order.
+
+    Raises:
+        ValueError: The outputs depend on an Input that is not in inputs.
+    """
     given, done, order = {id(symbol) for symbol in inputs}, set[int](), list[Node]()
     stack: list[tuple[Symbol, bool]] = [(symbol, False) for symbol in reversed(outputs)]
     while stack:
@@ -231,15 +255,16 @@ def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
 
 
 def by_name(value: Any) -> Any:
-    """Dicts in the order of their keys, in which Keras walks through them."""
+    """Sorts nested dicts by key, the order in which Keras flattens them."""
     if isinstance(value, Mapping):
         return {key: by_name(value[key]) for key in sorted(value)}
     return [by_name(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def layer_order(inputs: list[Symbol], outputs: list[Symbol], nodes: list[Node]) -> list[Any]:
-    """The layers as Keras lists them, so that lists of weights fit: those farthest from the outputs first, then as a walk from the outputs
-    meets them."""
+    """Returns the layers in Keras's order, so that lists of weights match: by decreasing depth, then in the order of a traversal from the
+    outputs.
+    """
     given, met, stack = {id(symbol) for symbol in inputs}, dict[int, int](), [*reversed(outputs)]
     seen = set[int]()
     while stack:
@@ -262,7 +287,7 @@ def layer_order(inputs: list[Symbol], outputs: list[Symbol], nodes: list[Node]) 
 
 
 def _matched(inputs: Any, drawn: Any) -> list[Any]:
-    """The tensors for the inputs: a dict by key, or by the names of the Inputs where those are a list."""
+    """Matches the tensors to the inputs: a dict by key, or by the names of the Inputs if the model's inputs are a list."""
     if isinstance(inputs, Mapping) and not isinstance(drawn, Mapping):
         names = [symbol.name for symbol in leaves(drawn)]
         if all(name in inputs for name in names):
@@ -276,7 +301,7 @@ def _matched(inputs: Any, drawn: Any) -> list[Any]:
 
 
 def with_last_axis(symbol: Symbol, tensor: Any) -> Any:
-    """As in Keras, a last axis of 1 may be left out, or be there where none is expected: pictures of grey, single numbers."""
+    """Adds or removes a last dimension of size 1 if that gives the rank of the Input, as Keras does."""
     shape = tuple(tensor.shape)
     if len(shape) == symbol.ndim - 1 and symbol.shape[-1] == 1:
         return tensor.unsqueeze(-1) if isinstance(tensor, Tensor) else tensor[..., None]
@@ -284,7 +309,7 @@ def with_last_axis(symbol: Symbol, tensor: Any) -> Any:
 
 
 def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:
-    """Raises unless a tensor has the shape that an Input says."""
+    """Raises ShapeError if a tensor does not have the shape of its Input."""
     shape = tuple(tensor.shape)
     fits = len(shape) == symbol.ndim and all(wanted in (None, extent) for wanted, extent in zip(symbol.shape[1:], shape[1:]))
     if not fits:
@@ -292,7 +317,17 @@ def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:
 
 
 def as_model(module: Any, backend: Any = None) -> Any:
-    """A module of pyburn with the face of a model: fit, evaluate, predict, train(data), weights, backend. It stays what it was besides.
+    """Adds the methods of a model (fit, evaluate, predict, train(data), weights, backend) to a pyburn module, in place.
+
+    Args:
+        module: The module; its class is replaced by a subclass of its own class.
+        backend: The backend or device to move it to.
+
+    Returns:
+        The same module.
+
+    Raises:
+        TypeError: module is not a Module.
 
     >>> net = p_vision.as_model(pyburn.nn.Sequential(pyburn.nn.Linear(4, 2)))
     >>> len(net.weights), net.predict(pyburn.ones(3, 4), verbose=0).shape

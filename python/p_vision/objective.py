@@ -1,4 +1,4 @@
-"""What a compiled model is trained for: the loss of its outputs, and the metrics to watch."""
+"""The training objective of a compiled model: losses and metrics of its outputs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .metrics.metric import Mean
 from .symbolic.masks import mask_of, with_mask
 from .symbolic.structure import leaves
 
-_AUXILIARY = 0.3  # the weight of the losses of auxiliary classifiers, as in the paper on GoogLeNet
+_AUXILIARY = 0.3  # the weight of auxiliary losses, as in the GoogLeNet paper
 
 
 class Objective:
-    """Losses, their weights and metrics, by output. What they see in an epoch becomes the logs."""
+    """The losses, loss weights and metrics of each output. Their values over an epoch become the logs."""
 
     def __init__(self, loss: Any, loss_weights: Any, metric: Any, weighted_metrics: Any) -> None:
         self.loss, self.loss_weights, self.metric, self.weighted_metrics = loss, loss_weights, metric, weighted_metrics
         for item in leaves(loss):
             if isinstance(item, str):
-                losses.get(item)  # a name that is not known is told here, not at the first batch
+                losses.get(item)  # unknown names raise here rather than at the first batch
         self.total = Mean("loss")
         self._names: list[str] | None = None
         self._losses: list[Any] = []
@@ -32,7 +32,7 @@ class Objective:
         self._metrics: list[tuple[int, str, Any, bool]] = []  # output, name, metric, weighted
 
     def prepare(self, names: list[str]) -> None:
-        """Gives each output its loss and metrics; called when the outputs are known."""
+        """Assigns losses and metrics to the outputs; called when the outputs are known."""
         if self._names is not None and len(self._names) == len(names):
             return
         self._names = names
@@ -54,14 +54,14 @@ class Objective:
 
     @staticmethod
     def _apart(plain: list[Any], weighted: list[Any]) -> list[Any]:
-        """All of them; a weighted metric with the name of a plain one is called weighted_..."""
+        """Returns all metrics; a weighted metric with the name of an unweighted one is renamed to weighted_..."""
         taken = {name for _, name, _, _ in plain}
         return plain + [(i, f"weighted_{name}" if name in taken else name, metric, w) for i, name, metric, w in weighted]
 
     def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> Tensor:
-        """The loss to minimise."""
+        """Computes the loss to minimize."""
         y_pred, auxiliary = _outputs(output)
-        if isinstance(output, Mapping):  # of a model that is a class: its keys are the names
+        if isinstance(output, Mapping):  # the output of a subclassed model: its keys are the names
             names = list(output)
         self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
@@ -85,7 +85,7 @@ class Objective:
         return total
 
     def update(self, loss: Tensor, y_true: Any, output: Any, sample_weight: Any) -> None:
-        """Adds a batch to what the logs say."""
+        """Adds a batch to the logged values."""
         y_pred, _ = _outputs(output)
         count = len(y_pred[0])
         self.total.add(loss.detach() * count, count)
@@ -95,30 +95,30 @@ class Objective:
             metric.update_state(targets[index], with_mask(y_pred[index].detach(), mask_of(y_pred[index])), weight)
 
     def logs(self) -> dict[str, float]:
-        """The loss and the metrics of what was seen since reset()."""
+        """Returns the loss and the metrics since the last reset."""
         found = {"loss": self.total.result()}
         found.update((part.name, part.result()) for part in self._parts)
         found.update((name, as_number(metric.result())) for _, name, metric, _ in self._metrics)
         return found
 
     def named_metrics(self) -> list[tuple[str, Any]]:
-        """The metrics without the losses, with their names in the logs."""
+        """Returns the metrics without the losses, with their names in the logs."""
         return [(name, metric) for _, name, metric, _ in self._metrics]
 
     def all_metrics(self) -> list[Any]:
-        """The loss, the losses of several outputs, the metrics."""
+        """Returns the loss, the losses of several outputs and the metrics."""
         return [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]
 
 
 def as_number(value: Any) -> Any:
-    """What a metric gives as a number; one that gives several, as an array."""
+    """Converts the result of a metric to a number, or to an array if it has several values."""
     if getattr(value, "ndim", 0):
         return value.detach().to("cpu").numpy() if isinstance(value, Tensor) else value
     return float(value)
 
 
 def _outputs(output: Any) -> tuple[list[Tensor], list[Tensor]]:
-    """The outputs, and those of auxiliary classifiers, which models of torchvision give in a named tuple beside `logits`."""
+    """Splits outputs into main and auxiliary ones, which torchvision's models return in a named tuple with `logits`."""
     if isinstance(output, tuple) and "logits" in getattr(output, "_fields", ()):
         logits = output.logits  # type: ignore[attr-defined]
         return [logits], [part for part in output if part is not logits and isinstance(part, Tensor)]
@@ -126,7 +126,7 @@ def _outputs(output: Any) -> tuple[list[Tensor], list[Tensor]]:
 
 
 def _listed(value: Any, names: list[str]) -> list[Any]:
-    """Values by output: in a list as they are, in a dict by the names of the outputs."""
+    """Returns a list of values by output; dicts are looked up by the names of the outputs."""
     if value is None:
         return []
     if isinstance(value, Mapping):
@@ -135,7 +135,7 @@ def _listed(value: Any, names: list[str]) -> list[Any]:
 
 
 def per_output(value: Any, names: list[str], what: str) -> list[Any]:
-    """One value for all outputs, a list of them, or a dict by name."""
+    """Returns a list with one value per output, from a single value, a list or a dict by name."""
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in names]
         if unknown:
@@ -161,9 +161,15 @@ def _metrics_per_output(given: Any, names: list[str]) -> list[list[Any]]:
 
 
 def default_loss(y: Any, last: Any) -> Any:
-    """The loss of a model that was not compiled, from its targets: classes as whole numbers, or numbers to come close to.
+    """Chooses the loss of a model that is not compiled: a cross entropy for integer targets or a softmax or sigmoid output, else mean
+    squared error.
 
-    `last` is the name of the activation that the model ends with.
+    Args:
+        y: The targets.
+        last: The name of the last activation.
+
+    Raises:
+        ValueError: There are no targets.
     """
     target = next(leaves(y), None)
     if target is None:

@@ -1,4 +1,4 @@
-"""A model as a picture of boxes and arrows, drawn by Graphviz."""
+"""Diagrams of models, drawn by Graphviz."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .symbolic.structure import leaves
 def model_to_dot(
     model: Any, show_shapes: bool = False, show_dtype: bool = False, show_layer_names: bool = True, rankdir: str = "TB", **options: Any
 ) -> str:
-    """The model in Graphviz's language; options of Keras's other than these are accepted and have no effect."""
+    """Returns the model in Graphviz's DOT language; other options of Keras are accepted and have no effect."""
     names = {id(layer): name for name, layer in model.named_children()}
     lines = [f"digraph {{ rankdir={rankdir}; node [shape=record, fontname=Helvetica, fontsize=11];"]
 
@@ -47,9 +47,10 @@ def _escaped(text: str) -> str:
 
 
 def plot_model(model: Any, to_file: Any = "model.png", **options: Any) -> str | None:
-    """Draws a model to a file whose ending says the format; one that ends in .dot needs no Graphviz. Gives the path.
+    """Draws a model to a file; the extension gives the format, and .dot needs no Graphviz.
 
-    Without the program `dot` it says so and gives None, as Keras does: a picture is no reason to stop a program.
+    Returns:
+        The path; None with a message if the program `dot` is missing, as in Keras.
     """
     options.pop("dpi", None)
     text, path = model_to_dot(model, **options), os.fspath(to_file)

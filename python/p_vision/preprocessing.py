@@ -1,4 +1,4 @@
-"""Keras's `preprocessing`: helpers that are in `utils` too, under the names of its parts."""
+"""Keras's `preprocessing`: helpers of `utils`, in Keras's submodules."""
 
 from __future__ import annotations
 

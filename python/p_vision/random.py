@@ -1,4 +1,4 @@
-"""Keras's `random`: random tensors under its names. A seed is a number, which gives the same values each time, or a SeedGenerator."""
+"""Keras's `random`: random tensors. A seed is an integer, which gives the same values each time, or a SeedGenerator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = int | Sequence[int]
 
 
 class SeedGenerator:
-    """Random numbers that go on from call to call, and are the same for the same seed."""
+    """A random generator that advances with each call and is reproducible for a seed."""
 
     def __init__(self, seed: int | None = None, name: str | None = None) -> None:
         self.name = name
@@ -50,13 +50,13 @@ def randint(shape: Shape, minval: int, maxval: int, dtype: Any = "int32", seed: 
 
 
 def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
-    """A normal distribution without what is more than two standard deviations away."""
+    """Samples from a normal distribution truncated at two standard deviations."""
     empty = pyburn.empty(_extents(shape), dtype=dtype_of(dtype))
     return init.trunc_normal_(empty, mean, stddev, mean - 2 * stddev, mean + 2 * stddev, generator=_generator(seed))
 
 
 def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None) -> Tensor:
-    """Classes drawn by the logits of each row: (rows, num_samples)."""
+    """Samples class indices from the logits of each row: (rows, num_samples)."""
     scores = as_input(logits)
     uniforms = pyburn.rand([scores.shape[0], num_samples, scores.shape[1]], generator=_generator(seed), device=scores.device)
     noise = -(-uniforms.clamp(min=1e-20).log()).log()
@@ -64,7 +64,7 @@ def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any =
 
 
 def gamma(shape: Shape, alpha: Any, dtype: Any = None, seed: Any = None) -> Tensor:
-    """By Marsaglia and Tsang's method: all are drawn, and those that are refused drawn anew."""
+    """Samples from a gamma distribution by Marsaglia and Tsang's rejection method."""
     generator, extents = _generator(seed), _extents(shape)
     wanted = pyburn.as_tensor(alpha, dtype=pyburn.float32).expand(extents).reshape(-1)
     boosted = pyburn.where(wanted < 1, wanted + 1, wanted)
@@ -99,7 +99,7 @@ def binomial(shape: Shape, counts: Any, probabilities: Any, dtype: Any = None, s
 
 
 def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Tensor:
-    """The slices along an axis in another order."""
+    """Shuffles the slices along an axis."""
     tensor = as_input(x)
     order = pyburn.randperm(tensor.shape[axis], generator=_generator(seed))
     return tensor.index_select(axis, order.to(tensor.device))

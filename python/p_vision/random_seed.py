@@ -1,4 +1,4 @@
-"""One seed for all random numbers of a program."""
+"""Seeds all random generators of a program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyburn
 
 
 def set_random_seed(seed: int) -> None:
-    """Seeds Python's, numpy's and pyburn's random numbers."""
+    """Seeds the random generators of Python, NumPy and pyburn."""
     import numpy
 
     random.seed(seed)

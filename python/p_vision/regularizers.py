@@ -1,4 +1,4 @@
-"""Penalties on weights that are added to the loss."""
+"""Weight regularizers: penalties that are added to the loss."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .configured import Configured, Named, deserializer, serialize
 
 
 class Regularizer(Configured):
-    """Base of penalties: called with a weight, gives what is added to the loss."""
+    """Base class of regularizers: called with a weight, returns the penalty."""
 
     def __call__(self, x: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not say what it adds: define __call__(self, x)")
 
 
 class L1L2(Regularizer):
-    """l1 * sum(|w|) + l2 * sum(w²)."""
+    """L1 and L2 penalty: l1 * sum(|w|) + l2 * sum(w²)."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = l1, l2
@@ -40,7 +40,7 @@ class L2(L1L2):
 
 
 class OrthogonalRegularizer(Regularizer):
-    """Rows (or columns) of a matrix are drawn to be at right angles: factor times the mean of the products of two."""
+    """Encourages orthogonal rows (or columns) of a matrix: factor times the mean absolute cosine of two of them."""
 
     def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
         if mode not in ("rows", "columns"):
@@ -65,7 +65,7 @@ _named = Named("regularizer", {"l1": L1, "l2": L2, "l1_l2": _both, "orthogonal_r
 
 
 def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
-    """The penalty that a name, an object, a function or None means."""
+    """Returns the regularizer for a name, class, config, object, function or None."""
     if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
         return identifier
     if isinstance(identifier, dict):

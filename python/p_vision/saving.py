@@ -1,4 +1,4 @@
-"""Models in and out of files: one .pyburn bundle with the drawing, how the model is compiled, and the weights."""
+"""Saving and loading models: one .pyburn bundle with the architecture, the compile configuration and the weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .weights import named_weights
 
 _VERSION = 1
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_BESIDE = "/"  # begins the names of tensors that are no weights: no name of a layer has it
+_BESIDE = "/"  # prefix of tensors that are not weights; layer names cannot contain it
 
 
 def _refuse_to_replace(filepath: Any, overwrite: bool) -> None:
@@ -75,15 +75,15 @@ def _compiled(model: Any) -> dict[str, Any] | None:
             "metrics": to_plain(objective.metric, "metrics"),
             "weighted_metrics": to_plain(objective.weighted_metrics, "weighted_metrics"),
         }
-    except ValueError:  # functions: the model is saved, and compiled anew by whoever loads it
+    except ValueError:  # functions cannot be saved: the loaded model is not compiled
         return None
 
 
 def _optimizer_state(model: Any) -> tuple[dict[str, Any] | None, dict[str, Tensor]]:
-    """What the optimiser needs to go on from here, as numbers with the names of the weights it trains, and as tensors."""
+    """Returns the optimizer state: numbers with the names of the trained weights, and tensors."""
     trained = model._optimizer._trained()
     names = {id(tensor): name for name, tensor in model.named_parameters()}
-    if not trained or any(id(tensor) not in names for tensor in trained):  # nothing was trained yet, or another model was too
+    if not trained or any(id(tensor) not in names for tensor in trained):  # not trained yet, or other weights are trained too
         return None, {}
     notes, tensors = model._optimizer.notes()
     return {**notes, "trained": [names[id(tensor)] for tensor in trained]}, tensors
@@ -106,10 +106,20 @@ def load_model(
     *,
     backend: Any = None,
 ) -> Any:
-    """The model of a file that `model.save` wrote, with its optimiser as it was then: training goes on from there.
+    """Loads a model written by `model.save`, with its optimizer state, so that training can continue.
 
-    A file is not trusted, whatever `safe_mode` says: it names layers of p_vision and of `custom_objects`, and no other code is run. The
-    model is drawn without memory first; weights get memory when the file has proved to hold them.
+    Files are not trusted, whatever `safe_mode` is: only layers of p_vision and of `custom_objects` are created, and no other code runs.
+    The model is built without memory first; memory for weights is allocated only if the file contains them.
+
+    Args:
+        filepath: The file.
+        custom_objects: Custom classes and functions by name.
+        compile: Whether to compile the model as it was saved.
+        safe_mode: Accepted for compatibility; has no effect.
+        backend: The backend or device of the weights.
+
+    Raises:
+        FormatError: The file is not a p_vision model.
     """
     device = resolve(backend)
     _refuse_keras(filepath, (b"PK\x03\x04", _HDF5), "load_model")
@@ -129,7 +139,7 @@ def load_model(
 
 
 def _refuse_keras(filepath: Any, marks: tuple[bytes, ...], where: str) -> None:
-    """Says what to do with a file that Keras wrote, whose name may be the same."""
+    """Raises FormatError for a file written by Keras, which can have the same extension."""
     if not isinstance(filepath, (str, os.PathLike)):
         return
     with open(filepath, "rb") as file:
@@ -142,7 +152,11 @@ def _refuse_keras(filepath: Any, marks: tuple[bytes, ...], where: str) -> None:
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """The model of a drawing that `model.to_json()` gave, with new weights."""
+    """Creates the model of a `model.to_json()` text, with new weights.
+
+    Raises:
+        FormatError: The text is not valid JSON.
+    """
     import json
 
     try:
@@ -153,7 +167,11 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 
 def clone_model(model: Any) -> Any:
-    """A model of the same drawing with new weights."""
+    """Creates a model with the same architecture and new weights.
+
+    Raises:
+        ValueError: The model is not a Layer of p_vision.
+    """
     if not isinstance(model, Layer):
         raise ValueError(f"[clone_model] {type(model).__name__} is a class of its own: make another one")
     classes = {type(part).__name__: type(part) for part in model.modules() if isinstance(part, Configured)}
@@ -181,7 +199,7 @@ def _drawn(config: dict[str, Any], custom: dict[str, Any]) -> Any:
 
 
 def _fill(model: Any, tensors: Any, device: Any) -> None:
-    """Takes the tensors of a file in the place of those without memory."""
+    """Replaces the tensors without memory by those of the file."""
     wanted = model.state_dict()
     missing = [name for name in wanted if name not in tensors]
     unexpected = [name for name in tensors if name not in wanted]
@@ -198,13 +216,13 @@ def _fill(model: Any, tensors: Any, device: Any) -> None:
     state = {name: tensors[name].load(device).to(wanted[name].dtype) for name in wanted}
     model.load_state_dict(state, assign=True)
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-        tensor.__class__ = kinds[name]  # weights stay what layers have made them
+        tensor.__class__ = kinds[name]  # keep the class that the layer chose
     for name, tensor in model.named_parameters():
         tensor.requires_grad_(name not in frozen)
 
 
 def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None:
-    """Takes over weights by name, or in the order that save_weights has noted where the names are others."""
+    """Loads weights by name, or in the saved order if the names differ."""
     _refuse_keras(filepath, (_HDF5,), "load_weights")
     tensors = pyburn.io.open_tensors(filepath)
     of_model = [name for name in tensors if not name.startswith(_BESIDE)]
@@ -229,7 +247,7 @@ def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None
 
 
 def __getattr__(name: str) -> Any:
-    """Keras's `saving` has the functions around classes of one's own too."""
+    """Keras's `saving` also has the functions for custom classes."""
     from . import serialization
 
     if name in serialization.__all__:

@@ -1,4 +1,4 @@
-"""What Keras's programs say around their models: which version this is, where to compute, what things are called."""
+"""The version, device scopes and name scopes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .devices import resolve
 
 
 def version() -> str:
-    """The version of the package."""
+    """Returns the version of the package."""
     return pyburn.__version__
 
 
 def device(device_name: Any) -> Any:
-    """`with device("cpu:0"):` makes weights and tensors there: by name, enumeration member or device."""
+    """Context manager that creates weights and tensors on a device: `with device("cpu:0"):`."""
     return resolve(device_name)
 
 
 @contextlib.contextmanager
 def name_scope(name: str, **options: Any) -> Iterator[str]:
-    """No effect: the weights of a layer are called after the layer."""
+    """Has no effect: weights are named after their layer."""
     yield name
 
 

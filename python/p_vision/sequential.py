@@ -1,4 +1,4 @@
-"""Sequential: layers one after the other."""
+"""Sequential: a linear stack of layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .symbolic.symbol import Symbol, drawing_device, is_drawing, symbolic_call, 
 
 
 class Sequential(Model):
-    """A model of layers in a row. With an Input in front, each layer is built when it is added; otherwise with the first data.
+    """A linear stack of layers. With an Input, each layer is built when it is added; otherwise on the first call.
 
     >>> model = p_vision.Sequential(backend="NdArray")
     >>> model.add(p_vision.Input(shape=(16,)))
@@ -35,13 +35,17 @@ class Sequential(Model):
         dtype: Any = None,
     ) -> None:
         super().__init__(backend=backend, name=name, trainable=trainable, dtype=dtype)
-        self._tails: list[Symbol] = []  # what each layer gives, as far as they are built
+        self._tails: list[Symbol] = []  # the outputs of the layers built so far
         self._head: Symbol | None = None
         for layer in layers or ():
             self.add(layer)
 
     def add(self, layer: Any) -> None:
-        """Appends a layer: one of p_vision, a module of pyburn, or an Input in front."""
+        """Appends a layer of p_vision, a pyburn module, or an Input.
+
+        Raises:
+            TypeError: layer is none of these.
+        """
         if isinstance(layer, (Symbol, InputLayer)):
             self._begin(layer.output if isinstance(layer, InputLayer) else layer)
             return
@@ -86,7 +90,11 @@ class Sequential(Model):
         delattr(self, name)
 
     def pop(self) -> Any:
-        """Takes the last layer away and returns it."""
+        """Removes the last layer and returns it.
+
+        Raises:
+            ValueError: There are no layers.
+        """
         if not self.layers:
             raise ValueError("[Sequential.pop] there is no layer left")
         layer = self.layers[-1]
@@ -97,7 +105,7 @@ class Sequential(Model):
         return layer
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds all layers for a shape of inputs, which has None for the batch."""
+        """Builds all layers for an input shape, which has None for the batch dimension."""
         if input_shape is None or self._head is not None:
             return
         if not is_shape(input_shape):
@@ -124,7 +132,7 @@ class Sequential(Model):
         if self._head is None and args and hasattr(args[0], "shape"):
             shape = mapped_shapes(args[0])
             shape = (None, *args[0].shape[1:]) if shape is None else shape
-            if is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
+            if is_drawing():  # inside the symbolic call of another layer: only shapes are computed
                 with drawing_device():
                     self.build(shape)
                 return without_values(self, args, kwargs)

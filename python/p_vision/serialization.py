@@ -1,4 +1,4 @@
-"""Classes and functions of one's own that files may name: registered once, or known within a `with` statement."""
+"""Custom classes and functions in files: registered globally, or within a `with` statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .configured import custom, from_plain, to_plain
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
-    """A decorator: `load_model` makes objects of the class, or finds the function, without `custom_objects`."""
+    """Decorator that registers a class or function, so that `load_model` finds it without `custom_objects`."""
 
     def registered(thing: Any) -> Any:
         key = name or thing.__name__
@@ -23,23 +23,23 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
 
 
 def get_registered_name(obj: Any) -> str:
-    """The name with its package under which something was registered, or its own."""
+    """Returns the registered name with its package, or the object's own name."""
     return next((name for name, thing in custom.items() if thing is obj and ">" in name), getattr(obj, "__name__", str(obj)))
 
 
 def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None, module_objects: Any = None) -> Any:
-    """What was registered under a name, or None."""
+    """Returns the object registered under a name, or None."""
     return {**custom, **(custom_objects or {})}.get(name)
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """All that is registered; the dict may be changed."""
+    """Returns the dict of registered objects, which can be modified."""
     return custom
 
 
 @contextmanager
 def custom_object_scope(custom_objects: Mapping[str, Any]) -> Iterator[None]:
-    """Names that are known within a `with` statement."""
+    """Context manager that registers names within a `with` statement."""
     before = dict(custom)
     custom.update(custom_objects)
     try:
@@ -53,12 +53,12 @@ CustomObjectScope = custom_object_scope
 
 
 def serialize_keras_object(obj: Any) -> Any:
-    """An object as JSON can hold it."""
+    """Converts an object to JSON types."""
     return to_plain(obj, type(obj).__name__)
 
 
 def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | None = None, **options: Any) -> Any:
-    """The object of what `serialize_keras_object` gave; also of Keras's own form, {"class_name": ..., "config": ...}."""
+    """Inverse of `serialize_keras_object`; also accepts Keras's form {"class_name": ..., "config": ...}."""
     if isinstance(config, Mapping) and "class_name" in config:
         config = {"class": config["class_name"], "config": config.get("config", {})}
     return from_plain(config, dict(custom_objects or {}))

@@ -1,4 +1,4 @@
-"""The table of a model: layers, output shapes, numbers of weights."""
+"""The summary table of a model: layers, output shapes, parameter counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .weights import named_weights
 def summary_text(
     model: Any, line_length: int | None = None, input_shape: Any = None, expand_nested: bool = False, show_trainable: bool = False
 ) -> str:
-    """The table as text."""
+    """Returns the summary table as text."""
     if input_shape is not None and not hasattr(model, "_nodes"):
         return str(summary(model, (1, *input_shape)))
     rows: list[tuple[str, ...]] = [("Layer (type)", "Output Shape", "Param #", "Connected to", "Trainable"), *_rows(model, expand_nested)]

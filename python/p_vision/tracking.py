@@ -1,4 +1,4 @@
-"""Layers in lists and dicts that are attributes of a layer or model of one's own: they are parts of it, as in Keras."""
+"""Tracking of layers in lists and dicts that are attributes of a custom layer or model, as in Keras."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyburn.nn import Module
 
 
 def tracked(owner: Module, name: str, value: Any) -> Any:
-    """The same list, tuple or dict, whose layers, and those that come later, become parts of the owner."""
+    """Returns a list, tuple or dict whose layers, including those added later, become children of the owner."""
     if type(value) is list:
         return TrackedList(owner, name, value)
     if type(value) is dict:
@@ -21,7 +21,7 @@ def tracked(owner: Module, name: str, value: Any) -> Any:
 
 
 def part_of(owner: Module | None, name: str, value: Any) -> Any:
-    """Registers a layer under a name made of that of the attribute, once."""
+    """Registers a layer once, under a name derived from the attribute."""
     if owner is None:
         return value
     if not isinstance(value, Module):
@@ -35,7 +35,7 @@ def part_of(owner: Module | None, name: str, value: Any) -> Any:
 
 
 class TrackedList(list[Any]):
-    """A list that tells its owner of the layers in it."""
+    """A list that registers its layers with its owner."""
 
     def __init__(self, owner: Module, name: str, items: Iterable[Any]) -> None:
         self._owner, self._name = weakref.ref(owner), name
@@ -60,12 +60,12 @@ class TrackedList(list[Any]):
     def __setitem__(self, index: Any, item: Any) -> None:
         super().__setitem__(index, [self._part(part) for part in item] if isinstance(index, slice) else self._part(item))
 
-    def __reduce__(self) -> Any:  # a copy is a plain list: its layers are parts of the copied owner already
+    def __reduce__(self) -> Any:  # a copy is a plain list: its layers already belong to the copied owner
         return list, (list(self),)
 
 
 class TrackedDict(dict[Any, Any]):
-    """A dict that tells its owner of the layers in it."""
+    """A dict that registers its layers with its owner."""
 
     def __init__(self, owner: Module, name: str, items: dict[Any, Any]) -> None:
         self._owner, self._name = weakref.ref(owner), name

@@ -1,4 +1,4 @@
-"""compile, fit, evaluate, predict and their relatives: mixed into models, and into any module that is given this face."""
+"""compile, fit, evaluate, predict and related methods: a mixin for models and for modules passed to `as_model`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .weights import WeightMethods, as_array, is_frozen
 
 
 class TrainingMethods(WeightMethods):
-    """A module with these can be compiled and trained."""
+    """Mixin that adds compile, fit, evaluate, predict and saving to a module."""
 
     if not TYPE_CHECKING:
-        __slots__ = ()  # of the layout of the class that it is mixed into
+        __slots__ = ()  # keeps the memory layout of the class it is mixed into
 
     _objective: Objective | None = None
     _optimizer: optimizers.Optimizer | None = None
@@ -38,11 +38,11 @@ class TrainingMethods(WeightMethods):
     initial_epoch = 0
     output_names: list[str] = ["output"]
 
-    # ---- where it is
+    # ---- device
 
     @property
     def backend(self) -> Any:
-        """The device of the weights, and of those to come. Setting it moves the model: by name, enumeration member or device."""
+        """The device of the weights, present and future. Assigning a name, enum member or device moves the model."""
         tensor = next(iter(self.parameters()), None)
         return tensor.device if tensor is not None else self._device or pyburn.get_default_device()
 
@@ -57,7 +57,7 @@ class TrainingMethods(WeightMethods):
         if self._optimizer is not None:
             self._optimizer.moved()
 
-    # ---- what it is trained for
+    # ---- compilation
 
     def compile(
         self,
@@ -73,21 +73,30 @@ class TrainingMethods(WeightMethods):
         *,
         backend: Any = None,
     ) -> None:
-        """Says how to train: the optimiser, the loss, the metrics, by name or as objects.
+        """Configures training.
 
-        With `auto_scale_loss`, models of the policy "mixed_float16" get a LossScaleOptimizer around theirs. The three arguments before it,
-        which tell Keras how to run, are accepted and have no effect. `backend` moves the model, as setting `model.backend` does.
+        Args:
+            optimizer: The name of an optimizer, an Optimizer, or an optimizer of pyburn.optim.
+            loss: The name of a loss, a Loss or a function of (y_true, y_pred); a list or dict of them for several outputs.
+            loss_weights: The weights of the losses of several outputs.
+            metrics: Metrics or their names, for each output.
+            weighted_metrics: Metrics that use the sample weights.
+            run_eagerly: Accepted for compatibility; has no effect.
+            steps_per_execution: Accepted for compatibility; has no effect.
+            jit_compile: Accepted for compatibility; has no effect.
+            auto_scale_loss: Wraps the optimizer of a model with the policy "mixed_float16" in a LossScaleOptimizer.
+            backend: Moves the model, as setting `model.backend` does.
         """
         if backend is not None:
             self.backend = backend
         self._optimizer = optimizers.get(optimizer)
         if auto_scale_loss and not isinstance(self._optimizer, optimizers.LossScaleOptimizer) and _computes_in_float16(self):
             self._optimizer = optimizers.LossScaleOptimizer(self._optimizer)
-        self.__dict__["_objective"] = Objective(loss, loss_weights, metrics, weighted_metrics)  # no module, whatever it holds
+        self.__dict__["_objective"] = Objective(loss, loss_weights, metrics, weighted_metrics)  # never a child module
 
     @property
     def optimizer(self) -> Any:
-        """The optimiser that the model was compiled with."""
+        """The optimizer passed to `compile`."""
         return self._optimizer
 
     @property
@@ -97,29 +106,29 @@ class TrainingMethods(WeightMethods):
 
     @property
     def metrics_names(self) -> list[str]:
-        """The names of the numbers that `evaluate` gives."""
+        """The names of the values that `evaluate` returns."""
         return list(self._objective.logs()) if self._objective is not None else []
 
     def _compiled_for(self, y: Any) -> Objective:
-        """The objective; a model that was not compiled gets Adam and the loss that its targets suggest."""
+        """Returns the objective; a model that is not compiled gets Adam and a loss chosen from its targets."""
         if self._objective is None:
             self.compile("adam", default_loss(y, self.last_activation()))
         assert self._objective is not None
         return self._objective
 
     def last_activation(self) -> str | None:
-        """The name of the activation that the outputs come from, where there is one."""
+        """Returns the name of the activation of the last layer, if known."""
         return None
 
     def input_dtypes(self) -> Any:
-        """The dtypes that inputs are converted to; None leaves them as they are."""
+        """Returns the dtypes that inputs are cast to; None leaves them unchanged."""
         return None
 
     def call_with(self, x: Any) -> Any:
-        """Calls the model with the inputs of a batch; several are several arguments."""
+        """Calls the model on the inputs of a batch; a tuple or list is unpacked into arguments."""
         return self(*x) if isinstance(x, (tuple, list)) else self(x)
 
-    # ---- one batch
+    # ---- single batches
 
     def _prepared(self, x: Any, y: Any, weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
         device = self.backend
@@ -132,14 +141,25 @@ class TrainingMethods(WeightMethods):
         return x, y, weight
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True) -> Tensor:
-        """The compiled loss of outputs, with the penalties of the layers."""
+        """Computes the compiled loss plus the penalties of the layers.
+
+        Args:
+            x: The inputs; not used.
+            y: The targets.
+            y_pred: The outputs of the model.
+            sample_weight: The weights of the samples.
+            training: Accepted for compatibility; has no effect.
+
+        Raises:
+            ValueError: There is neither a loss nor a penalty.
+        """
         objective, penalties = self._compiled_for(y), getattr(self, "losses", ())
         if objective.loss is None and not penalties:
             raise ValueError("[compile] a model is trained with a loss: give compile(loss=...), or let a layer call add_loss")
         return sum(penalties, objective.loss_of(y, y_pred, sample_weight, self.output_names))
 
     def train_step(self, data: Any) -> Any:
-        """One step with a batch (x, y, sample_weight). A model may define its own; what it returns is a dict of numbers to show.
+        """Runs one training step on a batch (x, y, sample_weight) and returns its logs. A subclass may override it and return a dict.
 
         def train_step(self, data):
             x, y = data
@@ -156,7 +176,7 @@ class TrainingMethods(WeightMethods):
         if weights:
             self.optimizer.minimize(loss, weights)
         else:
-            warnings.warn("The model does not have any trainable weights.", stacklevel=2)  # as Keras says it
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)  # Keras's message
         for part in self.modules():
             if isinstance(part, WeightMethods):
                 part.constrain()
@@ -164,7 +184,7 @@ class TrainingMethods(WeightMethods):
         return objective.logs
 
     def test_step(self, data: Any) -> Any:
-        """The loss and metrics of a batch (x, y, sample_weight). A model may define its own."""
+        """Updates the loss and the metrics with a batch (x, y, sample_weight) and returns the logs. A subclass may override it."""
         x, y, weight = as_batch(data)
         output = self.call_with(x)
         objective = self._compiled_for(y)
@@ -172,15 +192,15 @@ class TrainingMethods(WeightMethods):
         return objective.logs
 
     def predict_step(self, data: Any) -> Any:
-        """The outputs for a batch. A model may define its own."""
+        """Computes the outputs for a batch. A subclass may override it."""
         return self.call_with(as_batch(data)[0])
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """The loss and the metrics of what was seen in this epoch, for steps of your own to return."""
+        """Returns the loss and the metrics of the epoch so far, for overridden steps to return."""
         return self._objective.logs() if self._objective is not None else {m.name: as_number(m.result()) for m in self.metrics}
 
     def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
-        """Runs a step of the model and gives its logs, which are read when somebody asks for them."""
+        """Runs a step and returns a function that reads its logs, so that the device is not synchronized unless the logs are used."""
         logs = step((x, y) if weight is None else (x, y, weight))
         if callable(logs):
             return logs
@@ -190,47 +210,58 @@ class TrainingMethods(WeightMethods):
 
     @property
     def metrics(self) -> list[Any]:
-        """What begins anew in each epoch: the loss, the compiled metrics, and those that are attributes of the model."""
+        """The metrics that are reset in each epoch: the loss, the compiled metrics and the metrics that are attributes of the model."""
         compiled = self._objective.all_metrics() if self._objective is not None else []
         return compiled + [value for value in vars(self).values() if isinstance(value, Metric)]
 
     def _named_metrics(self) -> list[tuple[str, Any]]:
-        """The metrics with the names that they have in the logs."""
+        """Returns the metrics with their names in the logs."""
         compiled = self._objective.named_metrics() if self._objective is not None else []
         return compiled + [(value.name, value) for value in vars(self).values() if isinstance(value, Metric)]
 
     def reset_metrics(self) -> None:
-        """Forgets what the metrics have gathered."""
+        """Resets the state of all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
     def reset_states(self) -> None:
-        """Forgets the states that stateful layers go on from."""
+        """Resets the states of stateful layers."""
         for part in self.modules():
             if part is not self and hasattr(part, "reset_states") and not isinstance(part, TrainingMethods):
                 part.reset_states()
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, return_dict: bool = False) -> Any:
-        """One step; returns the loss and metrics of the batch."""
+        """Runs one training step on a batch.
+
+        Args:
+            x: The inputs.
+            y: The targets.
+            sample_weight: The weights of the samples.
+            class_weight: The weights of the classes, by label.
+            return_dict: Whether to return a dict by name.
+
+        Returns:
+            The loss and the metrics: a dict, a list, or a single value.
+        """
         self.reset_metrics()
         with training_mode(self):
             logs = self._step(self.train_step, *self._prepared(x, y, sample_weight, class_weight))()
         return logs if return_dict else single(list(logs.values()))
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
-        """The loss and metrics of a batch, without a step."""
+        """Returns the loss and the metrics of a batch without a training step."""
         self.reset_metrics()
         with mode(self, False), pyburn.no_grad():
             logs = self._step(self.test_step, *self._prepared(x, y, sample_weight))()
         return logs if return_dict else single(list(logs.values()))
 
     def predict_on_batch(self, x: Any) -> Any:
-        """The outputs for a batch, as arrays."""
+        """Returns the outputs for a batch as NumPy arrays."""
         x, _, _ = self._prepared(x, None, None)
         with mode(self, False), pyburn.no_grad():
             return mapped(as_array, self.predict_step((x,)))
 
-    # ---- all data
+    # ---- data sets
 
     def fit(
         self,
@@ -251,17 +282,37 @@ class TrainingMethods(WeightMethods):
         validation_batch_size: int | None = None,
         validation_freq: int = 1,
     ) -> History:
-        """Trains for a number of epochs and returns the history.
+        """Trains the model for a number of epochs.
 
-        `x` is an array (or a structure of them, with `y` for the targets), a dataset of examples (x, y), or an iterable of batches
-        (x, y) or (x, y, weight). A model that was not compiled is trained with Adam, and with the loss that its targets suggest:
-        cross entropy for whole numbers, mean squared error for others.
+        A model that is not compiled is trained with Adam and a loss chosen from its targets: a cross entropy for integer targets or a
+        softmax or sigmoid output, mean squared error otherwise.
+
+        Args:
+            x: An array, a nested structure of arrays, a dataset of samples (x, y), or an iterable of batches (x, y) or (x, y, weight).
+            y: The targets, if x holds arrays.
+            batch_size: The batch size.
+            epochs: The index of the epoch to stop before; the number of epochs if initial_epoch is 0.
+            verbose: What to print: "auto", 0, 1 (progress bar) or 2 (one line per epoch).
+            callbacks: A callback or a list of callbacks.
+            validation_split: The fraction of the samples, from the end, that is used for validation.
+            validation_data: The validation data.
+            shuffle: Whether to shuffle the samples in each epoch.
+            class_weight: The weights of the classes, by label.
+            sample_weight: The weights of the samples.
+            initial_epoch: The index of the first epoch.
+            steps_per_epoch: The number of batches per epoch.
+            validation_steps: The number of batches per validation.
+            validation_batch_size: The batch size of the validation.
+            validation_freq: Validate every this many epochs.
+
+        Returns:
+            The history of the loss and the metrics.
         """
         train, validation = self._both_parts(
             x, y, sample_weight, batch_size, shuffle, validation_split, validation_data, validation_batch_size
         )
         if self._device is not None:
-            self.to(device=self._device)  # a part that was replaced since may be elsewhere
+            self.to(device=self._device)  # a part that was replaced may be on another device
         steps = steps_per_epoch or train.steps
         history, bar = History(), ProgbarLogger(verbose, epochs, steps)
         params = {"epochs": epochs, "steps": steps, "verbose": verbose}
@@ -270,7 +321,7 @@ class TrainingMethods(WeightMethods):
         endless = _Endless(train) if steps_per_epoch is not None else None
         logs: dict[str, Any] = {}
         self.initial_epoch = initial_epoch
-        events.call("train_begin")  # BackupAndRestore may say that it begins later
+        events.call("train_begin")  # BackupAndRestore may change the initial epoch
         for epoch in range(self.initial_epoch, epochs):
             events.call("epoch_begin", epoch)
             bar.begin(epoch)
@@ -284,7 +335,7 @@ class TrainingMethods(WeightMethods):
                 break
         if self._optimizer is not None and self._optimizer.use_ema:
             self._optimizer.finalize_variable_values(self.trainable_weights)
-        events.call("train_end", logs=logs)  # as in Keras, not after an error: BackupAndRestore keeps its files then
+        events.call("train_end", logs=logs)  # not after an error, as in Keras, so that BackupAndRestore keeps its files
         return history
 
     def _both_parts(
@@ -348,13 +399,27 @@ class TrainingMethods(WeightMethods):
         callbacks: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        """The loss, or a list of the loss and the metrics, over all data."""
+        """Computes the loss and the metrics over a data set.
+
+        Args:
+            x: The inputs, or data as in `fit`.
+            y: The targets.
+            batch_size: The batch size.
+            verbose: What to print, as in `fit`.
+            sample_weight: The weights of the samples.
+            steps: The maximum number of batches.
+            callbacks: A callback or a list of callbacks.
+            return_dict: Whether to return a dict by name.
+
+        Returns:
+            The loss, a list of the loss and the metrics, or a dict.
+        """
         data = batches(x, y, sample_weight, batch_size)
         logs = self._evaluated(data, steps, Callbacks(callbacks or (), self, {}), Progress(verbose, steps or data.steps))
         return logs if return_dict else single(list(logs.values()))
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", steps: int | None = None, callbacks: Any = None) -> Any:
-        """The outputs for all data, as arrays."""
+        """Runs the model on every batch and concatenates the outputs into NumPy arrays."""
         import numpy
 
         data = batches(x, None, None, batch_size)
@@ -379,7 +444,7 @@ class TrainingMethods(WeightMethods):
         return mapped(lambda _: next(joined), found[0])
 
     def train(self, data: Any = True, y: Any = None, **options: Any) -> Any:
-        """`train(data, epochs=2)` trains as `fit` does; `train()`, `train(True)` and `train(False)` set the mode, as in PyTorch."""
+        """Trains as `fit` does if data is given; `train()`, `train(True)` and `train(False)` set the mode, as in PyTorch."""
         if isinstance(data, bool):
             if y is not None or options:
                 raise TypeError("train() without data sets the mode: give the data first, train(data, epochs=...)")
@@ -387,19 +452,19 @@ class TrainingMethods(WeightMethods):
         return self.fit(data, y, **options)
 
     def eval(self) -> Any:
-        """Evaluation mode, as in PyTorch."""
+        """Sets evaluation mode, as in PyTorch."""
         return self.train(False)
 
-    # ---- files and text
+    # ---- saving and summary
 
     def save(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes the model, how it is compiled and its weights to one file, for `p_vision.load_model`."""
+        """Writes the model, its compile configuration and its weights to one file, for `p_vision.load_model`."""
         from .saving import save_model
 
         save_model(self, filepath, overwrite)
 
     def to_json(self) -> str:
-        """The drawing as text, for `p_vision.models.model_from_json`."""
+        """Returns the architecture as JSON, for `p_vision.models.model_from_json`."""
         import json
 
         from .configured import to_plain
@@ -407,15 +472,17 @@ class TrainingMethods(WeightMethods):
         return json.dumps(to_plain(self, type(self).__name__))
 
     def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes the weights alone."""
+        """Writes only the weights to a file."""
         from .saving import save_weights
 
         save_weights(self, filepath, overwrite)
 
     def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
-        """Takes over the weights of a file: one of `save` or `save_weights`, or any file of tensors that pyburn.io reads.
+        """Loads weights from a file written by `save` or `save_weights`, or from any tensor file that pyburn.io reads.
 
-        With `skip_mismatch`, weights that have another shape in the file, or are not in it, stay as they are, with a warning.
+        Args:
+            filepath: The file.
+            skip_mismatch: Keeps weights that are missing in the file or have another shape there, with a warning.
         """
         from .saving import load_weights
 
@@ -429,14 +496,22 @@ class TrainingMethods(WeightMethods):
         expand_nested: bool = False,
         show_trainable: bool = False,
     ) -> None:
-        """Prints a table of the layers, their output shapes and numbers of weights; if told so, of models in it, and what is trained."""
+        """Prints a table of the layers with output shapes and parameter counts.
+
+        Args:
+            line_length: The width of the table.
+            print_fn: Called with the text instead of `print`.
+            input_shape: The input shape without the batch dimension, for modules without a graph.
+            expand_nested: Whether to list the layers of nested models.
+            show_trainable: Whether to add a column that shows which layers are trained.
+        """
         from .summary import summary_text
 
         (print_fn or print)(summary_text(self, line_length, input_shape, expand_nested, show_trainable))
 
 
 class training_mode:  # noqa: N801  (used as a statement)
-    """Training mode but for normalisations that are frozen: they keep to their averages, as Keras's do."""
+    """Context manager: training mode, except for frozen normalization layers, which use their moving averages as in Keras."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.mode = model, mode(model, True)
@@ -452,7 +527,7 @@ class training_mode:  # noqa: N801  (used as a statement)
 
 
 class _Endless:
-    """Batches that go on over several epochs; a source that ends begins again."""
+    """Iterates over batches across epochs; restarts the source when it ends."""
 
     def __init__(self, source: Batches) -> None:
         self.source, self.iterator = source, iter(source)

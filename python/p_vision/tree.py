@@ -9,12 +9,12 @@ from .symbolic.structure import leaves
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether something is a list, a tuple or a dict."""
+    """Returns whether a value is a list, a tuple or a dict."""
     return isinstance(structure, (Mapping, list, tuple))
 
 
 def flatten(structure: Any) -> list[Any]:
-    """The leaves in order; those of a dict by its keys.
+    """Returns the leaves in order; dicts are sorted by key.
 
     >>> p_vision.tree.flatten({"b": [1, 2], "a": 3})
     [3, 1, 2]
@@ -23,7 +23,7 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves with the keys and numbers that lead to them."""
+    """Returns pairs (path, leaf), where the path consists of keys and indices."""
     return list(_walk(structure, ()))
 
 
@@ -39,7 +39,11 @@ def _walk(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], 
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
-    """The same containers around what the function makes of the leaves of all structures."""
+    """Applies a function to the corresponding leaves of all structures and keeps the containers.
+
+    Raises:
+        ValueError: The structures differ.
+    """
     first = structures[0]
     if isinstance(first, Mapping):
         return {key: map_structure(func, *(s[key] for s in structures), none_is_leaf=none_is_leaf) for key in first}
@@ -53,7 +57,11 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
-    """A list of leaves in the containers of a structure."""
+    """Packs a list of leaves into the containers of a structure.
+
+    Raises:
+        ValueError: The number of leaves differs.
+    """
     rest = list(flat_sequence)
     if len(rest) != len(flatten(structure)):
         raise ValueError(f"[pack_sequence_as] expected {len(flatten(structure))} leaves: got {len(rest)}")
@@ -70,20 +78,20 @@ def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
 
 
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises unless the containers are the same."""
+    """Raises ValueError unless both structures are the same."""
     if [path for path, _ in flatten_with_path(a)] != [path for path, _ in flatten_with_path(b)]:
         raise ValueError(f"[assert_same_structure] the structures are not alike: {a!r} and {b!r}")
 
 
 def lists_to_tuples(structure: Any) -> Any:
-    """Lists become tuples."""
+    """Converts lists to tuples."""
     if isinstance(structure, Mapping):
         return {key: lists_to_tuples(item) for key, item in structure.items()}
     return tuple(lists_to_tuples(item) for item in structure) if isinstance(structure, (list, tuple)) else structure
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Calls a function with each part, from the outermost in or the other way; what it gives other than None takes the part's place."""
+    """Calls a function with each part, top-down or bottom-up; a result other than None replaces the part."""
     if top_down and (found := func(structure)) is not None:
         return found
     if isinstance(structure, Mapping):

@@ -1,4 +1,4 @@
-"""Keras's `utils`: helpers around data."""
+"""Keras's `utils`: data helpers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .batches import Batch, Batches, PyDataset, as_batch
 from .random_seed import set_random_seed
 from .symbolic.symbol import Symbol
 
-Sequence = PyDataset  # its name in Keras 2
+Sequence = PyDataset  # the name in Keras 2
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
-    """Classes as rows of zeros with a one.
+    """One-hot encodes class indices.
 
     >>> p_vision.utils.to_categorical([0, 2], 3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -33,7 +33,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """An array divided by its norms along an axis."""
+    """Divides an array by its norm along an axis."""
     import numpy
 
     array = numpy.asarray(x)
@@ -50,7 +50,22 @@ def pad_sequences(
     truncating: str = "pre",
     value: float = 0.0,
 ) -> Any:
-    """Sequences of different lengths as one array: short ones get `value`, long ones are cut, in front ("pre") or behind ("post")."""
+    """Pads or truncates sequences to the same length.
+
+    Args:
+        sequences: The sequences.
+        maxlen: The length; by default that of the longest sequence.
+        dtype: The dtype of the result.
+        padding: Where to pad: "pre" or "post".
+        truncating: Where to truncate: "pre" or "post".
+        value: The padding value.
+
+    Returns:
+        An array (number of sequences, length, ...).
+
+    Raises:
+        ValueError: padding or truncating is neither "pre" nor "post".
+    """
     import numpy
 
     for name, side in (("padding", padding), ("truncating", truncating)):
@@ -69,7 +84,7 @@ def pad_sequences(
 
 
 class _Windows(Batches):
-    """Windows of a series, batch by batch."""
+    """Batches of sliding windows over a series."""
 
     def __init__(self, data: Any, targets: Any, starts: Any, steps: Any, batch_size: int | None, shuffle: bool, seed: int | None) -> None:
         self.data, self.targets, self.starts, self.steps_in = data, targets, starts, steps
@@ -104,7 +119,20 @@ def timeseries_dataset_from_array(
     start_index: int | None = None,
     end_index: int | None = None,
 ) -> Any:
-    """Windows of `sequence_length` steps of a series, every `sampling_rate`-th step, with the target of the step where each begins."""
+    """Returns batches of sliding windows over a series.
+
+    Args:
+        data: The series; the first dimension is time.
+        targets: The target for each start of a window, or None.
+        sequence_length: The number of steps in a window.
+        sequence_stride: The distance between the starts of windows.
+        sampling_rate: The distance between the steps of a window.
+        batch_size: The batch size; None for one batch.
+        shuffle: Whether to shuffle the windows.
+        seed: The seed of the shuffling.
+        start_index: The first step to use.
+        end_index: The step after the last one to use.
+    """
     import numpy
 
     series = numpy.asarray(data)
@@ -129,7 +157,7 @@ def split_dataset(
     shuffle: bool = False,
     seed: int | None = None,
 ) -> Any:
-    """Arrays in two parts: sizes are numbers of examples, or shares of all."""
+    """Splits arrays into two parts; sizes are numbers of samples (int) or fractions (float)."""
     import numpy
 
     arrays = dataset if isinstance(dataset, tuple) else (dataset,)
@@ -160,7 +188,9 @@ def get_file(
     cache_dir: Any = None,
     force_download: bool = False,
 ) -> str:
-    """The path of a file that is downloaded once to the cache; an archive is unpacked beside it, and the path is that of the folder."""
+    """Downloads a file to the cache once and returns its path; an archive is extracted next to it, and the path of the folder is
+    returned.
+    """
     import shutil
     from pathlib import Path
 
@@ -181,13 +211,13 @@ def get_file(
         return str(path)
     target = folder / f"{name}_extracted"
     if not target.exists():
-        options: dict[str, Any] = {} if name.endswith(".zip") else {"filter": "data"}  # no member leaves the folder
+        options: dict[str, Any] = {} if name.endswith(".zip") else {"filter": "data"}  # no member is extracted outside of the folder
         shutil.unpack_archive(path, target, **options)
     return str(target)
 
 
 class Progbar:
-    """A bar for loops of one's own: `bar.update(step, [("loss", loss)])` shows means over the steps."""
+    """A progress bar for custom loops: `bar.update(step, [("loss", loss)])` shows the means over the steps."""
 
     def __init__(self, target: int | None, width: int = 20, verbose: int = 1, interval: float = 0.05, stateful_metrics: Any = None) -> None:
         from .callbacks.progress import Progress
@@ -196,7 +226,7 @@ class Progbar:
         self._progress, self._sums, self._seen = Progress(verbose, target), dict[str, list[float]](), 0
 
     def update(self, current: int, values: Any = None, finalize: bool | None = None) -> None:
-        """Sets the number of steps that are done, with numbers (name, value) to show."""
+        """Sets the number of completed steps, with pairs (name, value) to show."""
         for name, value in values or ():
             if name in self.stateful_metrics:
                 self._sums[name] = [float(value), 1.0]
@@ -217,27 +247,27 @@ class Progbar:
 
 
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
-    """(x, y, sample_weight) of what `train_step` is given; None for what is not there."""
+    """Splits the data of `train_step` into (x, y, sample_weight), with None for missing parts."""
     return as_batch(data)
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """The other way."""
+    """Inverse of `unpack_x_y_sample_weight`."""
     return x if y is None else (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether something is a symbol, which has no values yet."""
+    """Returns whether x is a symbol."""
     return isinstance(x, Symbol)
 
 
 def standardize_dtype(dtype: Any) -> str:
-    """The name of a dtype."""
+    """Returns the name of a dtype."""
     return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """No effect: there is no session, and names are counted in each model."""
+    """Has no effect: there is no global session."""
 
 
 _ELSEWHERE = {

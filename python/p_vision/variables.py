@@ -1,4 +1,4 @@
-"""Weights and other tensors with Keras's methods to change them, and the numbers that metrics gather."""
+"""Weights and other tensors with the methods of Keras variables, and the state variables of metrics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ _Bound: Any = object
 
 
 class Assignable(_Bound):
-    """Mixed into tensors: what Keras's variables can do besides."""
+    """Mixin that adds the methods of Keras variables to tensors."""
 
     __slots__ = ()
 
     def assign(self, value: Any) -> Any:
-        """Takes other values of the same shape."""
+        """Copies a value of the same shape into the tensor.
+
+        Raises:
+            ShapeError: The value has another shape.
+        """
         given = pyburn.as_tensor(value)
         if tuple(given.shape) != tuple(self.shape):
             raise pyburn.ShapeError(f"[assign] the variable has the shape {tuple(self.shape)}: got {tuple(given.shape)}")
@@ -37,7 +41,7 @@ class Assignable(_Bound):
 
     @property
     def name(self) -> str:
-        """What its layer calls it."""
+        """The name that the layer gave to the weight."""
         return self.__dict__.get("_name", "variable")
 
     @name.setter
@@ -46,7 +50,7 @@ class Assignable(_Bound):
 
     @property
     def path(self) -> str:
-        """Its name with that of its layer."""
+        """The name with the name of the layer in front."""
         return self.__dict__.get("_path", self.name)
 
     @path.setter
@@ -55,7 +59,7 @@ class Assignable(_Bound):
 
     @property
     def value(self) -> Any:
-        """The tensor itself, which Keras keeps apart from the variable."""
+        """The tensor itself; in Keras it is an attribute of the variable."""
         return self
 
     @property
@@ -67,7 +71,7 @@ class Assignable(_Bound):
         self.requires_grad_(bool(value))
 
     def numpy(self) -> Any:
-        """A copy of the values as an array, wherever they are."""
+        """Returns a copy of the values as a NumPy array, from any device."""
         return self.detach().to("cpu").numpy().copy()
 
 
@@ -76,7 +80,7 @@ class Weight(Assignable, Parameter):  # type: ignore[misc]
 
 
 class State(Assignable, Tensor):  # type: ignore[misc]
-    """A tensor of a layer that is not trained: averages, counts. Modules register it as a buffer."""
+    """A tensor of a layer that is not trained, such as a moving average or a count. Modules register it as a buffer."""
 
     def __new__(cls, values: Tensor) -> State:
         made: Any = values.detach()
@@ -94,7 +98,7 @@ class State(Assignable, Tensor):  # type: ignore[misc]
 
 
 class Shown(Assignable, Tensor):  # type: ignore[misc]
-    """What stands for a weight while a layer runs for the sake of shapes alone."""
+    """A placeholder for a weight while a layer runs only to compute shapes."""
 
     def __new__(cls, values: Tensor) -> Shown:
         made: Any = values.detach()
@@ -116,9 +120,18 @@ def state(values: Tensor, name: str | None = None) -> Tensor:
 def Variable(
     initializer: Any, shape: Any = None, dtype: Any = None, trainable: bool = True, autocast: bool = True, name: str | None = None
 ) -> Any:
-    """A tensor that can be given other values by `assign`; as an attribute of a layer it is one of its weights.
+    """Creates a tensor with `assign` methods; as an attribute of a layer it is one of its weights.
 
-    It starts with an array or a number, or with what an initializer gives for a shape.
+    Args:
+        initializer: The initial value: a number, an array, or an initializer (name or object) that is called with the shape.
+        shape: The shape; required with an initializer.
+        dtype: The dtype; by default float64 values become float32.
+        trainable: Whether training updates it; False if the dtype is not floating point.
+        autocast: Accepted for compatibility; has no effect.
+        name: The name.
+
+    Raises:
+        ValueError: An initializer is given without a shape.
 
     >>> step = p_vision.Variable(0.0, trainable=False)
     >>> step.assign_add(2.0).item()
@@ -140,7 +153,7 @@ def Variable(
 
 
 class Gathered:
-    """A number, or several, that a metric gathers. Nothing is read from the device before it is asked for."""
+    """The state variable of a metric. Values stay on the device until they are read."""
 
     def __init__(self, value: Any, name: str | None = None) -> None:
         self.value: Tensor = pyburn.as_tensor(value).detach()
@@ -148,7 +161,7 @@ class Gathered:
         self._start = self.value
 
     def assign(self, value: Any) -> Gathered:
-        """Takes a value of the same shape, or one number for all elements."""
+        """Sets a value of the same shape, or one that is expanded to the shape."""
         value = value.value if isinstance(value, Gathered) else value
         given = pyburn.as_tensor(value).detach().to(dtype=self.value.dtype)
         self.value = given.expand(self.value.shape) if given.ndim <= self.value.ndim else given.reshape(self.value.shape)
@@ -161,11 +174,11 @@ class Gathered:
         return self.assign(self._here(value) - value)
 
     def _here(self, value: Any) -> Tensor:
-        """The value where the other one is."""
+        """Returns the value on the device of the other operand."""
         return self.value.to(device=value.device) if isinstance(value, Tensor) else self.value
 
     def reset(self) -> None:
-        """The value it was made with."""
+        """Restores the initial value."""
         self.value = self._start
 
     def numpy(self) -> Any:
@@ -181,7 +194,7 @@ class Gathered:
         return self.numpy().__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "value"), name)  # shape, dtype, sum, ...
+        return getattr(object.__getattribute__(self, "value"), name)  # shape, dtype, sum and so on
 
     def __add__(self, other: Any) -> Tensor:
         return self.value + other

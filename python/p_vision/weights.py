@@ -1,4 +1,4 @@
-"""The weights of layers and models: what Keras calls them, over the parameters and buffers of a module."""
+"""The weights of layers and models under Keras's names, over the parameters and buffers of a module."""
 
 from __future__ import annotations
 
@@ -13,59 +13,64 @@ _Bound: Any = object
 
 
 class WeightMethods(_Bound):
-    """Mixed into modules: `weights`, `trainable` and their relatives."""
+    """Mixin that adds `weights`, `trainable` and related methods to modules."""
 
     __slots__ = ()
 
-    _trainable = True  # of a layer that has no weights yet
+    _trainable = True  # for layers that are not built yet
 
     @property
     def weights(self) -> list[Tensor]:
-        """Parameters, and buffers that are no counters, layer by layer."""
+        """The parameters and the floating-point buffers, layer by layer."""
         return [tensor for _, tensor in named_weights(self)]
 
     @property
     def variables(self) -> list[Tensor]:
-        """Another name of `weights`."""
+        """The same as `weights`."""
         return self.weights
 
     @property
     def trainable_weights(self) -> list[Tensor]:
-        """The weights that training changes."""
+        """The weights that training updates."""
         return [tensor for tensor in self.weights if tensor.requires_grad]
 
     @property
     def non_trainable_weights(self) -> list[Tensor]:
-        """The weights that training leaves alone: frozen ones, moving averages."""
+        """The weights that training does not update: frozen ones and moving averages."""
         return [tensor for tensor in self.weights if not tensor.requires_grad]
 
     trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes the weights. Setting it freezes or frees this layer and everything in it."""
+        """Whether training updates the weights. Setting it freezes or unfreezes this layer and all its sublayers."""
         return self._trainable
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
         value = bool(value)
         for module in self.modules():
-            module._trainable = value  # a layer that is built later asks for it
+            module._trainable = value  # used by layers that are built later
         self.requires_grad_(value)
 
     def constrain(self) -> None:
-        """Brings weights back to what their constraints allow; layers that have some say how."""
+        """Applies the constraints to the weights; layers with constraints override it."""
 
     def count_params(self) -> int:
-        """The number of elements of all weights."""
+        """Returns the total number of elements of all weights."""
         return sum(tensor.numel() for tensor in self.weights)
 
     def get_weights(self) -> list[Any]:
-        """Copies of the weights as numpy arrays, in the order of `weights`."""
+        """Returns copies of the weights as NumPy arrays, in the order of `weights`."""
         return [as_array(tensor).copy() for tensor in self.weights]
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Takes over arrays or tensors in the order of `weights`."""
+        """Sets the weights from arrays or tensors in the order of `weights`.
+
+        Raises:
+            ValueError: The number of arrays differs from the number of weights.
+            ShapeError: An array has another shape than its weight.
+        """
         mine = named_weights(self)
         if len(weights) != len(mine):
             raise ValueError(f"[set_weights] expected {len(mine)} arrays, one for each weight: got {len(weights)}")
@@ -79,13 +84,13 @@ class WeightMethods(_Bound):
 
 
 def as_array(tensor: Tensor) -> Any:
-    """A tensor as a numpy array; bfloat16, which numpy does not have, as float32."""
+    """Converts a tensor to a NumPy array; bfloat16 becomes float32."""
     tensor = tensor.detach().to("cpu")
     return (tensor.float() if tensor.dtype == pyburn.bfloat16 else tensor).numpy()
 
 
 def named_weights(module: Module) -> list[tuple[str, Tensor]]:
-    """The weights of a module with their dotted names, each once; of each layer first the parameters, then the buffers."""
+    """Returns the weights of a module with their dotted names, each once: the parameters, then the buffers of each layer."""
     found: dict[int, tuple[str, Tensor]] = {}
     for prefix, part in module.named_modules():
         for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
@@ -95,6 +100,6 @@ def named_weights(module: Module) -> list[tuple[str, Tensor]]:
 
 
 def is_frozen(module: Module) -> bool:
-    """Whether a module has parameters of its own and none of them is trained."""
+    """Returns whether a module has parameters of its own and none of them is trainable."""
     own = list(module.parameters(recurse=False))
     return bool(own) and not any(parameter.requires_grad for parameter in own)

@@ -1,4 +1,4 @@
-"""The models of p_vision.models with the face of a model: `googlenet(backend.NDARRAY)`."""
+"""The models of p_vision.models with the methods of a p_vision model: `googlenet(backend.NDARRAY)`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .symbolic.drawing import BuiltLayer, part_config
 
 
 def constructors() -> dict[str, Callable[..., Any]]:
-    """The functions of p_vision.models that make a model, by name."""
+    """Returns the functions of p_vision.models that build a model, by name."""
     models = importlib.import_module("p_vision.models")
     return {name: getattr(models, name) for name in models.list_models()}
 
 
 def face(name: str) -> Callable[..., Any]:
-    """The function of a model: takes a backend first, then the arguments of the plain constructor by name."""
+    """Returns the function of a model: takes a backend, then the arguments of the constructor by name."""
     make = constructors()[name]
 
     @functools.wraps(make)
@@ -35,7 +35,7 @@ def face(name: str) -> Callable[..., Any]:
         model.backend = device
         try:
             model._recipe = {"name": name, "arguments": to_plain(arguments, name)}
-        except ValueError:  # arguments that a file cannot hold: weights can be saved, the model cannot
+        except ValueError:  # arguments that cannot be saved: only the weights can
             model._recipe = None
         return model
 
@@ -43,11 +43,15 @@ def face(name: str) -> Callable[..., Any]:
 
 
 def made(recipe: Any) -> Any:
-    """The plain model of a saved recipe."""
+    """Builds the plain model of a saved recipe.
+
+    Raises:
+        FormatError: The recipe is invalid.
+    """
     known = constructors()
     if not isinstance(recipe, dict) or recipe.get("name") not in known or not isinstance(recipe.get("arguments"), dict):
         raise pyburn.FormatError(f"[load_model] the file names a model that p_vision.models does not have: got {recipe!r}")
-    arguments = {key: value for key, value in recipe["arguments"].items() if key != "weights"}  # the file has them
+    arguments = {key: value for key, value in recipe["arguments"].items() if key != "weights"}  # the file has the weights
     try:
         model = known[recipe["name"]](**arguments)
     except (TypeError, ValueError) as error:
@@ -57,7 +61,7 @@ def made(recipe: Any) -> Any:
 
 
 def replaced_parts(model: Module, recipe: dict[str, Any]) -> dict[str, Any]:
-    """The parts that a model has in other places than its recipe gives, by their dotted names: heads that were put on it, say."""
+    """Returns the submodules that differ from those of the recipe, such as replaced heads, by dotted name."""
     with pyburn.device("null"):
         plain = made(recipe)
     found: dict[str, Any] = {}
@@ -77,7 +81,7 @@ def replaced_parts(model: Module, recipe: dict[str, Any]) -> dict[str, Any]:
 
 
 def replace_parts(model: Module, parts: Any) -> None:
-    """Puts parts in their places, or takes them away where they are None."""
+    """Replaces submodules by dotted name, or removes them if None."""
     if not isinstance(parts, dict):
         raise pyburn.FormatError(f"[load_model] the replaced parts are not a dict: got {type(parts).__name__}")
     for path, part in parts.items():

@@ -1,6 +1,6 @@
-"""pyburn: deep learning without the weight. A C++20 core with a Python face, in the spirit of Burn.
+"""pyburn: a lightweight deep-learning framework with a C++20 core and a Python interface, inspired by Burn.
 
-What most programs do not need is loaded when it is asked for; `__init__.pyi` says where each name is.
+Rarely used names are imported lazily on first access; `__init__.pyi` maps each name to its module.
 """
 
 from . import _core, _tensor_autograd
@@ -55,7 +55,7 @@ TensorPy = Tensor
 
 
 def _places() -> dict[str, str]:
-    """The module of each name, as the stub has it. The functions that the stub declares itself are those of script_names."""
+    """Maps each public name to its module, read from the stub file; functions defined in the stub itself are in script_names."""
     if not _found:
         import pathlib
         import re
@@ -68,6 +68,6 @@ def _places() -> dict[str, str]:
 
 
 _found: dict[str, str] = {}
-# These are not in the stub, where mypy could not resolve the cycle of imports that they would make.
+# Not in the stub, where they would create an import cycle that mypy cannot resolve.
 _MODULES = ("config", "dashboard", "func", "inference", "io", "module", "nn", "optim", "train")
 __getattr__, __dir__ = _on_demand(__name__, *_MODULES, places=_places)

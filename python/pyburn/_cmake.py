@@ -1,4 +1,4 @@
-"""Where the C++ side of the package lies: libraries, headers and the CMake package are inside the wheel."""
+"""The location of the C++ files in the wheel: libraries, headers and the CMake package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def cmake_dir() -> str:
-    """The folder of pyburnConfig.cmake, for C++ programs and plugins.
+    """Returns the folder of pyburnConfig.cmake, for C++ programs and plugins.
 
     >>> import pyburn, os
     >>> sorted(f for f in os.listdir(pyburn.cmake_dir()) if f.startswith("pyburnConfig"))

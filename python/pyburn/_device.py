@@ -1,4 +1,4 @@
-"""Devices: where tensors live and what runs their operations."""
+"""Devices, which store tensors and run their operations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._core import Device, DeviceError
 if TYPE_CHECKING:
     from ._types import DeviceLike
 
-# The class: pyburn.device("cpu") is a Device, and `with pyburn.device("cpu"):` makes it the default of the block.
+# A class: pyburn.device("cpu") is a Device, and `with pyburn.device("cpu"):` sets the default device in the block.
 device = Device
 
 
 class _OfMemberAndKind:
-    """`member.available` is a bool; `BackendKind.available()` lists the names that can be used."""
+    """A property of members (`member.available` is a bool) and a method of the class (`BackendKind.available()` lists usable names)."""
 
     def __init__(self, of_member: Callable[[Any], bool]) -> None:
         self.of_member = of_member
@@ -31,7 +31,7 @@ class _OfMemberAndKind:
 
 
 class BackendKind(Enum):
-    """Devices by kind; a member is accepted wherever a device is. Names may be written in any case; other backends are named by strings.
+    """An enum of devices, accepted wherever a device is. Names are case-insensitive; other backends are given as strings.
 
     >>> pyburn.ones(2, device=pyburn.BackendKind.NDARRAY)
     tensor([1., 1.])
@@ -40,7 +40,7 @@ class BackendKind(Enum):
     """
 
     WGPUDEVICE = "wgpu"
-    FUSIONJITBACKEND = "fusion(best)"  # fusion over the best real device
+    FUSIONJITBACKEND = "fusion(best)"  # fusion on the best available device
     PYTORCH = "torch"
     NDARRAY = "ndarray"
     NUMPY = "numpy"
@@ -56,7 +56,7 @@ class BackendKind(Enum):
 
     @classmethod
     def names(cls) -> list[str]:
-        """The names of all backends that hold data, those of other packages included.
+        """Returns the names of all backends that hold data, including those of other packages.
 
         >>> "ndarray" in pyburn.BackendKind.names()
         True
@@ -78,12 +78,12 @@ class BackendKind(Enum):
 
 
 def _available_names() -> list[str]:
-    """The names of backends that can be used here and hold data."""
+    """Returns the names of the backends that can be used here and hold data."""
     return [row.name for row in backends() if row.available and not row.decorator and row.name != "meta"]
 
 
 def get_default_device() -> Device:
-    """The device of tensors that are made without one.
+    """Returns the default device of new tensors.
 
     >>> pyburn.get_default_device()
     device('autodiff(ndarray)')
@@ -92,7 +92,7 @@ def get_default_device() -> Device:
 
 
 def set_default_device(device: DeviceLike | None) -> None:
-    """Sets the device of tensors that are made without one; None restores that of a fresh process: PYBURN_DEVICE, else the best one.
+    """Sets the default device of new tensors; None restores the initial one: PYBURN_DEVICE, else the best available device.
 
     >>> pyburn.set_default_device("cpu")
     """
@@ -100,10 +100,13 @@ def set_default_device(device: DeviceLike | None) -> None:
 
 
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Waits until all operations on a device have finished; without an argument, on the default device.
+    """Waits until all operations on a device have completed; by default on the default device.
 
-    Only measuring time needs it: reading a value waits by itself. An operation that failed raises its error where its result is read, not
-    here. Raises DeviceError if the device is lost.
+    It is only needed to measure time: reading a value waits by itself. The error of a failed operation is raised where its result is
+    read, not here.
+
+    Raises:
+        DeviceError: The device is lost.
 
     >>> pyburn.synchronize("fusion(cpu)")
     """
@@ -111,7 +114,7 @@ def synchronize(device: DeviceLike | None = None) -> None:
 
 
 def check_keeps_data(module: Any, place: Device) -> None:
-    """Raises DeviceError if moving a module there would lose its weights."""
+    """Raises DeviceError if moving a module to the device would lose its weights."""
     if not place.has_values and any(tensor.device.has_values for tensor in (*module.parameters(), *module.buffers())):
         raise DeviceError(
             f"[backend] the weights would be lost: {place.type} holds no data; call to_empty(device={place.type!r}), "
@@ -138,7 +141,7 @@ class BackendInfo:
 
 
 class BackendList(list[BackendInfo]):
-    """Backends as a list that prints as a table."""
+    """A list of backends that prints as a table."""
 
     def __repr__(self) -> str:
         def name(b: BackendInfo) -> str:
@@ -154,7 +157,7 @@ class BackendList(list[BackendInfo]):
 
 
 def backends() -> BackendList:
-    """Lists the backends and decorators that can be named, and why some of them cannot be used here.
+    """Lists the backends and decorators, and why some of them cannot be used here.
 
     >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
     ['ndarray']

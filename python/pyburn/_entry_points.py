@@ -1,4 +1,4 @@
-"""Packages that announce something in a group of entry points."""
+"""Discovery of packages in an entry-point group."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 
 class Discovery:
-    """Loads, once, the packages of an entry-point group.
+    """Loads the packages of an entry-point group, once.
 
-    An entry point names a function that registers what the package brings, or a module that does so when it is imported. One that fails
-    leaves the others alone: failed(name, reason) is called.
+    An entry point names a function that registers what the package provides, or a module that does so on import. If one fails,
+    failed(name, reason) is called and the others are not affected.
     """
 
     def __init__(self, group: str, failed: Callable[[str, str], None]) -> None:
         self.group, self.failed = group, failed
-        self._lock = threading.RLock()  # a package may ask for what others announce
+        self._lock = threading.RLock()  # reentrant: a package may trigger discovery itself
         self._done = False
 
     def run(self) -> None:
@@ -30,5 +30,5 @@ class Discovery:
                     announced = point.load()
                     if callable(announced):
                         announced()
-                except Exception as error:  # whatever another package does wrong
+                except Exception as error:  # any error of another package
                     self.failed(point.name, f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Files and sockets that a child made by fork must not keep open: the workers of a loader may outlive the process that started them."""
+"""Closes files and sockets in forked children, such as data loader workers, which may outlive their parent."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _held: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def close_in_children(file: Any) -> None:
-    """Closes the child's copy of an open file or socket right after every fork.
+    """Closes the child's copy of an open file or socket after each fork.
 
-    A lock of flock and a listening socket live until the last copy of their descriptor is closed, so a copy in a child would keep them
-    after the parent has died. Programs that are started with exec need no care: Python's descriptors are closed there.
+    A flock lock and a listening socket live until the last copy of their descriptor is closed, so a copy in a child would keep them
+    after the parent has died. Programs started with exec are not affected: Python's descriptors are closed there.
 
     Args:
-        file: An object with a `close` method that closes the descriptor and nothing else (an unbuffered file, a socket).
+        file: An object with a `close` method that closes only the descriptor (an unbuffered file, a socket).
     """
     _held.add(file)
 

@@ -1,4 +1,4 @@
-"""Linear algebra by LU factors, and the forms of inverses and factorisations that report failures instead of raising them."""
+"""LU decomposition, and variants of inverses and decompositions that return failures instead of raising."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .tensor.out_argument import takes_out
 
 
 class LUFactor(NamedTuple):
-    """Both triangles in one matrix, and the rows that were exchanged."""
+    """The LU factors in one matrix, and the pivots."""
 
     LU: Tensor
     pivots: Tensor
 
 
 class LUFactorEx(NamedTuple):
-    """LUFactor, and 0 or the number (from 1) of the first pivot that is 0."""
+    """LUFactor, and 0 or the 1-based index of the first zero pivot."""
 
     LU: Tensor
     pivots: Tensor
@@ -34,21 +34,21 @@ class LU(NamedTuple):
 
 
 class InverseEx(NamedTuple):
-    """An inverse, and 0 or where it failed."""
+    """An inverse, and 0 or the position of the failure."""
 
     inverse: Tensor
     info: Tensor
 
 
 class SolveEx(NamedTuple):
-    """A solution, and 0 or where it failed."""
+    """A solution, and 0 or the position of the failure."""
 
     result: Tensor
     info: Tensor
 
 
 class CholeskyEx(NamedTuple):
-    """A factor, and 0 or the order of the first leading minor that is not positive."""
+    """A Cholesky factor, and 0 or the order of the first leading minor that is not positive."""
 
     L: Tensor
     info: Tensor
@@ -73,7 +73,7 @@ def _raise_if(info: Tensor, check_errors: bool, function: str, what: str) -> Non
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
-    """The LU factors of matrices, packed into one matrix, and the exchanged rows, counted from 1: what lu_solve takes.
+    """Computes the LU decomposition in compact form, with 1-based pivots, for lu_solve.
 
     >>> pyburn.linalg.lu_factor(pyburn.tensor([[0.0, 2.0], [1.0, 0.0]])).pivots
     tensor([2, 2], dtype=pyburn.int32)
@@ -83,7 +83,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorEx:
-    """lu_factor, and which pivot is 0, if one is.
+    """Computes lu_factor and the index of the first zero pivot.
 
     >>> pyburn.linalg.lu_factor_ex(pyburn.zeros(2, 2)).info
     tensor(1, dtype=pyburn.int32)
@@ -95,7 +95,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 
 def _order(pivots: Tensor, rows: int) -> Tensor:
-    """Where each row came from, after the exchanges one by one."""
+    """Returns the source of each row after all row exchanges."""
     batch = tuple(pivots.shape[:-1])
     orders = []
     for exchanges in pivots.reshape(math.prod(batch), pivots.shape[-1]).tolist():
@@ -109,7 +109,11 @@ def _order(pivots: Tensor, rows: int) -> Tensor:
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> LU:
-    """The matrices P, L and U of what lu_factor gives; empty ones for what is not asked for.
+    """Unpacks the result of lu_factor into P, L and U; parts that are not requested are empty.
+
+    Raises:
+        DTypeError: The pivots are not int32.
+        ShapeError: LU_data is not a batch of matrices.
 
     >>> pyburn.lu_unpack(*pyburn.linalg.lu_factor(pyburn.tensor([[0.0, 2.0], [1.0, 0.0]]))).P
     tensor([[0., 1.],
@@ -134,7 +138,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> LU:
-    """A = P @ L @ U, with a permutation P, ones on the diagonal of the lower triangle L, and an upper triangle U.
+    """Computes the LU decomposition A = P @ L @ U with partial pivoting: a permutation, a unit lower and an upper triangular matrix.
 
     >>> pyburn.linalg.lu(pyburn.tensor([[0.0, 2.0], [1.0, 0.0]])).U
     tensor([[1., 0.],
@@ -145,7 +149,17 @@ def lu(A: Tensor, *, pivot: bool = True) -> LU:
 
 @takes_out
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left, with A.mT for A if adjoint), for the factors of A that lu_factor gives.
+    """Solves A @ X = B by the LU factors of A.
+
+    Args:
+        LU: The factors, from lu_factor.
+        pivots: The pivots, from lu_factor.
+        B: The right-hand side.
+        left: False solves X @ A = B.
+        adjoint: Whether to use A.mT instead of A.
+
+    Raises:
+        ShapeError: The shapes do not match.
 
     >>> A = pyburn.tensor([[0.0, 2.0], [1.0, 0.0]])
     >>> pyburn.linalg.lu_solve(*pyburn.linalg.lu_factor(A), pyburn.ones(2, 1))
@@ -174,14 +188,14 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 
 def _regular(A: Tensor, info: Tensor) -> Tensor:
-    """A with the identity in the place of singular matrices, whose results mean nothing."""
+    """Replaces singular matrices by the identity; their results are undefined."""
     return (
         A if not info.any().item() else _core.where((info != 0)[..., None, None], _core.eye(A.shape[-1], dtype=A.dtype, device=A.device), A)
     )
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
-    """The inverses of matrices, and which of them are singular.
+    """Computes the inverses of matrices, and which of them are singular.
 
     >>> pyburn.linalg.inv_ex(pyburn.zeros(2, 2)).info
     tensor(1, dtype=pyburn.int32)
@@ -192,7 +206,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> SolveEx:
-    """linalg.solve, and which matrices are singular.
+    """Computes linalg.solve, and which matrices are singular.
 
     >>> pyburn.linalg.solve_ex(pyburn.eye(2), pyburn.ones(2)).result
     tensor([1., 1.])
@@ -203,7 +217,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
-    """linalg.cholesky, and which matrices are not positive-definite.
+    """Computes linalg.cholesky, and which matrices are not positive definite.
 
     >>> pyburn.linalg.cholesky_ex(-pyburn.eye(2)).info
     tensor(1, dtype=pyburn.int32)
@@ -228,7 +242,10 @@ def _first_minor(matrix: Tensor) -> int:
 
 @takes_out
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of reflections I - tau v v.T, whose vectors v lie below the diagonal of A.
+    """Computes the first columns of the product of Householder reflections I - tau v v.T, with the vectors v below the diagonal of A.
+
+    Raises:
+        ShapeError: The shapes of A and tau do not match.
 
     >>> pyburn.linalg.householder_product(pyburn.zeros(2, 2), pyburn.zeros(2))
     tensor([[1., 0.],
@@ -247,7 +264,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of the best approximation of A (or A - M) of rank q, as random projections find it.
+    """Computes U, S and V of a rank-q approximation of A (or A - M) by randomized SVD.
 
     >>> [x.shape for x in pyburn.svd_lowrank(pyburn.ones(5, 4), q=2)]
     [pyburn.Size([5, 2]), pyburn.Size([2]), pyburn.Size([4, 2])]
@@ -267,7 +284,10 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """The first q principal components of the rows of A: svd_lowrank of A less its mean.
+    """Computes the first q principal components of the rows of A by svd_lowrank; by default A is centered.
+
+    Raises:
+        ArgumentError: q or niter is out of range.
 
     >>> pyburn.pca_lowrank(pyburn.rand(10, 4), q=2)[2].shape
     pyburn.Size([4, 2])

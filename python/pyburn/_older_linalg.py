@@ -1,4 +1,4 @@
-"""Linear algebra under the names that PyTorch had before torch.linalg. Scripts still use them."""
+"""Linear algebra with the names that PyTorch had before torch.linalg."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class QR(NamedTuple):
 
 
 class TriangularSolve(NamedTuple):
-    """A solution, and the matrix it was solved with."""
+    """A solution, and a copy of the coefficient matrix."""
 
     solution: Tensor
     cloned_coefficient: Tensor
 
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
-    """U, S and V with input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros.
+    """Computes the SVD input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros.
 
     >>> pyburn.svd(pyburn.tensor([[0.0, 2.0], [1.0, 0.0]])).S
     tensor([2., 1.])
@@ -45,7 +45,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
 
 
 def qr(input: Tensor, some: bool = True) -> QR:
-    """Q and R with input = Q @ R; a square Q unless some.
+    """Computes the QR decomposition input = Q @ R; some=False gives a square Q.
 
     >>> pyburn.qr(pyburn.ones(3, 2)).R.shape
     pyburn.Size([2, 2])
@@ -54,7 +54,7 @@ def qr(input: Tensor, some: bool = True) -> QR:
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The triangle of linalg.cholesky.
+    """Computes the Cholesky factor, as linalg.cholesky.
 
     >>> pyburn.cholesky(pyburn.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -64,7 +64,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> TriangularSolve:
-    """X with A @ X = b (A.mT @ X = b with transpose) for triangular matrices A.
+    """Solves A @ X = b (A.mT @ X = b with transpose) for triangular matrices A.
 
     >>> pyburn.triangular_solve(pyburn.ones(2, 1), pyburn.tensor([[2.0, 0.0], [0.0, 4.0]])).solution
     tensor([[0.5000],
@@ -77,7 +77,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """LU factors and pivots, as linalg.lu_factor gives them.
+    """Computes LU factors and pivots, as linalg.lu_factor.
 
     >>> len(pyburn.lu(pyburn.eye(2)))
     2
@@ -88,7 +88,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @takes_out
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """X with A @ X = b for the factors of A.
+    """Solves A @ X = b by the LU factors of A.
 
     >>> pyburn.lu_solve(pyburn.ones(2, 1), *pyburn.linalg.lu_factor(pyburn.eye(2)))
     tensor([[1.],

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded at their first use, so that `import pyburn` stays quick, and the error for names that do not exist."""
+"""Lazy imports of a package, which keep `import pyburn` fast, and the error for missing names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from types import MappingProxyType
 
 
 class _Imports:
-    """Imports at a first use that are under way. A child that is forked in the middle of another thread's import waits for its lock for
-    ever, so forks wait for them to end. Nobody else waits."""
+    """Tracks lazy imports in progress.
 
-    _PATIENCE = 10.0  # seconds: an import may wait for the thread that forks
+    A child forked during another thread's import would wait for its import lock forever, so forks wait for such imports to end. Nothing
+    else waits.
+    """
+
+    _PATIENCE = 10.0  # seconds: an import may wait for the forking thread
 
     def __init__(self) -> None:
         self._renew()
@@ -31,7 +34,7 @@ class _Imports:
 
     def __exit__(self, *error: object) -> None:
         with self._changed:
-            with contextlib.suppress(ValueError):  # of the parent's thread, in a child
+            with contextlib.suppress(ValueError):  # in a child: belongs to the parent's thread
                 self._threads.remove(threading.get_ident())
             self._changed.notify_all()
 
@@ -45,7 +48,7 @@ _imports = _Imports()
 
 
 class MissingName(AttributeError):
-    """A name that a module does not have. The text, with a suggestion, is written when it is read, so that `hasattr` stays quick."""
+    """A module attribute does not exist. The message with a suggestion is built when it is read, so that `hasattr` stays fast."""
 
     def __init__(self, module: str, name: str) -> None:
         super().__init__(module, name, name=name)
@@ -56,7 +59,7 @@ class MissingName(AttributeError):
 
 
 def _advice(module: str, name: str) -> str:
-    """What to write instead: an import if the name is that of a module, else the most similar name."""
+    """Suggests an import if the name is that of a submodule, else the most similar name."""
     import difflib
     from importlib.machinery import PathFinder
 
@@ -74,8 +77,8 @@ def on_demand(
 
     Args:
         package: The name of the package.
-        modules: The modules of the package that are imported at their first use.
-        places: Other names, each with the module of the package that has it; or a function that returns these.
+        modules: The submodules to import lazily.
+        places: Maps other names to the submodules that define them; or a function that returns this mapping.
     """
 
     def all_places() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Bars for work that may take long, drawn on terminals alone, and only when the work has taken a while."""
+"""Progress bars, drawn only on terminals and only for work that takes a while."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TextIO, TypeVar
 T = TypeVar("T")
 
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-_PATIENCE = 1.0  # seconds: what is done by then needs no bar
+_PATIENCE = 1.0  # seconds before a bar is drawn
 _REDRAW_SECONDS = 0.1
 
 
 def duration(seconds: float) -> str:
-    """A time to read: 4s, 1:15, 1:06:40."""
+    """Formats a duration: 4s, 1:15, 1:06:40."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
@@ -27,34 +27,35 @@ def duration(seconds: float) -> str:
 
 
 def bar_text(share: float, width: int) -> str:
-    """A bar in eighths of a cell."""
+    """Returns a bar with a resolution of 1/8 cell."""
     eighths = int(max(0.0, min(1.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_BLOCKS[rest] if rest else "")).ljust(width)
 
 
 class Output:
-    """A stream for text about some work, which must not end because of it: a closed pipe, a full disk behind it, or a missing stream (as
-    sys.stderr is without a console) loses the text and nothing else."""
+    """A stream whose errors are ignored: if it is closed, full or missing (such as sys.stderr without a console), only the text is
+    lost.
+    """
 
     def __init__(self, file: TextIO | None) -> None:
         self.file = file
 
     def write(self, text: str) -> int:
-        """Writes what can be written."""
+        """Writes the text if possible."""
         with contextlib.suppress(OSError, ValueError):  # ValueError: the file is closed
             if self.file is not None:
                 self.file.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Hands what was written to the system."""
+        """Flushes the stream."""
         with contextlib.suppress(OSError, ValueError):
             if self.file is not None:
                 self.file.flush()
 
     def isatty(self) -> bool:
-        """Whether somebody sees it on a terminal."""
+        """Returns whether the stream is a terminal."""
         try:
             return self.file is not None and self.file.isatty()
         except (OSError, ValueError):
@@ -62,7 +63,7 @@ class Output:
 
 
 class WorkBar:
-    """A line on stderr that says how far some work is, and is wiped off at the end. PYBURN_DISPLAY "quiet" or "lines" hides it."""
+    """A progress line on stderr, which is cleared at the end. PYBURN_DISPLAY "quiet" or "lines" hides it."""
 
     def __init__(self, doing: str, total: int | None = None, file: TextIO | None = None) -> None:
         self.doing, self.total, self.done = doing, total, 0
@@ -72,7 +73,7 @@ class WorkBar:
         self._started, self._drawn, self._shown = time.monotonic(), 0.0, False
 
     def step(self, count: int = 1) -> None:
-        """Notes that so many more parts are done."""
+        """Adds completed parts."""
         self.done += count
         if not self._visible:
             return
@@ -83,7 +84,7 @@ class WorkBar:
             self.file.flush()
 
     def line(self, seconds: float) -> str:
-        """What is shown after so many seconds."""
+        """Returns the line shown after a number of seconds."""
         if not self.total:
             return f"{self.doing} {self.done}  {duration(seconds)}"
         share = min(1.0, self.done / self.total)
@@ -104,11 +105,11 @@ class WorkBar:
 
 
 def watched(items: Iterable[T], doing: str, total: int | None = None) -> Iterator[T]:
-    """The same items, with a bar while somebody works on them."""
+    """Iterates over items with a progress bar."""
     if total is None:
         try:
             total = len(items)  # type: ignore[arg-type]
-        except TypeError:  # a stream, which does not know
+        except TypeError:  # a stream without a length
             total = None
     with WorkBar(doing, total) as bar:
         for item in items:

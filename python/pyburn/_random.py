@@ -1,4 +1,4 @@
-"""The default source of random numbers: the process's, or while a loader makes a sample, that of the sample."""
+"""The default random generator: that of the process, or that of the sample that a data loader is computing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ._core import Generator, _use_generator, default_generator
 
 
 def _current() -> Generator:
-    own = _use_generator(None)  # of this thread, if it uses one
+    own = _use_generator(None)  # of this thread, if it has one
     if own is None:
         return default_generator
     _use_generator(own)
@@ -14,7 +14,10 @@ def _current() -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Starts the default generator over from a seed: the same numbers follow, on every device.
+    """Seeds the default generator; the same numbers follow on every device.
+
+    Raises:
+        ValueError: The seed does not fit into 64 bits.
 
     >>> pyburn.manual_seed(0).initial_seed()
     0
@@ -26,7 +29,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Starts the default generator over from a random seed, which is returned.
+    """Seeds the default generator with a random seed and returns the seed.
 
     >>> pyburn.seed() == pyburn.initial_seed()
     True
@@ -35,7 +38,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the default generator started from.
+    """Returns the seed of the default generator.
 
     >>> _ = pyburn.manual_seed(7)
     >>> pyburn.initial_seed()
@@ -45,7 +48,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> tuple[int, int]:
-    """The state of the default generator (seed and position), for set_rng_state.
+    """Returns the state of the default generator (seed and position), for set_rng_state.
 
     >>> state = pyburn.get_rng_state()
     >>> a = pyburn.rand(3)
@@ -57,7 +60,7 @@ def get_rng_state() -> tuple[int, int]:
 
 
 def set_rng_state(new_state: tuple[int, int]) -> None:
-    """Puts the default generator back into a state that get_rng_state gave.
+    """Restores a state of the default generator that get_rng_state returned.
 
     >>> state = pyburn.get_rng_state()
     >>> first = pyburn.rand(2)

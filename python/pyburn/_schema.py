@@ -1,4 +1,4 @@
-"""Schemas as Python sees them: their parts and the signature of their functions."""
+"""Parses operation schemas and builds Python signatures from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import inspect
 
-# What a type checker calls the types of a schema.
+# Python annotations of the schema types.
 ANNOTATIONS = {
     "Tensor": "Tensor",
     "Tensor?": "Tensor | None",
@@ -39,7 +39,7 @@ TENSORS = ("Tensor", "Tensor?", "Tensor[]", "Tensor|Scalar")
 
 @dataclass(frozen=True)
 class Parameter:
-    """An argument of a schema; `default` is Python text, None where the argument is required."""
+    """An argument of a schema; `default` is Python source, or None if the argument is required."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema that C++ has accepted, taken apart."""
+    """A parsed schema, which C++ has validated."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -61,19 +61,19 @@ class Schema:
 
     @property
     def function(self) -> str:
-        """What users call; several schemas may be forms of one function."""
+        """The name of the public function; several schemas can be overloads of one function."""
         return self.name.split(".")[0]
 
     @property
     def annotation(self) -> str:
-        """The type of the result."""
+        """The annotation of the result."""
         if self.results.startswith("("):
             return f"tuple[{', '.join(['Tensor'] * len(self.results.split(',')))}]"
         return "tuple[Tensor, ...]" if self.results == "Tensor[]" else self.results
 
 
 def parse(schema: str) -> Schema:
-    """Takes a schema apart."""
+    """Parses a schema."""
     name, _, rest = schema.partition("(")
     body, _, results = rest.rpartition(") -> ")
     parameters: list[Parameter] = []
@@ -89,7 +89,7 @@ def parse(schema: str) -> Schema:
 
 
 def signature_of(schema: str, out: bool = False) -> inspect.Signature:
-    """The signature of the function of a schema."""
+    """Returns the signature of the function of a schema."""
     from inspect import Parameter as P
     from inspect import Signature
 

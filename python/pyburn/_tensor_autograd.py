@@ -1,4 +1,4 @@
-"""The autograd side of the Tensor class."""
+"""The autograd methods of the Tensor class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._core import Tensor
 
 
 class RemovableHandle:
-    """Removes a hook again; also a context manager."""
+    """Removes a hook; also a context manager."""
 
     def __init__(self, remove):
         self._remove = remove
@@ -28,7 +28,13 @@ class RemovableHandle:
 
 
 def backward(self: Tensor, gradient=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None) -> None:
-    """Adds the gradient of this tensor to the `.grad` of the leaves it was computed from.
+    """Computes the gradients of this tensor with respect to the leaves and adds them to their `.grad`.
+
+    Args:
+        gradient: The gradient of this tensor; not needed for a single element.
+        retain_graph: Whether to keep the graph for another backward pass; by default the value of create_graph.
+        create_graph: Whether to record the backward pass, for higher derivatives.
+        inputs: Accumulates gradients only for these tensors.
 
     >>> x = pyburn.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
@@ -42,7 +48,7 @@ def backward(self: Tensor, gradient=None, retain_graph: bool | None = None, crea
 
 
 def _assign_requires_grad(self: Tensor, on: bool) -> None:
-    if not self.is_leaf:  # requires_grad_() is milder: it accepts what is so already
+    if not self.is_leaf:  # requires_grad_() accepts a value that does not change anything
         raise _core.GradientError("you can only change requires_grad flags of leaf variables; use detach() to cut the history")
     _core._set_requires_grad(self, on)
 
@@ -58,7 +64,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cuts the tensor off from its history, in place.
+    """Detaches the tensor from the graph, in place.
 
     >>> (pyburn.ones(2, requires_grad=True) * 2).detach_().requires_grad
     False
@@ -68,7 +74,7 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keeps `.grad` of a tensor that is no leaf.
+    """Keeps `.grad` of a non-leaf tensor.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> y = x * 2
@@ -81,7 +87,10 @@ def retain_grad(self: Tensor) -> None:
 
 
 def register_hook(self: Tensor, hook) -> RemovableHandle:
-    """Calls hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient.
+    """Registers a hook: hook(grad) is called when the gradient of this tensor is computed; its result replaces the gradient.
+
+    Returns:
+        A handle that removes the hook.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -96,7 +105,11 @@ def register_hook(self: Tensor, hook) -> RemovableHandle:
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook) -> RemovableHandle:
-    """Calls hook(tensor) when a gradient has been added to the `.grad` of this leaf: an optimiser can step there and free it.
+    """Registers a hook: hook(tensor) is called after a gradient is accumulated into this leaf, so that an optimizer can step and free
+    it.
+
+    Returns:
+        A handle that removes the hook.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.mul_(10))
@@ -115,7 +128,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook) -> RemovableHandle:
 
 
 def _register_node_hook(self: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Calls fn(grad_inputs, grad_outputs) when the node has computed its gradients; a tuple that it returns replaces grad_inputs.
+    """Registers a hook: fn(grad_inputs, grad_outputs) is called after the node's backward; a tuple it returns replaces grad_inputs.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> y = x * 3
@@ -129,13 +142,13 @@ def _register_node_hook(self: Any, fn: Callable[..., Any]) -> RemovableHandle:
 
 
 def _register_node_prehook(self: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Calls fn(grad_outputs) before the node computes its gradients; a tuple that it returns replaces them."""
+    """Registers a hook: fn(grad_outputs) is called before the node's backward; a tuple it returns replaces them."""
     number = self._add_hook(fn, True)
     return RemovableHandle(lambda: self._remove_hook(number))
 
 
 def is_inference(self: Tensor) -> bool:
-    """Was this tensor made under inference_mode?
+    """Returns whether the tensor was created under inference_mode.
 
     >>> pyburn.ones(2).is_inference()
     False
@@ -187,5 +200,5 @@ def install() -> None:
     }
     for name, value in properties.items():
         setattr(Tensor, name, value)
-    for name in ("is_cuda", "is_mps", "is_sparse", "is_xpu"):  # what scripts for PyTorch ask
+    for name in ("is_cuda", "is_mps", "is_sparse", "is_xpu"):  # queried by PyTorch programs
         setattr(Tensor, name, property(lambda self: False, None, None, f"False.\n\n>>> pyburn.ones(2).{name}\nFalse"))

@@ -1,4 +1,4 @@
-"""What scripts ask about CUDA: there is none."""
+"""CUDA queries of PyTorch programs: there is no CUDA device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["GradScaler", "autocast", "device_count", "empty_cache", "is_availabl
 
 
 def is_available() -> bool:
-    """False.
+    """Returns False.
 
     >>> pyburn.device("cuda" if pyburn.cuda.is_available() else "cpu").type
     'cpu'
@@ -20,7 +20,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """0.
+    """Returns 0.
 
     >>> pyburn.cuda.device_count()
     0
@@ -29,7 +29,7 @@ def device_count() -> int:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False.
+    """Returns False.
 
     >>> pyburn.cuda.is_bf16_supported()
     False
@@ -38,7 +38,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def manual_seed(seed: int) -> None:
-    """Does nothing: pyburn.manual_seed holds for every device.
+    """Has no effect: pyburn.manual_seed applies to every device.
 
     >>> pyburn.cuda.manual_seed(0)
     """
@@ -48,14 +48,14 @@ manual_seed_all = manual_seed
 
 
 def empty_cache() -> None:
-    """Does nothing.
+    """Has no effect.
 
     >>> pyburn.cuda.empty_cache()
     """
 
 
 def synchronize(device: Any = None) -> None:
-    """pyburn.synchronize, for scripts that measure time; the number of a CUDA device stands for the default device.
+    """Calls pyburn.synchronize; an integer device means the default device.
 
     >>> pyburn.cuda.synchronize()
     """

@@ -1,4 +1,4 @@
-"""einops with pyburn's tensors: after `import pyburn.einops`, the functions of einops take them. Its layers are here as well.
+"""einops support: after `import pyburn.einops`, einops functions accept pyburn tensors. The layers of einops are here as well.
 
 import einops
 import pyburn.einops
@@ -25,7 +25,7 @@ __all__ = ["EinMix", "Rearrange", "Reduce"]
 
 
 class PyburnBackend(AbstractBackend):  # type: ignore[misc]
-    """What einops does with pyburn's tensors. einops finds it among the subclasses of AbstractBackend."""
+    """The einops backend of pyburn. einops finds it among the subclasses of AbstractBackend."""
 
     framework_name = "pyburn"
     _reductions = {"min": "amin", "max": "amax"}  # over several dimensions; `min` and `max` take one
@@ -59,7 +59,7 @@ class PyburnBackend(AbstractBackend):  # type: ignore[misc]
         return x.unsqueeze(new_position)
 
     def tile(self, x: Any, repeats: Sequence[int]) -> Any:
-        return x.expand([-1 if n == 1 else n for n in repeats])  # einops tiles new dimensions only
+        return x.expand([-1 if n == 1 else n for n in repeats])  # einops only tiles new dimensions
 
     def concat(self, tensors: Sequence[Any], axis: int) -> Any:
         return _core.cat(tensors, dim=axis)
@@ -89,7 +89,7 @@ class Reduce(ReduceMixin, nn.Module):  # type: ignore[misc]
 
 
 class EinMix(_EinmixMixin, nn.Module):  # type: ignore[misc]
-    """A linear layer over the dimensions that its pattern names."""
+    """`einops.einsum` with learned weights, as a layer."""
 
     def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any, bias_bound: float) -> None:
         def drawn(shape: Any, bound: float) -> Any:

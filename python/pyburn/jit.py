@@ -1,4 +1,4 @@
-"""The decorators of torch.jit, which leave what they decorate as it is: code is neither scripted nor traced."""
+"""The decorators of torch.jit, which have no effect: code is neither scripted nor traced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def script(obj: T, *args: Any, **options: Any) -> T:
-    """The object itself.
+    """Returns the object unchanged.
 
     >>> pyburn.jit.script(abs)(-1)
     1
@@ -19,7 +19,7 @@ def script(obj: T, *args: Any, **options: Any) -> T:
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:
-    """A decorator, with or without arguments.
+    """A decorator without effect, with or without arguments.
 
     >>> @pyburn.jit.ignore
     ... def one():
@@ -34,7 +34,7 @@ unused = export = interface = script_if_tracing = script
 
 
 def annotate(the_type: Any, the_value: T) -> T:
-    """The value itself.
+    """Returns the value unchanged.
 
     >>> pyburn.jit.annotate(int, 3)
     3
@@ -43,7 +43,7 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 
 def is_scripting() -> bool:
-    """False.
+    """Returns False.
 
     >>> pyburn.jit.is_scripting()
     False
@@ -52,7 +52,7 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """False.
+    """Returns False.
 
     >>> pyburn.jit.is_tracing()
     False

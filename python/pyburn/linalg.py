@@ -1,4 +1,4 @@
-"""Linear algebra, under PyTorch's names."""
+"""Linear algebra, with the names of torch.linalg."""
 
 from __future__ import annotations
 
@@ -80,8 +80,18 @@ __all__ = [
 def matrix_norm(
     input: Tensor, ord: Number | str = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
-    """The norm of matrices: 'fro', 'nuc' (the sum of singular values), 2, -2 (the largest and smallest one), or 1, -1, inf, -inf (sums of
-    absolute values of columns or rows).
+    """Computes matrix norms.
+
+    Args:
+        input: The matrices.
+        ord: 'fro', 'nuc' (sum of the singular values), 2 or -2 (largest or smallest singular value), 1 or -1 (largest or smallest column
+            sum of absolute values), inf or -inf (the same for rows).
+        dim: The two dimensions of the matrices.
+        keepdim: Whether to keep these dimensions with size 1.
+        dtype: The dtype to compute in.
+
+    Raises:
+        ShapeError: dim does not name two dimensions of input.
 
     >>> pyburn.linalg.matrix_norm(pyburn.ones(2, 2))
     tensor(2.)
@@ -121,7 +131,7 @@ def norm(
     *,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """The norm of vectors (one axis) or matrices (two axes); of all elements when neither ord nor dim is given.
+    """Computes the norm of vectors (one dimension) or matrices (two dimensions); without ord and dim, of all elements.
 
     >>> pyburn.linalg.norm(pyburn.tensor([3.0, 4.0]))
     tensor(5.)
@@ -136,7 +146,10 @@ def norm(
 
 @_takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Cross products of the vectors along dim, which has extent 3.
+    """Computes the cross product of the vectors along dim, which has size 3.
+
+    Raises:
+        ShapeError: The size of dim is not 3.
 
     >>> pyburn.linalg.cross(pyburn.tensor([1.0, 0.0, 0.0]), pyburn.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
@@ -148,7 +161,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @_takes_out
 def matrix_rank(A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False, tol: Tolerance = None) -> Tensor:
-    """How many singular values are above the larger of atol and rtol times the largest one; a tolerance for each matrix may be given.
+    """Returns the number of singular values above the larger of atol and rtol times the largest one; tolerances can be given per
+    matrix.
 
     >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
@@ -164,8 +178,9 @@ def matrix_rank(A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, he
 
 @_takes_out
 def pinv(A: Tensor, rcond: Tolerance = None, hermitian: bool = False, *, atol: Tolerance = None, rtol: Tolerance = None) -> Tensor:
-    """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0; a tolerance for
-    each matrix may be given.
+    """Computes the Moore-Penrose pseudoinverse.
+
+    Singular values up to the larger of atol and rtol times the largest one are treated as 0; tolerances can be given per matrix.
 
     >>> pyburn.linalg.pinv(pyburn.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])).shape
     pyburn.Size([2, 3])
@@ -181,14 +196,14 @@ def pinv(A: Tensor, rcond: Tolerance = None, hermitian: bool = False, *, atol: T
 
 
 def _symmetric(A: Tensor) -> Tensor:
-    """The lower triangle and its mirror image: of a matrix that is said to be symmetric only that is read."""
+    """Symmetrizes A by its lower triangle; only that is read of a symmetric matrix."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise _core.ShapeError(f"[linalg] expected square matrices: got {tuple(A.shape)}")
     return A + (A.tril() + A.tril(-1).mT - A).detach()  # the gradient is that of the whole matrix
 
 
 def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> Tensor:
-    """What singular values must be above to count."""
+    """Returns the threshold above which singular values count."""
 
     def column(tolerance: Tolerance) -> Tensor:
         given = tolerance if isinstance(tolerance, Tensor) else _core.full((), tolerance or 0.0, dtype=values.dtype, device=values.device)
@@ -203,7 +218,7 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
 
 @_takes_out
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
-    """The condition of matrices: the norm times the norm of the inverse. p is that of matrix_norm, 2 without one.
+    """Computes the condition number: the norm of the matrix times that of its inverse. p is as in matrix_norm; the default is 2.
 
     >>> pyburn.linalg.cond(pyburn.tensor([[4.0, 0.0], [0.0, 1.0]]))
     tensor(4.)
@@ -216,7 +231,7 @@ def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices; a view.
+    """Returns a view of the diagonals of matrices.
 
     >>> pyburn.linalg.diagonal(pyburn.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -225,7 +240,11 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """A row for each element of the vectors x: its powers from 0 on.
+    """Returns the Vandermonde matrix: a row of powers, from 0 on, for each element of the vectors x.
+
+    Raises:
+        ShapeError: x is 0-d.
+        ArgumentError: N is not greater than 1.
 
     >>> pyburn.linalg.vander(pyburn.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
@@ -242,7 +261,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 @_takes_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of tensordot with A over its first ind axes.
+    """Computes the inverse of tensordot with A over its first ind dimensions.
+
+    Raises:
+        ArgumentError: ind is not positive.
 
     >>> pyburn.linalg.tensorinv(pyburn.eye(6).reshape(2, 3, 6), ind=2).shape
     pyburn.Size([6, 2, 3])
@@ -255,7 +277,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @_takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B; the axes dims of A are moved to its end first.
+    """Solves tensordot(A, X, X.ndim) = B; the dimensions dims of A are moved to its end first.
 
     >>> pyburn.linalg.tensorsolve(pyburn.eye(6).reshape(2, 3, 6), pyburn.ones(2, 3)).shape
     pyburn.Size([6])

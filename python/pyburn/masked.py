@@ -1,4 +1,4 @@
-"""Reductions and normalisations of the elements that a mask lets through. The mask broadcasts; True is let through."""
+"""Masked reductions and normalizations: elements where the mask is False are ignored. The mask broadcasts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _most(input: Tensor) -> Any:
 
 
 def _axes(dim: Axes, input: Tensor) -> tuple[int, ...]:
-    """All axes for None and for an empty list, as functions with one axis do not have it."""
+    """Returns all dimensions for None and for an empty list."""
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(input.ndim))
     return (dim,) if isinstance(dim, int) else tuple(dim)
@@ -44,7 +44,7 @@ def _summing(input: Tensor, dtype: DTypeLike | None) -> DTypeLike:
 
 
 def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sum over dim.
+    """Sums the unmasked elements over dim.
 
     >>> pyburn.masked.sum(pyburn.tensor([1, 2, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(5)
@@ -54,7 +54,7 @@ def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeL
 
 
 def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The product over dim.
+    """Multiplies the unmasked elements over dim.
 
     >>> pyburn.masked.prod(pyburn.tensor([3, 0, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(12)
@@ -66,7 +66,7 @@ def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
 
 
 def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The largest element over dim.
+    """Returns the maximum of the unmasked elements over dim.
 
     >>> pyburn.masked.amax(pyburn.tensor([3, 9, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(4)
@@ -76,7 +76,7 @@ def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
 
 
 def amin(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The smallest element over dim.
+    """Returns the minimum of the unmasked elements over dim.
 
     >>> pyburn.masked.amin(pyburn.tensor([3, 1, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(3)
@@ -88,7 +88,7 @@ def amin(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the largest element is.
+    """Returns the index of the maximum of the unmasked elements.
 
     >>> pyburn.masked.argmax(pyburn.tensor([3.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(2.)
@@ -99,7 +99,7 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the smallest element is.
+    """Returns the index of the minimum of the unmasked elements.
 
     >>> pyburn.masked.argmin(pyburn.tensor([3.0, 1.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(0.)
@@ -108,7 +108,10 @@ def argmin(
 
 
 def mean(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The mean over dim; NaN where nothing is let through.
+    """Averages the unmasked elements over dim; NaN if there are none.
+
+    Raises:
+        ValueError: The dtype of input is not floating point and no dtype is given.
 
     >>> pyburn.masked.mean(pyburn.tensor([1.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
     tensor(2.5000)
@@ -124,7 +127,10 @@ def _count(input: Tensor, dim: Axes, keepdim: bool, mask: Tensor | None) -> Tens
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The median along dim.
+    """Returns the median of the unmasked elements along dim.
+
+    Raises:
+        ValueError: A row of integers has no unmasked element.
 
     >>> pyburn.masked.median(pyburn.tensor([1.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(1.)
@@ -148,7 +154,10 @@ def var(
     dtype: DTypeLike | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance over dim.
+    """Computes the variance of the unmasked elements over dim.
+
+    Raises:
+        ValueError: Both unbiased and correction are given.
 
     >>> pyburn.masked.var(pyburn.tensor([1.0, 9.0, 3.0]), mask=pyburn.tensor([True, False, True]))
     tensor(2.)
@@ -174,7 +183,7 @@ def std(
     dtype: DTypeLike | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The square root of the variance over dim.
+    """Computes the standard deviation of the unmasked elements over dim.
 
     >>> pyburn.masked.std(pyburn.tensor([1.0, 9.0, 3.0]), correction=0, mask=pyburn.tensor([True, False, True]))
     tensor(1.)
@@ -191,7 +200,7 @@ def norm(
     dtype: DTypeLike | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The norm of vectors.
+    """Computes the vector norm of the unmasked elements.
 
     >>> pyburn.masked.norm(pyburn.tensor([3.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
     tensor(5.)
@@ -203,7 +212,7 @@ def norm(
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DTypeLike | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The elements over their norm along dim; 0 for what is not let through.
+    """Divides the elements by their norm along dim; masked elements become 0.
 
     >>> pyburn.masked.normalize(pyburn.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=pyburn.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
@@ -214,7 +223,7 @@ def normalize(
 def logsumexp(
     input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The logarithm of the sum of exponentials over dim.
+    """Computes the logarithm of the sum of exponentials of the unmasked elements over dim.
 
     >>> pyburn.masked.logsumexp(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, False]))
     tensor(0.)
@@ -231,7 +240,7 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """log(exp(input) + exp(other)).
+    """Computes log(exp(input) + exp(other)); masked elements are treated as the lowest value.
 
     >>> pyburn.masked.logaddexp(pyburn.zeros(1), pyburn.zeros(1), input_mask=pyburn.tensor([False]))
     tensor([0.])
@@ -241,7 +250,7 @@ def logaddexp(
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Running sums along dim.
+    """Computes the cumulative sum along dim, without masked elements.
 
     >>> pyburn.masked.cumsum(pyburn.tensor([1, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
     tensor([1, 1, 5])
@@ -250,7 +259,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Ten
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Running products along dim.
+    """Computes the cumulative product along dim, without masked elements.
 
     >>> pyburn.masked.cumprod(pyburn.tensor([3, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
     tensor([ 3,  3, 12])
@@ -259,7 +268,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Te
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Shares along dim; 0 for what is not let through.
+    """Applies softmax along dim; masked elements get probability 0.
 
     >>> pyburn.masked.softmax(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
@@ -268,7 +277,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Te
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithms of softmax.
+    """Computes the logarithm of softmax.
 
     >>> pyburn.masked.log_softmax(pyburn.zeros(1), 0)
     tensor([0.])
@@ -277,7 +286,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """softmax of the negative elements.
+    """Applies softmax to the negated elements.
 
     >>> pyburn.masked.softmin(pyburn.zeros(2), 0)
     tensor([0.5000, 0.5000])

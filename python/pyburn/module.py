@@ -1,4 +1,4 @@
-"""Modules, parameters and containers, and what can be said about a model: `pyburn.nn` without the layers."""
+"""Modules, parameters, containers and model summaries: `pyburn.nn` without the layers."""
 
 from .nn import (
     Buffer,

@@ -1,4 +1,4 @@
-"""Operations written in Python: rows like any other, with rules that are functions of tensors. See docs/extending.md."""
+"""Custom operations written in Python, whose rules are functions of tensors. See docs/extending.md."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SAVES = {"inputs": 1, "outputs": 2}
 
 
 class GradientContext:
-    """What a gradient rule may read of a call: every argument by its name in the schema, and the results.
+    """The arguments and results of a call, for a gradient rule. Arguments are also attributes, by their schema name.
 
     Attributes:
-        inputs: The tensors of the call, in order; None where an optional one was not given. Needs saves="inputs".
+        inputs: The tensors of the call, in order; None for an omitted optional one. Needs saves="inputs".
         outputs: The results. Needs saves="outputs".
         attributes: The arguments that are not tensors, by name.
-        needs_input_grad: Which inputs want a gradient.
-        input_shapes, input_dtypes: Those of the inputs, whatever was saved.
+        needs_input_grad: Which inputs require a gradient.
+        input_shapes, input_dtypes: The shapes and dtypes of the inputs; always available.
     """
 
     def __init__(self, schema: Schema, saved: int, view: Any) -> None:
@@ -48,7 +48,7 @@ class GradientContext:
         return tuple(self._view.output(i) for i in range(1 + self._schema.results.count(",")))
 
     def places(self) -> Iterable[tuple[str, int | range]]:
-        """The number of the input that each argument stands for; a list takes those that the others leave."""
+        """The input index of each argument; a list takes the inputs that the other arguments leave."""
         return _places(self._schema, self._view.inputs)
 
     def __getattr__(self, name: str) -> Any:
@@ -62,7 +62,7 @@ class GradientContext:
 
 
 def _places(schema: Schema, count: int) -> Iterable[tuple[str, int | range]]:
-    """Which inputs each argument that takes tensors stands for; a list takes those that the others leave."""
+    """Yields the input index of each tensor argument; a list takes the inputs that the others leave."""
     tensors = [p for p in schema.parameters if p.is_tensor]
     spread = count - sum(p.type != "Tensor[]" for p in tensors)
     start = 0
@@ -76,7 +76,7 @@ def _places(schema: Schema, count: int) -> Iterable[tuple[str, int | range]]:
 
 
 def _gradients(schema: Schema, grad: Callable[..., Any], saved: int) -> Callable[[Any, tuple[Tensor, ...]], tuple[Any, ...]]:
-    """The rule as C++ calls it: one gradient per input, lists taken apart."""
+    """Returns the rule in the form that C++ calls: one gradient per input, with lists flattened."""
     arguments = [p for p in schema.parameters if p.is_tensor]
 
     def rule(view: Any, gradients: tuple[Tensor, ...]) -> tuple[Any, ...]:
@@ -116,31 +116,31 @@ def register_op(
 ) -> Any:
     """Registers an operation whose rules are Python functions, and returns the function that runs it.
 
-    The operation is a row like any other: it is differentiated, captured, saved in graphs by its name and sent to other backends. Its
-    function takes `out=`; `plugins.operation("name_")` is its in-place form. Registering a name again replaces the operation.
+    The operation works like a built-in one: it is differentiated, captured, saved in graphs by name and sent to other backends. Its
+    function accepts `out=`; `plugins.operation("name_")` is its in-place form. Registering a name again replaces the operation.
 
     Without `kernel` and `decompose` the result is a decorator for the kernel.
 
     Args:
-        schema: Name, arguments and results, as in "scale(Tensor input, float factor=1.0) -> Tensor". Rules are called with the
-            arguments as it declares them, by position or, after `*`, by keyword.
-        infer: Called with tensors on the device meta; returns empty tensors of the results' shapes and dtypes. By default
-            `decompose` is called so. Without either, the kernel decides the shapes, and the operation cannot be captured.
+        schema: Name, arguments and results, such as "scale(Tensor input, float factor=1.0) -> Tensor". Rules are called with the
+            arguments as declared: by position or, after `*`, by keyword.
+        infer: Called with tensors on the device meta; returns empty tensors with the shapes and dtypes of the results. By default
+            `decompose` is used. Without either, the kernel decides the shapes, and the operation cannot be captured.
         kernel: Computes the results from tensors in host memory. On a backend without host memory the decomposition is used, else copies
-            of the tensors. A dict gives kernels by type of device, as in {"cpu": f, "torch": g}; they get tensors of that device.
+            of the tensors. A dict maps device types to kernels, such as {"cpu": f, "torch": g}, which receive tensors of that device.
         grad: Called as grad(ctx, *gradients) with a GradientContext and the gradients of the results; returns the gradient of each
-            argument that is a tensor, None where there is none. It is written in operations, so that it has a gradient itself.
-        decompose: Computes the results by other operations, on any backend. Without `grad` the gradient is that of these operations.
-        saves: What is kept for `grad`: "inputs", "outputs", both, or nothing (()).
-        elementwise: The inputs are promoted to one dtype and broadcast to one shape before any rule sees them.
-        no_grad: Why there is no gradient, where neither `grad` nor `decompose` is given.
-        doc: A line of documentation; by default the first line of the docstring of the kernel or of the decomposition.
+            tensor argument, or None. It consists of operations, so it is differentiable.
+        decompose: Computes the results by other operations, on any backend. Without `grad`, these operations are differentiated.
+        saves: What is saved for `grad`: "inputs", "outputs", both, or nothing (()).
+        elementwise: Promotes the inputs to one dtype and broadcasts them to one shape before the rules are called.
+        no_grad: Why there is no gradient, if neither `grad` nor `decompose` is given.
+        doc: A line of documentation; by default the first line of the docstring of the kernel or the decomposition.
 
     Returns:
         The function of the operation, or a decorator that returns it.
 
     Raises:
-        ValueError: The schema does not parse, rules are missing, or an operation of this name exists in C++.
+        ValueError: The schema is invalid, rules are missing, or C++ has an operation of this name.
 
     >>> @pyburn.register_op(
     ...     "soft_clip(Tensor input, float limit=1.0) -> Tensor",

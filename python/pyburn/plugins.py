@@ -19,32 +19,32 @@ _loaded: dict[str, SimpleNamespace] = {}
 def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
     """Loads a plugin: a shared library that adds operations, backends, decorators, transports or layers.
 
-    The library registers what it brings in `PYBURN_PLUGIN()` of the header pyburn/plugin.h.
+    The library registers its contents in `PYBURN_PLUGIN()` of the header pyburn/plugin.h.
 
     Args:
         path: The library.
 
     Returns:
-        The operations of the plugin as functions, and its layers as classes. Functions take `out=`; those that work in place are
-        there under their name with an underscore. Loading a library again returns the same ones.
+        The operations of the plugin as functions, and its layers as classes. Functions accept `out=`; in-place functions have a name
+            that ends with an underscore. Loading a library again returns the same object.
 
     Raises:
-        FileNotFoundError: There is no such file. Other errors of the system are OSErrors, too.
-        PluginError: The file is not a plugin, was built against another version of pyburn, or fails to register what it brings.
-            Nothing that it registered is kept.
+        FileNotFoundError: The file does not exist. Other system errors are OSErrors, too.
+        PluginError: The file is not a plugin, was built for another version of pyburn, or fails to register its contents. Nothing that
+            it registered is kept.
     """
     resolved = os.fsdecode(os.path.realpath(path))
     if resolved not in _loaded:
-        package = sys._getframe(1).f_globals.get("__name__", "__main__")  # where pickles look for the classes of layers
+        package = sys._getframe(1).f_globals.get("__name__", "__main__")  # the module where pickle looks for the layer classes
         operations, layers = _core._load_library(os.fsencode(resolved), package)
         _loaded[resolved] = SimpleNamespace(**_core._functions_named(operations), **layers)
     return _loaded[resolved]
 
 
 def operation(name: str) -> Any:
-    """Returns the function of an operation that another package or register_op() has brought, by its name.
+    """Returns the function of an operation from another package or register_op(), by name.
 
-    Packages that announce operations are loaded before a name is called unknown.
+    Packages that provide operations are loaded before a name is reported as unknown.
     """
     for last_try in (False, True):
         for function in (name, name.removesuffix("_")):
@@ -57,10 +57,10 @@ def operation(name: str) -> Any:
 
 
 def discover() -> None:
-    """Loads the packages that announce operations in the entry-point group `pyburn.ops`.
+    """Loads the packages that provide operations in the entry-point group `pyburn.ops`.
 
-    pyburn calls it before it calls an operation unknown, as when a graph names one. An entry point names a module that registers
-    operations when it is imported, or a function that does. One that fails leaves the others alone, with a warning.
+    Called before an operation is reported as unknown, such as one named in a graph. An entry point names a module that registers
+    operations on import, or a function that does. If one fails, a warning is issued and the others are not affected.
     """
     _discovery.run()
 

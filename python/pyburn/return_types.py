@@ -1,4 +1,4 @@
-"""The named tuples that functions with several results return, under the names of the functions."""
+"""The named tuples of functions with several results, named after the functions."""
 
 from ._core import _return_types
 

@@ -1,4 +1,4 @@
-"""Names of PyTorch that scripts use in passing: numbers, types of tensors as classes, Variable. Loaded when they are asked for."""
+"""Further PyTorch names: constants, tensor types as classes, Variable. Imported lazily."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .tensor.view_copies import COPIES
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
-spmm = _core.mm  # of dense matrices, as there are no sparse ones
+spmm = _core.mm  # of dense matrices: there are no sparse ones
 dtype = DType
 
 
 class TensorType(type):
-    """`FloatTensor([1, 2])` makes a tensor of that dtype, and `isinstance(x, FloatTensor)` asks for it."""
+    """Metaclass: `FloatTensor([1, 2])` creates a tensor of that dtype, and `isinstance(x, FloatTensor)` checks it."""
 
     of: DType
 
@@ -55,7 +55,7 @@ BoolTensor = _typed("BoolTensor", _core.bool)
 
 
 def typename(obj: Any) -> str:
-    """The full name of what an object is.
+    """Returns the qualified type name of an object.
 
     >>> pyburn.typename(pyburn.ones(1))
     'pyburn.FloatTensor'
@@ -64,7 +64,7 @@ def typename(obj: Any) -> str:
 
 
 def is_storage(obj: Any) -> bool:
-    """Storages are not visible from Python, so nothing is one.
+    """Returns False.
 
     >>> pyburn.is_storage(pyburn.ones(1))
     False
@@ -73,7 +73,10 @@ def is_storage(obj: Any) -> bool:
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
-    """The numbers from start up to and including end; arange leaves the end out.
+    """Returns the numbers from start to end, including end; arange excludes it.
+
+    Raises:
+        ArgumentError: step is 0 or has the wrong sign.
 
     >>> pyburn.range(1, 3)
     tensor([1., 2., 3.])
@@ -87,7 +90,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
 
 
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The square root of the sum of squares.
+    """Computes the Frobenius norm: the square root of the sum of squares.
 
     >>> pyburn.frobenius_norm(pyburn.tensor([3.0, 4.0]))
     tensor(5.)
@@ -96,7 +99,7 @@ def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tenso
 
 
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
-    """The sum of the singular values.
+    """Computes the nuclear norm: the sum of the singular values.
 
     >>> pyburn.nuclear_norm(pyburn.eye(2))
     tensor(2.)
@@ -105,7 +108,10 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of nonzero; rows of fill_value where there are fewer.
+    """Returns the first `size` rows of nonzero, padded with rows of fill_value.
+
+    Raises:
+        ArgumentError: size is negative.
 
     >>> pyburn.nonzero_static(pyburn.tensor([0, 3]), size=2)
     tensor([[ 1],
@@ -121,7 +127,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def histogramdd(
     input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> tuple[Tensor, list[Tensor]]:
-    """How many of the points in the last axis of input fall into each box, and the edges of the boxes along each coordinate.
+    """Computes the multidimensional histogram of the points in the last dimension of input, and the bin edges per coordinate.
+
+    Raises:
+        ArgumentError: bins or range do not fit the number of coordinates.
 
     >>> pyburn.histogramdd(pyburn.tensor([[0.0, 1.0], [1.0, 0.0]]), [2, 2])[0]
     tensor([[0., 1.],
@@ -147,7 +156,7 @@ def histogramdd(
             low = edge[0] if limits or not column.numel() else column.amin()
             high = edge[-1] if limits or not column.numel() else column.amax()
             box = ((column - edge[0]) / (edge[-1] - edge[0]) * last).long()
-        inside = inside & (column >= low) & (column <= high)  # the last box holds its upper end
+        inside = inside & (column >= low) & (column <= high)  # the last bin includes its upper edge
         places = places * last + box.clamp(0, last - 1)
         edges.append(edge)
     shape = [edge.shape[0] - 1 for edge in edges]
@@ -162,7 +171,7 @@ def histogramdd(
 
 
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """nn.functional.grid_sample with its modes as numbers.
+    """Calls nn.functional.grid_sample with its modes as numbers.
 
     >>> pyburn.grid_sampler(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[1.]]]])
@@ -173,12 +182,12 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
 
 grid_sampler_2d = grid_sampler_3d = grid_sampler
 
-# Methods that change a tensor are functions as well: `pyburn.relu_(x)`.
+# In-place methods are functions as well: `pyburn.relu_(x)`.
 _IN_PLACE = """abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh as_strided asin asinh atan atanh ceil celu clamp clamp_max
 clamp_min clip cos cosh deg2rad detach erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 log1p log2 logit nan_to_num neg
 negative rad2deg reciprocal relu resize_as round rrelu rsqrt selu sigmoid sin sinc sinh sqrt square tan tanh threshold trunc xlogy"""
 globals().update({name + "_": getattr(Tensor, name + "_") for name in _IN_PLACE.split()})
 globals().update(COPIES)
 
-_OTHERS = ("annotations", "math", "linalg", "Any", "COPIES", "DType", "Tensor", "TensorType", "tensor")  # what the names above are made of
+_OTHERS = ("annotations", "math", "linalg", "Any", "COPIES", "DType", "Tensor", "TensorType", "tensor")  # names used in this module
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _OTHERS]

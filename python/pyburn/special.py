@@ -1,4 +1,4 @@
-"""Special functions, under PyTorch's names."""
+"""Special functions, with the names of torch.special."""
 
 from ._core import (
     digamma,

@@ -19,7 +19,7 @@ from . import _core
 from ._schema import ANNOTATIONS, Schema, parse
 
 _FUNCTION = type(_core.add)
-# Where the names in annotations come from.
+# The modules of the names in annotations.
 _IMPORTS = {
     "collections.abc": ("Sequence",),
     "typing": ("overload",),
@@ -29,7 +29,11 @@ _IMPORTS = {
 
 
 def stub_of(module: ModuleType) -> str:
-    """The stub of the operations that a module offers under their names."""
+    """Returns the type stub of the operations in a module.
+
+    Raises:
+        ValueError: The module has no operations.
+    """
     definitions = [text for name, value in vars(module).items() if _is_operation(name, value) for text in _definitions(name, value)]
     if not definitions:
         raise ValueError(f"[stubs] expected a module with operations: got {module.__name__}")

@@ -1,4 +1,4 @@
-"""Keras's `applications`: its networks for pictures, drawn with its layers, names and orders of weights.
+"""Keras's `applications`: image networks with Keras's layer names and weight order.
 
 from p_vision.applications import ResNet50
 

@@ -16,22 +16,22 @@ __all__ = ["DenseNet121", "DenseNet169", "DenseNet201", "preprocess_input"]
 
 
 def DenseNet121(include_top: bool = True, weights: Any = "imagenet", *, name: str = "densenet121", **options: Any) -> Model:
-    """Blocks of 6, 12, 24 and 16 layers, each of which sees all before it."""
+    """DenseNet-121: dense blocks of 6, 12, 24 and 16 layers."""
     return _densenet((6, 12, 24, 16), name, include_top=include_top, weights=weights, **options)
 
 
 def DenseNet169(include_top: bool = True, weights: Any = "imagenet", *, name: str = "densenet169", **options: Any) -> Model:
-    """Blocks of 6, 12, 32 and 32 layers, each of which sees all before it."""
+    """DenseNet-169: dense blocks of 6, 12, 32 and 32 layers."""
     return _densenet((6, 12, 32, 32), name, include_top=include_top, weights=weights, **options)
 
 
 def DenseNet201(include_top: bool = True, weights: Any = "imagenet", *, name: str = "densenet201", **options: Any) -> Model:
-    """Blocks of 6, 12, 48 and 32 layers, each of which sees all before it."""
+    """DenseNet-201: dense blocks of 6, 12, 48 and 32 layers."""
     return _densenet((6, 12, 48, 32), name, include_top=include_top, weights=weights, **options)
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Pictures from 0 to 255 in units of ImageNet's deviation."""
+    """Normalizes images with values from 0 to 255 by ImageNet's mean and standard deviation."""
     return imagenet_utils.preprocess_input(x, data_format, "torch")
 
 
@@ -43,7 +43,7 @@ def _densenet(depths: Sequence[int], name: str, **options: Any) -> Model:
         for stage, depth in enumerate(depths, 2):
             for index in range(1, depth + 1):
                 x = layers.Concatenate(name=f"conv{stage}_block{index}_concat")([x, _grown(x, f"conv{stage}_block{index}")])
-            if stage < 5:  # half as many channels, half the size
+            if stage < 5:  # transition: half the channels, half the size
                 x = _active(x, f"pool{stage}_bn", f"pool{stage}_relu")
                 x = layers.Conv2D(channels_of(x) // 2, 1, use_bias=False, name=f"pool{stage}_conv")(x)
                 x = layers.AveragePooling2D(2, name=f"pool{stage}_pool")(x)
@@ -57,6 +57,6 @@ def _active(x: Symbol, norm: str, relu: str) -> Symbol:
 
 
 def _grown(x: Symbol, name: str) -> Symbol:
-    """32 channels more."""
+    """Appends 32 channels to x."""
     x = layers.Conv2D(128, 1, use_bias=False, name=f"{name}_1_conv")(_active(x, f"{name}_0_bn", f"{name}_0_relu"))
     return layers.Conv2D(32, 3, padding="same", use_bias=False, name=f"{name}_2_conv")(_active(x, f"{name}_1_bn", f"{name}_1_relu"))

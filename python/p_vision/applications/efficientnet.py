@@ -1,4 +1,4 @@
-"""EfficientNet (Tan and Le, https://arxiv.org/abs/1905.11946). Pictures go in from 0 to 255: the network scales them itself."""
+"""EfficientNet (Tan and Le, https://arxiv.org/abs/1905.11946). The input has values from 0 to 255; the network rescales it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model import Model
 from ..symbolic.symbol import Symbol
 from .frame import application, average, channels_of, even_border, normalised, rounded_channels
 
-_SIZES = {  # width, depth, pixels, dropout
+_SIZES = {  # width, depth, image size, dropout
     "B0": (1.0, 1.0, 224, 0.2),
     "B1": (1.0, 1.1, 240, 0.2),
     "B2": (1.1, 1.2, 260, 0.3),
@@ -22,7 +22,7 @@ _SIZES = {  # width, depth, pixels, dropout
     "B6": (1.8, 2.6, 528, 0.5),
     "B7": (2.0, 3.1, 600, 0.5),
 }
-_BLOCKS = (  # kernel, how many, channels, expansion, stride of the first
+_BLOCKS = (  # kernel size, repeats, channels, expansion, stride of the first block
     (3, 1, 16, 1, 1),
     (3, 2, 24, 6, 2),
     (5, 2, 40, 6, 2),
@@ -31,7 +31,7 @@ _BLOCKS = (  # kernel, how many, channels, expansion, stride of the first
     (5, 4, 192, 6, 2),
     (3, 1, 320, 6, 1),
 )
-_DROPPED = 0.2  # the share of blocks that the last one of a training leaves out
+_DROPPED = 0.2  # the drop rate of the last block; it grows linearly with depth
 _START = {"kernel_initializer": VarianceScaling(2.0, "fan_out", "truncated_normal")}
 
 
@@ -58,7 +58,7 @@ __all__ = [*(f"EfficientNet{letter}" for letter in _SIZES), "preprocess_input"]
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Pictures as they are."""
+    """Returns the images unchanged: the network rescales them itself."""
     return x
 
 

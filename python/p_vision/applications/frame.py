@@ -1,4 +1,4 @@
-"""What the networks share: where they begin, how they end, and weights from a file."""
+"""Shared parts of the networks: input, head, and loading of weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,26 @@ def application(
     classifier_activation: Any = "softmax",
     backend: Any = None,
 ) -> Model:
-    """The network with Keras's arguments. `head` comes between the features and the last layer, `top` has options of that layer."""
+    """Builds a network with Keras's arguments.
+
+    Args:
+        features: Computes the features from the input symbol.
+        name: The name of the model.
+        size: The default image size.
+        head: Layers between the features and the last layer.
+        top: Options of the last layer.
+        include_top: Whether to include the classifier.
+        weights: None, or a file written by save_weights.
+        input_tensor: A symbol to use as input.
+        input_shape: The input shape without the batch dimension.
+        pooling: The pooling of the features without a classifier.
+        classes: The number of classes.
+        classifier_activation: The activation of the last layer.
+        backend: The backend or device of the weights.
+
+    Raises:
+        ValueError: weights is "imagenet": no pretrained weights are included.
+    """
     if weights == "imagenet":
         raise ValueError(
             f"[{name}] trained weights are not part of the package: give weights=None, or a file that save_weights has written "
@@ -62,7 +81,7 @@ def normalised(x: Symbol, name: str, **options: Any) -> Symbol:
 
 
 def even_border(x: Symbol, kernel: int, name: str) -> Symbol:
-    """The border with which a convolution of stride 2 halves the size, as TensorFlow's "same" places it."""
+    """Pads so that a convolution of stride 2 halves the size, with the padding of TensorFlow's "same"."""
     half = kernel // 2
     sides = [(half - (1 if extent is None else 1 - extent % 2), half) for extent in x.shape[1:3]]
     return layers.ZeroPadding2D(sides, name=name)(x)
@@ -70,12 +89,12 @@ def even_border(x: Symbol, kernel: int, name: str) -> Symbol:
 
 def channels_of(x: Symbol) -> int:
     found = x.shape[-1]
-    assert found is not None  # the convolution before it has said how many
+    assert found is not None  # known, because a convolution came before
     return found
 
 
 def rounded_channels(channels: float, to: int = 8) -> int:
-    """The nearest multiple, but not below nine tenths."""
+    """Rounds to the nearest multiple that is at least 0.9 times the number."""
     found = max(to, int(channels + to / 2) // to * to)
     return found + to if found < 0.9 * channels else found
 
@@ -91,7 +110,7 @@ def _shape(name: str, given: Any, size: int, whole: bool) -> Any:
 
 
 def _sources(symbol: Symbol) -> list[Symbol]:
-    """The Inputs that a symbol comes from."""
+    """Returns the Inputs that a symbol depends on."""
     if isinstance(symbol.node.layer, InputLayer):
         return [symbol]
     found: list[Symbol] = []

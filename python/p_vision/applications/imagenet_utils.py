@@ -1,4 +1,4 @@
-"""How the networks want their pictures."""
+"""Preprocessing of images for the ImageNet networks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import pyburn
 from .. import ops
 from ..symbolic.symbol import Symbol
 
-_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet's red, green and blue, from 0 to 1
-_BLUE_FIRST = (103.939, 116.779, 123.68)  # the means from 0 to 255, in Caffe's order
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet's red, green and blue, scaled to [0, 1]
+_BLUE_FIRST = (103.939, 116.779, 123.68)  # the means in [0, 255], in BGR order as in Caffe
 
 
 def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
-    """Pictures with values from 0 to 255 as a network was trained on them, arrays or tensors.
+    """Converts images with values from 0 to 255, as arrays or tensors, to the input range of a network.
 
-    "caffe" puts blue first and takes the means of ImageNet away, "tf" maps to -1 to 1, "torch" to units of ImageNet's deviation.
+    Args:
+        x: The images.
+        data_format: "channels_last" or "channels_first".
+        mode: "caffe" converts to BGR and subtracts ImageNet's means, "tf" scales to [-1, 1], "torch" normalizes by ImageNet's mean and
+            standard deviation.
+
+    Raises:
+        ValueError: The mode is unknown.
     """
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(f"[preprocess_input] mode is 'caffe', 'tf' or 'torch': got {mode!r}")

@@ -12,13 +12,13 @@ from .resnet_v2 import preprocess_input
 
 __all__ = ["MobileNetV2", "preprocess_input"]
 
-_BLOCKS = ((16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1))  # channels, how many, stride of the first
+_BLOCKS = ((16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1))  # channels, repeats, first stride
 
 
 def MobileNetV2(
     input_shape: Any = None, alpha: float = 1.0, include_top: bool = True, weights: Any = "imagenet", *, name: Any = None, **options: Any
 ) -> Model:
-    """Blocks that widen, convolve each channel and narrow again; `alpha` scales the numbers of channels."""
+    """MobileNetV2: inverted residual blocks with depthwise convolutions; `alpha` scales the numbers of channels."""
 
     def features(x: Symbol) -> Symbol:
         x = layers.Conv2D(rounded_channels(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1")(x)
@@ -32,7 +32,7 @@ def MobileNetV2(
         return layers.ReLU(6.0, name="out_relu")(_normalised(x, "Conv_1_bn"))
 
     size = input_shape[0] if input_shape is not None else 224
-    name = name or f"mobilenetv2_{alpha:0.2f}_{size}".replace(".", "_")  # names of layers have no dots
+    name = name or f"mobilenetv2_{alpha:0.2f}_{size}".replace(".", "_")  # layer names cannot contain dots
     return application(features, name, input_shape=input_shape, include_top=include_top, weights=weights, **options)
 
 

@@ -1,5 +1,7 @@
-"""Residual networks (He et al., https://arxiv.org/abs/1512.03385). The stride is in the first convolution of a block; in torchvision's,
-which `p_vision.resnet50` and its relatives are, it is in the second."""
+"""Residual networks (He et al., https://arxiv.org/abs/1512.03385).
+
+The stride is in the first convolution of a block; in torchvision and `p_vision.resnet50` it is in the second one.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +16,21 @@ from .imagenet_utils import preprocess_input
 
 __all__ = ["ResNet50", "ResNet101", "ResNet152", "preprocess_input"]
 
-EPSILON = 1.001e-5  # of all normalisations
+EPSILON = 1.001e-5  # of all batch norms
 
 
 def ResNet50(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet50", **options: Any) -> Model:
-    """16 blocks of three convolutions."""
+    """ResNet-50: 16 bottleneck blocks."""
     return _resnet((3, 4, 6, 3), name, include_top=include_top, weights=weights, **options)
 
 
 def ResNet101(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet101", **options: Any) -> Model:
-    """33 blocks of three convolutions."""
+    """ResNet-101: 33 bottleneck blocks."""
     return _resnet((3, 4, 23, 3), name, include_top=include_top, weights=weights, **options)
 
 
 def ResNet152(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet152", **options: Any) -> Model:
-    """50 blocks of three convolutions."""
+    """ResNet-152: 50 bottleneck blocks."""
     return _resnet((3, 8, 36, 3), name, include_top=include_top, weights=weights, **options)
 
 

@@ -1,4 +1,4 @@
-"""Keras's older place of ResNet50."""
+"""Keras's former module of ResNet50."""
 
 from .resnet import ResNet50, preprocess_input
 

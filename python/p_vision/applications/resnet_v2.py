@@ -1,4 +1,4 @@
-"""Residual networks that normalise before they convolve (He et al., https://arxiv.org/abs/1603.05027)."""
+"""Pre-activation residual networks (He et al., https://arxiv.org/abs/1603.05027)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["ResNet50V2", "ResNet101V2", "ResNet152V2", "preprocess_input"]
 
 
 def ResNet50V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet50v2", **options: Any) -> Model:
-    """16 blocks of three convolutions."""
+    """ResNet-50 V2: 16 bottleneck blocks."""
     return _resnet((3, 4, 6, 3), name, include_top=include_top, weights=weights, **options)
 
 
 def ResNet101V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet101v2", **options: Any) -> Model:
-    """33 blocks of three convolutions."""
+    """ResNet-101 V2: 33 bottleneck blocks."""
     return _resnet((3, 4, 23, 3), name, include_top=include_top, weights=weights, **options)
 
 
 def ResNet152V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet152v2", **options: Any) -> Model:
-    """50 blocks of three convolutions."""
+    """ResNet-152 V2: 50 bottleneck blocks."""
     return _resnet((3, 8, 36, 3), name, include_top=include_top, weights=weights, **options)
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Pictures from 0 to 255 as -1 to 1."""
+    """Scales images with values from 0 to 255 to [-1, 1]."""
     return imagenet_utils.preprocess_input(x, data_format, "tf")
 
 
@@ -40,7 +40,7 @@ def _resnet(depths: Sequence[int], name: str, **options: Any) -> Model:
         x = pooled(layers.Conv2D(64, 7, strides=2, name="conv1_conv")(layers.ZeroPadding2D(3, name="conv1_pad")(x)))
         for stage, depth in enumerate(depths):
             for index in range(depth):
-                stride = 2 if index == depth - 1 and stage < 3 else 1  # the last block of a stage makes the picture smaller
+                stride = 2 if index == depth - 1 and stage < 3 else 1  # the last block of a stage downsamples
                 x = _block(x, 64 << stage, stride, index == 0, f"conv{stage + 2}_block{index + 1}")
         return _active(x, "post")
 

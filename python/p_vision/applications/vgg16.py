@@ -15,7 +15,7 @@ __all__ = ["VGG16", "preprocess_input"]
 
 
 def VGG16(include_top: bool = True, weights: Any = "imagenet", *, name: str = "vgg16", **options: Any) -> Model:
-    """13 convolutions in five blocks, and three dense layers."""
+    """VGG-16: 13 convolutions in five blocks and three dense layers."""
     return vgg((2, 2, 3, 3, 3), name, include_top=include_top, weights=weights, **options)
 
 

@@ -1,4 +1,4 @@
-"""VGG with 16 convolutions."""
+"""VGG-19."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["VGG19", "preprocess_input"]
 
 
 def VGG19(include_top: bool = True, weights: Any = "imagenet", *, name: str = "vgg19", **options: Any) -> Model:
-    """16 convolutions in five blocks, and three dense layers."""
+    """VGG-19: 16 convolutions in five blocks and three dense layers."""
     return vgg((2, 2, 4, 4, 4), name, include_top=include_top, weights=weights, **options)

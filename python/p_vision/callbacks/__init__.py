@@ -1,4 +1,4 @@
-"""Callbacks: what is called while a model trains."""
+"""Callbacks for training, evaluation and prediction."""
 
 from .callback import Callback as Callback
 from .callback import Callbacks as Callbacks

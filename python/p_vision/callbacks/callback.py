@@ -1,4 +1,4 @@
-"""What a training tells: the callback that others derive from, those of one training, and its history."""
+"""The base class of callbacks, the list of callbacks of a run, and History."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Logs = dict[str, float]
 
 
 class Callback:
-    """Base of callbacks; override what is needed. `self.model` is the model, `self.params` what `fit` was told."""
+    """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`."""
 
     model: Any = None
     params: dict[str, Any] = {}
@@ -21,50 +21,50 @@ class Callback:
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Before the first epoch."""
+        """Called before the first epoch."""
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """After the last epoch."""
+        """Called after the last epoch."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Before an epoch; epochs count from 0."""
+        """Called before an epoch; epochs count from 0."""
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """After an epoch and its validation."""
+        """Called after an epoch and its validation."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a step."""
+        """Called before a training step."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a step."""
+        """Called after a training step."""
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Before an evaluation."""
+        """Called before an evaluation."""
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """After an evaluation."""
+        """Called after an evaluation."""
 
     def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of an evaluation."""
+        """Called before an evaluation batch."""
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of an evaluation."""
+        """Called after an evaluation batch."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Before a batch of predictions."""
+        """Called before a prediction batch."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """After a batch of predictions."""
+        """Called after a prediction batch."""
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Before predictions."""
+        """Called before a prediction."""
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """After predictions."""
+        """Called after a prediction."""
 
 
 class Callbacks:
-    """All callbacks of a run. Logs of a batch are computed when somebody asks for them, since that waits for the device."""
+    """All callbacks of a run. Batch logs are computed only if a callback uses them, since that synchronizes with the device."""
 
     def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], *own: Callback) -> None:
         given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
@@ -76,7 +76,7 @@ class Callbacks:
             callback.set_params(params)
 
     def call(self, event: str, *args: Any, logs: Logs | Callable[[], Logs] | None = None) -> None:
-        """Calls `on_<event>` of all that define it."""
+        """Calls `on_<event>` of all callbacks that define it."""
         name = f"on_{event}"
         wanted = [c for c in self.items if getattr(type(c), name, None) is not getattr(Callback, name) or name in vars(c)]
         if wanted:
@@ -86,7 +86,7 @@ class Callbacks:
 
 
 class History(Callback):
-    """What `fit` returns: `history` maps each name to its values, one per epoch."""
+    """The result of `fit`: `history` maps each name to its values, one per epoch."""
 
     def __init__(self) -> None:
         self.history: dict[str, list[float]] = {}

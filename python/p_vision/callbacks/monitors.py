@@ -1,4 +1,4 @@
-"""Callbacks that watch a figure: to stop early, to keep the best, to lower the learning rate."""
+"""Callbacks that monitor a value: EarlyStopping, ModelCheckpoint, ReduceLROnPlateau."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import warnings
 
 from .callback import Callback, Logs
 
-_RISING = ("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou")  # names of metrics of one's own
+_RISING = ("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou")  # names of custom metrics that should increase
 
 
 class _Monitor(Callback):
-    """What watches a number for improvement."""
+    """Base class: monitors a value for improvement."""
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
         if mode not in ("auto", "min", "max"):
@@ -22,7 +22,7 @@ class _Monitor(Callback):
 
     @property
     def _sign(self) -> float:
-        """1 where more is better: as the mode says, the metric of that name, or the name itself."""
+        """Returns 1 if higher is better, else -1: from the mode, the metric of that name, or the name itself."""
         if self.mode != "auto":
             return 1.0 if self.mode == "max" else -1.0
         name = self.monitor.removeprefix("val_")
@@ -31,7 +31,7 @@ class _Monitor(Callback):
         return 1.0 if direction == "up" or (direction is None and name.endswith(_RISING)) else -1.0
 
     def value(self, logs: Logs | None) -> float | None:
-        """The number to watch; as in Keras a warning where there is none, as in epochs that are not validated."""
+        """Returns the monitored value. Warns and returns None if it is missing, as in epochs without validation."""
         found = (logs or {}).get(self.monitor)
         if found is None:
             there = ", ".join(logs or {})
@@ -43,7 +43,7 @@ class _Monitor(Callback):
 
 
 class EarlyStopping(_Monitor):
-    """Stops when a number has not improved for `patience` epochs."""
+    """Stops training if a monitored value has not improved for `patience` epochs."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class EarlyStopping(_Monitor):
 
 
 class ModelCheckpoint(_Monitor):
-    """Saves the model after epochs, or after `save_freq` batches: to a path like `"{epoch:02d}-{val_loss:.3f}.pyburn"`."""
+    """Saves the model after epochs, or after `save_freq` batches, to a path such as `"{epoch:02d}-{val_loss:.3f}.pyburn"`."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class ModelCheckpoint(_Monitor):
 
 
 class ReduceLROnPlateau(_Monitor):
-    """Multiplies the learning rate by `factor` when a number has not improved for `patience` epochs."""
+    """Multiplies the learning rate by `factor` if a monitored value has not improved for `patience` epochs."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What `fit` prints: a bar that moves on a terminal, a line per epoch elsewhere."""
+"""The output of `fit`: a progress bar on a terminal, otherwise one line per epoch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyburn._progress import Output
 from .callback import Callback, Logs
 
 _WIDTH = 20
-_INTERVAL = 0.1  # seconds between two drawings
+_INTERVAL = 0.1  # minimum seconds between redraws
 
 
 class Progress:
-    """One pass over the data."""
+    """The progress of one pass over the data."""
 
     def __init__(self, verbose: Any, steps: int | None, title: str = "") -> None:
         self.out = Output(sys.stdout)
@@ -29,7 +29,7 @@ class Progress:
             print(title, file=self.out)
 
     def wants(self, done: int) -> bool:
-        """Whether it is time to draw, so that numbers are only asked for when they are shown."""
+        """Returns whether to redraw; values are read from the device only then."""
         return self.level == 1 and self.moves and (time.monotonic() - self.drawn > _INTERVAL)
 
     def draw(self, done: int, logs: Logs) -> None:
@@ -37,7 +37,7 @@ class Progress:
         per_step = (self.drawn - self.start) / max(done, 1)
         rest = f"{per_step * (self.steps - done):.0f}s" if self.steps else "?"
         line = f"{self._bar(done)} {rest} {_time(per_step)}/step - {_text(logs)}"
-        self.out.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps could not be drawn over
+        self.out.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps cannot be overwritten
         self.out.flush()
 
     def finish(self, done: int, logs: Logs) -> None:
@@ -56,7 +56,7 @@ class Progress:
 
 
 class ProgbarLogger(Callback):
-    """The progress of `fit` as a callback."""
+    """Shows the progress of `fit`."""
 
     def __init__(self, verbose: Any, epochs: int, steps: int | None) -> None:
         self.verbose, self.epochs, self.steps = verbose, epochs, steps

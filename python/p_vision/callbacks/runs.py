@@ -1,4 +1,4 @@
-"""Callbacks that keep what happens in a run: TensorBoard's files, a backup to go on from, a server that is told, averages of weights."""
+"""Callbacks that record or resume runs: TensorBoard, BackupAndRestore, RemoteMonitor, SwapEMAWeights."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .callback import Callback, Logs
 
 
 class TensorBoard(Callback):
-    """Writes the numbers of each epoch, or of every `update_freq` batches, for TensorBoard: `log_dir/train` and `log_dir/validation`.
+    """Writes the logs of each epoch, or of every `update_freq` batches, for TensorBoard: `log_dir/train` and `log_dir/validation`.
 
-    Options of Keras's for histograms, graphs, profiles and embeddings are accepted; nothing is written for them.
+    Keras's options for histograms, graphs, profiling and embeddings are accepted and have no effect.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class TensorBoard(Callback):
         self._write("train", rate, epoch)
         self._write("validation", {f"epoch_{n.removeprefix('val_')}": v for n, v in logs.items() if n.startswith("val_")}, epoch)
         for writer in self._writers.values():
-            writer.flush()  # what was written so far is seen while training goes on
+            writer.flush()  # makes the values visible during training
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         for writer in self._writers.values():
@@ -67,9 +67,10 @@ class TensorBoard(Callback):
 
 
 class BackupAndRestore(Callback):
-    """Keeps the weights, the state of the optimiser, the random numbers and the epoch, so that a `fit` that was interrupted or killed
-    goes on when it is called again. With `save_freq="epoch"` it then gives the same weights bit for bit, if the data follow from the
-    random numbers of pyburn, numpy and Python.
+    """Backs up the training state, so that an interrupted `fit` resumes when it is called again.
+
+    The state consists of the weights, the optimizer state, the random number generators and the epoch. With `save_freq="epoch"`, a
+    resumed run gives bit-identical weights, if the data depend only on the random numbers of pyburn, NumPy and Python.
 
     The files are removed when training ends, unless `delete_checkpoint` is False.
     """
@@ -93,7 +94,7 @@ class BackupAndRestore(Callback):
         if self.model.optimizer is not None:
             self.model.optimizer.restore(self.model.trainable_weights, kept, notes["optimizer"])
         self.model.initial_epoch = notes["epoch"]
-        if "random" in kept and self.save_freq == "epoch":  # within an epoch, its data begin anew
+        if "random" in kept and self.save_freq == "epoch":  # within an epoch the data restart
             set_random_state(kept["random"])
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
@@ -117,7 +118,7 @@ class BackupAndRestore(Callback):
             optimizer, kept = self.model.optimizer.notes()
         notes = json.dumps({"epoch": epoch, "weights": len(weights), "optimizer": optimizer}).encode()
         state = {**tensors, **kept, "notes": pyburn.tensor(list(notes), dtype=pyburn.uint8), "random": random_state()}
-        pyburn.io.save(state, self._path)  # whole, or the one before
+        pyburn.io.save(state, self._path)  # atomic: the previous backup is kept until this one is complete
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         if self.delete_checkpoint:
@@ -125,7 +126,7 @@ class BackupAndRestore(Callback):
 
 
 class RemoteMonitor(Callback):
-    """Sends the numbers of each epoch to a server."""
+    """Sends the logs of each epoch to an HTTP server."""
 
     def __init__(
         self,
@@ -152,7 +153,9 @@ class RemoteMonitor(Callback):
 
 
 class SwapEMAWeights(Callback):
-    """Evaluates with the moving averages of the weights that an optimiser with `use_ema=True` keeps, and trains on with the weights."""
+    """Evaluates with the moving averages of the weights that an optimizer with `use_ema=True` keeps; training continues with the
+    weights.
+    """
 
     def __init__(self, swap_on_epoch: bool = False) -> None:
         self.swap_on_epoch = swap_on_epoch

@@ -1,4 +1,4 @@
-"""Small callbacks: schedules and functions of one's own, a table of the epochs, an end at NaN."""
+"""LearningRateScheduler, CSVLogger, TerminateOnNaN and LambdaCallback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .callback import Callback, Logs
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate before each epoch to schedule(epoch, rate)."""
+    """Sets the learning rate to `schedule(epoch, rate)` before each epoch."""
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         self.schedule, self.verbose = schedule, verbose
@@ -37,8 +37,9 @@ class LearningRateScheduler(Callback):
 
 
 class CSVLogger(Callback):
-    """Writes a line per epoch to a file of comma-separated values. Lines are written as a whole; those that a full disk
-    refuses wait for the next one."""
+    """Writes one line per epoch to a CSV file. Only complete lines are written; if the disk is full, they are retried with the next
+    one.
+    """
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         self.filename, self.separator, self.append = os.fspath(filename), separator, append
@@ -49,7 +50,7 @@ class CSVLogger(Callback):
         end = 0
         if self.append and os.path.exists(self.filename):
             with open(self.filename, "rb") as file:
-                end = file.read().rfind(b"\n") + 1  # a process that was killed may have left a part of a line
+                end = file.read().rfind(b"\n") + 1  # a killed process may leave an incomplete line
         with open(self.filename, "ab") as file:
             file.truncate(end)
         self._names, self._has_header = None, end > 0
@@ -76,7 +77,7 @@ class CSVLogger(Callback):
 
 
 class TerminateOnNaN(Callback):
-    """Stops when the loss is no number any more, or raises where `raise_error` is set: other callbacks are then not told of an end."""
+    """Stops training if the loss is NaN or infinite. With `raise_error` it raises instead, and `on_train_end` is not called."""
 
     def __init__(self, raise_error: bool = False) -> None:
         self.raise_error = raise_error
@@ -91,7 +92,7 @@ class TerminateOnNaN(Callback):
 
 
 class LambdaCallback(Callback):
-    """Functions as a callback: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
+    """Creates a callback from functions: `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."""
 
     def __init__(self, **functions: Callable[..., Any]) -> None:
         for name, function in functions.items():

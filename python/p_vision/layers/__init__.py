@@ -1,4 +1,4 @@
-"""Keras's `layers`: all layers of p_vision under one name, with Keras's short names and functions.
+"""Keras's `layers`: all layers of p_vision in one module, including Keras's short names and functional forms.
 
 from p_vision import layers
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import p_vision
 
-_FUNCTIONS = ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot")  # layers made and called at once
+_FUNCTIONS = ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot")  # create and call a layer
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _full_name(name: str) -> str:
-    """Of `MaxPool2D`, `GlobalAvgPool2D`, `Convolution2D`."""
+    """Expands the short names `MaxPool2D`, `GlobalAvgPool2D` and `Convolution2D`."""
     if "Pooling" not in name:
         name = name.replace("AvgPool", "AveragePooling").replace("MaxPool", "MaxPooling")
     return name.replace("Convolution", "Conv")

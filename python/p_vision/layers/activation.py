@@ -1,4 +1,4 @@
-"""Activations with options, as layers."""
+"""Activation layers with options."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from pyburn.nn import functional
 
 from ..layer import Layer
 
-_MASKED = -1e9  # before the exponential
+_MASKED = -1e9  # added to masked logits
 
 
 class ReLU(Layer):
-    """max(x, 0); x above max_value is cut, and below threshold it has a slope."""
+    """Applies the rectified linear unit: max(x, 0), with an optional maximum, threshold and slope below the threshold.
+
+    Args:
+        max_value: The maximum output; None for no limit.
+        negative_slope: The slope below the threshold.
+        threshold: The input below which the slope applies.
+    """
 
     supports_masking = True
 
@@ -34,7 +40,7 @@ class ReLU(Layer):
 
 
 class LeakyReLU(Layer):
-    """x, or negative_slope * x below zero."""
+    """Applies x for x >= 0, else negative_slope * x."""
 
     supports_masking = True
 
@@ -47,7 +53,7 @@ class LeakyReLU(Layer):
 
 
 class PReLU(Layer):
-    """x, or alpha * x below zero, where alpha is learned: one for each element of an example but along `shared_axes`."""
+    """Applies x for x >= 0, else alpha * x with a learned alpha per element; dimensions in `shared_axes` share it."""
 
     supports_masking = True
 
@@ -71,7 +77,7 @@ class PReLU(Layer):
 
 
 class ELU(Layer):
-    """x, or alpha * (exp(x) - 1) below zero."""
+    """Applies x for x >= 0, else alpha * (exp(x) - 1)."""
 
     supports_masking = True
 
@@ -84,7 +90,7 @@ class ELU(Layer):
 
 
 class Softmax(Layer):
-    """Exponentials that sum up to 1 along an axis, or several; elements that a `mask` of their shape leaves out get nothing."""
+    """Applies softmax along one or several axes. Elements excluded by a `mask` of the input's shape get probability 0."""
 
     supports_masking = True
 
@@ -93,7 +99,7 @@ class Softmax(Layer):
         self.axis = axis
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        if mask is None or mask.ndim != inputs.ndim:  # a mask of steps says nothing about the elements of a step
+        if mask is None or mask.ndim != inputs.ndim:  # a mask of time steps does not apply to elements
             return self._shares(inputs)
         counts = mask > 0.5 if mask.is_floating_point() else mask.bool()
         return pyburn.where(counts, self._shares(pyburn.where(counts, inputs, _MASKED)), 0.0)

@@ -1,4 +1,4 @@
-"""Attention: what each step of a sequence takes from the steps of another."""
+"""Attention layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _causal(rows: int, columns: int, like: Tensor) -> Tensor:
 
 
 def _near(rows: int, columns: int, window: int, like: Tensor) -> Tensor:
-    """True where steps are less than a window apart."""
+    """True where two steps are less than `window` apart."""
     return pyburn.ones(rows, columns, dtype=pyburn.bool, device=like.device).tril(window - 1).triu(1 - window)
 
 
@@ -28,12 +28,19 @@ def _both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 
 
 class MultiHeadAttention(SeededLayer):
-    """Attention of several heads: `layer(query, value, key=None)`; attention of a sequence to itself is `layer(x, x)`.
+    """Multi-head attention: `layer(query, value, key=None)`; self-attention is `layer(x, x)`.
 
-    `attention_mask` (batch, steps of the query, steps of the key) is True where attention is allowed; masks of the inputs are heeded too.
-    Inputs may have several axes between the batch and the last: attention is over `attention_axes` of them, without which over all.
-    With a `sliding_window` of w, steps see those less than w away; `use_gate` multiplies what they see by a sigmoid of the query.
-    Scores are never kept whole unless they are asked for, whatever `flash_attention` says.
+    `attention_mask` (batch, query steps, key steps) is True where attention is allowed; the masks of the inputs are applied too. The
+    attention scores are only materialized if they are requested, whatever `flash_attention` says.
+
+    Args:
+        num_heads: The number of heads.
+        key_dim: The size of a query and key head.
+        value_dim: The size of a value head; by default key_dim.
+        dropout: The dropout rate of the attention weights.
+        attention_axes: The dimensions that attention runs over; by default all between the batch and the last dimension.
+        sliding_window: Each step attends only to steps less than this many steps away.
+        use_gate: Multiplies the attention output by a sigmoid gate computed from the query.
     """
 
     def __init__(
@@ -67,7 +74,7 @@ class MultiHeadAttention(SeededLayer):
 
     def __call__(self, query: Any, value: Any = None, key: Any = None, **options: Any) -> Any:  # type: ignore[override]
         if value is None and isinstance(query, (list, tuple)) and len(query) == 3:
-            return super().__call__(query, **options)  # as a drawing has it
+            return super().__call__(query, **options)  # called as in a saved graph
         if value is None:
             raise TypeError("[MultiHeadAttention] give a query and a value: layer(x, x) is attention of a sequence to itself")
         return super().__call__([query, value, value if key is None else key], **options)
@@ -90,13 +97,13 @@ class MultiHeadAttention(SeededLayer):
         setattr(self, f"{name}_bias", made)
 
     def _projected(self, x: Tensor, name: str) -> Tensor:
-        """(batch, extents ..., heads, numbers)."""
+        """Projects x to (batch, sizes ..., heads, features)."""
         kernel, bias = getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
         flat = functional.linear(x, kernel.flatten(1).T, None if bias is None else bias.flatten())
         return flat.reshape(*x.shape[:-1], *kernel.shape[1:])
 
     def _axes(self, rank: int) -> list[int]:
-        """The axes of inputs with `rank` axes that attention is over."""
+        """Returns the dimensions that attention runs over, for inputs with `rank` dimensions."""
         if self.attention_axes is None:
             return list(range(1, rank - 1))
         given = [self.attention_axes] if isinstance(self.attention_axes, int) else self.attention_axes
@@ -130,7 +137,7 @@ class MultiHeadAttention(SeededLayer):
         if self.sliding_window is not None:
             allowed = _both(allowed, _near(rows, columns, self.sliding_window, query))
         while allowed is not None and allowed.ndim < q.ndim:
-            allowed = allowed.unsqueeze(-3)  # for the heads, and for axes that attention is not over
+            allowed = allowed.unsqueeze(-3)  # broadcast over the heads and the other dimensions
         rate, scores = self.dropout if self.training else 0.0, None
         if return_attention_scores or (rate and self.seed is not None):
             scores = _shares(q @ k.mT / math.sqrt(self.key_dim), allowed)
@@ -152,7 +159,7 @@ class MultiHeadAttention(SeededLayer):
 
 
 class GroupQueryAttention(MultiHeadAttention):
-    """Attention whose keys and values have fewer heads than its queries: as many queries share each of them."""
+    """Grouped-query attention: several query heads share each key and value head."""
 
     def __init__(
         self,
@@ -206,17 +213,17 @@ class GroupQueryAttention(MultiHeadAttention):
 
 
 def _order(rank: int, axes: Sequence[int]) -> list[int]:
-    """The axes of projected inputs (batch, extents ..., heads, numbers) with those of attention behind the heads."""
+    """Returns the permutation of (batch, sizes ..., heads, features) that puts the attention dimensions after the heads."""
     return [0, *(axis for axis in range(1, rank - 1) if axis not in axes), rank - 1, *axes, rank]
 
 
 def _sequences(x: Tensor, order: Sequence[int], axes: Sequence[int]) -> Tensor:
-    """(batch, other extents ..., heads, steps, numbers)."""
+    """Reshapes to (batch, other sizes ..., heads, steps, features)."""
     return x.permute(list(order)).flatten(-1 - len(axes), -2)
 
 
 def _flat_mask(mask: Tensor, query: Sequence[int], key: Sequence[int]) -> Tensor:
-    """(..., steps of the query, steps of the key), from an axis for each that attention is over."""
+    """Flattens a mask with one dimension per attention dimension to (..., query steps, key steps)."""
     if len(query) == 1:
         return mask
     whole = mask.expand(*mask.shape[: mask.ndim - 2 * len(query)], *query, *key)
@@ -232,14 +239,18 @@ def _shares(scores: Tensor, allowed: Tensor | None) -> Tensor:
 def _attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
     if allowed is None:
         return functional.scaled_dot_product_attention(q, k, v, None, dropout)
-    bias = pyburn.where(allowed, 0.0, -1e9).to(q.dtype)  # a row that may see nothing sees everything, as in Keras
+    bias = pyburn.where(allowed, 0.0, -1e9).to(q.dtype)  # a fully masked row attends to everything, as in Keras
     return functional.scaled_dot_product_attention(q, k, v, bias.expand(*q.shape[:-1], k.shape[-2]), dropout)
 
 
 class Attention(SeededLayer):
-    """Luong's attention without weights: `layer([query, value])` or `layer([query, value, key])`.
+    """Dot-product (Luong) attention without projections: `layer([query, value])` or `layer([query, value, key])`.
 
-    `score_mode` is "dot", or "concat" with a tanh of the sums; `use_scale` learns a factor.
+    Args:
+        use_scale: Whether to learn a scale for the scores.
+        score_mode: "dot", or "concat" for scores from a tanh of the sum of query and key.
+        dropout: The dropout rate of the attention weights.
+        seed: The seed of the dropout.
     """
 
     def __init__(
@@ -282,7 +293,7 @@ class Attention(SeededLayer):
 
 
 class AdditiveAttention(Attention):
-    """Bahdanau's attention: scores are sums over a tanh of query and key, with a learned factor for each number."""
+    """Additive (Bahdanau) attention: the scores are sums over tanh(query + key), with a learned scale per feature."""
 
     def __init__(self, use_scale: bool = True, dropout: float = 0.0, **options: Any) -> None:
         super().__init__(use_scale, "concat", dropout, **options)

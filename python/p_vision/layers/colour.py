@@ -1,4 +1,4 @@
-"""Layers that change the colours of pictures at random while training, and those that mix or cover pictures."""
+"""Random color augmentation layers, and layers that blur or erase parts of images."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from pyburn.nn import functional
 
 from .image import RandomLayer, contrast_range, factor_range
 
-_GREY = (0.2989, 0.587, 0.114)  # what red, green and blue count for in brightness
+_GREY = (0.2989, 0.587, 0.114)  # luma weights of red, green and blue
 
 
 def _grey(x: Tensor) -> Tensor:
-    """(N, 1, height, width)."""
+    """Converts to grayscale: (N, 1, height, width)."""
     if x.shape[1] != 3:
         return x.mean(1, keepdim=True)
     return (x * pyburn.tensor(_GREY, dtype=x.dtype, device=x.device).reshape(1, 3, 1, 1)).sum(1, keepdim=True)
 
 
 def share_range(layer: str, factor: Any) -> tuple[float, float]:
-    """A single number f stands for (0, f)."""
+    """Returns the range (low, high) of a factor; a single number f is (0, f).
+
+    Raises:
+        ValueError: The lower limit is above the upper limit.
+    """
     low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
     if low > high:
         raise ValueError(f"[{layer}] factor is a number or (lowest, highest): got {factor!r}")
@@ -34,7 +38,7 @@ def _column(values: Tensor) -> Tensor:
 
 
 class _ColourLayer(RandomLayer):
-    """A factor, the range of the values, a seed."""
+    """Base class of layers with a factor and a value range."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
@@ -42,19 +46,19 @@ class _ColourLayer(RandomLayer):
         self._span = self._range_of(factor)
 
     def _range_of(self, factor: Any) -> tuple[float, float]:
-        """A single number f stands for (0, f)."""
+        """Returns the range of a factor; a single number f is (0, f)."""
         return share_range(type(self).__name__, factor)
 
     def _within(self, x: Tensor) -> Tensor:
         return x.clamp(*self.value_range)
 
     def _chosen(self, x: Tensor) -> Tensor:
-        """The pictures that are changed, where the factor is a probability, which is drawn for each of them."""
+        """Draws which images are changed: the factor is a range of probabilities, drawn per image."""
         return _column(self._uniform(x, 0, 1) < self._uniform(x, *self._span))
 
 
 class RandomGrayscale(_ColourLayer):
-    """Takes the colours from a share of the pictures."""
+    """Converts a random fraction of the images to grayscale."""
 
     def __init__(self, factor: float = 0.5, **options: Any) -> None:
         super().__init__(factor, **options)
@@ -64,7 +68,7 @@ class RandomGrayscale(_ColourLayer):
 
 
 class RandomInvert(_ColourLayer):
-    """Turns the values of a share of the pictures round; the probability of each is drawn below `factor`, or between two."""
+    """Inverts the values of random images; the probability of each is drawn from the range `factor`."""
 
     def __init__(self, factor: float = 1.0, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(factor, value_range, **options)
@@ -74,19 +78,19 @@ class RandomInvert(_ColourLayer):
 
 
 class RandomSaturation(_ColourLayer):
-    """Strengthens or weakens colours: 0 is grey, 0.5 as it is, 1 as strong as can be. Hue and brightness (the largest channel) stay."""
+    """Changes the saturation: 0 gives grayscale, 0.5 the original, 1 full saturation. Hue and value (the maximum channel) are kept."""
 
     def changed(self, x: Tensor) -> Tensor:
         share = self._uniform(x, *self._span)
         x = x - self.value_range[0]
         largest = x.amax(1, keepdim=True)
-        most = largest / (largest - x.amin(1, keepdim=True)).clamp(min=1e-12)  # until a channel is empty
+        most = largest / (largest - x.amin(1, keepdim=True)).clamp(min=1e-12)  # the scale at which a channel reaches its minimum
         strength = pyburn.minimum(_column(share / (1 - share + 1e-7)), most)
         return self._within(largest - (largest - x) * strength + self.value_range[0])
 
 
 class RandomColorDegeneration(_ColourLayer):
-    """Mixes pictures with their grey: 1 is grey."""
+    """Blends images with their grayscale version; 1 gives grayscale."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(factor, value_range, **options)
@@ -97,7 +101,7 @@ class RandomColorDegeneration(_ColourLayer):
 
 
 class RandomHue(_ColourLayer):
-    """Turns the hue of pictures by up to `factor` of a half turn, to either side; saturation and brightness stay."""
+    """Shifts the hue by up to `factor` half turns in either direction; saturation and value are kept."""
 
     def changed(self, x: Tensor) -> Tensor:
         by = self._uniform(x, *self._span) * pyburn.where(self._uniform(x, 0, 1) < 0.5, 3.0, -3.0)  # in sixths of a turn
@@ -112,14 +116,14 @@ class RandomHue(_ColourLayer):
         )
         hue = hue + by.reshape(-1, 1, 1)
         channels = []
-        for sixth in (5.0, 3.0, 1.0):  # how far each channel is below the largest
+        for sixth in (5.0, 3.0, 1.0):  # distance of each channel from the maximum
             at = (hue + sixth).remainder(6.0)
             channels.append(largest - (largest - least) * pyburn.minimum(at, 4 - at).clamp(0.0, 1.0))
         return self._within(pyburn.stack(channels, 1) + low)
 
 
 class RandomSharpness(_ColourLayer):
-    """Blurs or sharpens pictures: 0 is blurred, 0.5 as it is, 1 sharp."""
+    """Blurs or sharpens images: 0 is blurred, 0.5 the original, 1 sharpened."""
 
     def changed(self, x: Tensor) -> Tensor:
         share = _column(self._uniform(x, *self._span) * 2)
@@ -129,7 +133,7 @@ class RandomSharpness(_ColourLayer):
 
 
 class RandomPosterization(_ColourLayer):
-    """Leaves some bits of each value: as many as are drawn below `factor`, or between two of them."""
+    """Reduces the number of bits per value; the number is drawn from the range `factor`."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(factor, value_range, **options)
@@ -148,7 +152,7 @@ class RandomPosterization(_ColourLayer):
 
 
 class Solarization(_ColourLayer):
-    """Turns values below and above a threshold round, after an addition."""
+    """Adds a random value, then inverts the values at or above a random threshold."""
 
     def __init__(
         self,
@@ -170,7 +174,7 @@ class Solarization(_ColourLayer):
 
 
 class AutoContrast(_ColourLayer):
-    """Stretches each channel over the whole range."""
+    """Stretches the contrast of each channel to the full value range."""
 
     def __init__(self, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(0.0, value_range, **options)
@@ -186,7 +190,12 @@ class AutoContrast(_ColourLayer):
 
 
 class Equalization(_ColourLayer):
-    """Spreads the values of each channel of each picture evenly over the range, by a histogram with so many bins."""
+    """Equalizes the histogram of each channel of each image.
+
+    Args:
+        value_range: The range of the values.
+        bins: The number of histogram bins.
+    """
 
     def __init__(self, value_range: Sequence[float] = (0, 255), bins: int = 256, **options: Any) -> None:
         super().__init__(0.0, value_range, **options)
@@ -205,7 +214,7 @@ class Equalization(_ColourLayer):
 
 
 class RandomColorJitter(_ColourLayer):
-    """Brightness, contrast, saturation and hue at random, each left out where its factor is None."""
+    """Randomly changes brightness, contrast, saturation and hue; a factor of None skips that change."""
 
     def __init__(
         self,
@@ -241,7 +250,7 @@ class RandomColorJitter(_ColourLayer):
 
 
 class RandomGaussianBlur(_ColourLayer):
-    """Blurs a share of the pictures by a bell of `kernel_size`; outside of them it is dark, as in Keras."""
+    """Blurs random images with a Gaussian kernel of `kernel_size`. Images are zero-padded, as in Keras."""
 
     def __init__(
         self,
@@ -271,7 +280,7 @@ class RandomGaussianBlur(_ColourLayer):
 
 
 class RandomErasing(_ColourLayer):
-    """Covers a part of a share of the pictures, of a size within `scale` (shares of the sides)."""
+    """Erases a random rectangle in random images; its sides are fractions within `scale` of the image sides."""
 
     def __init__(
         self,
@@ -293,7 +302,7 @@ class RandomErasing(_ColourLayer):
 
 
 def boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
-    """A box in each picture that has a share of its sides: (N, 1, height, width)."""
+    """Returns a mask of a random box per image, (N, 1, height, width), whose sides are fractions of the image sides."""
     found = None
     for axis, extent in ((2, x.shape[2]), (3, x.shape[3])):
         middle, half = layer._uniform(x, 0, extent), share * extent / 2

@@ -1,4 +1,4 @@
-"""LSTM whose products are convolutions: for sequences of pictures, lines or volumes."""
+"""Convolutional LSTM layers for sequences of 1-d, 2-d or 3-d data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .windows import Extent, as_given, channels_first, same_padding
 
 
 class _ConvLSTM(ConvolutionLayer):
-    """What ConvLSTM1D, 2D and 3D share. Gates in the order input, forget, cell, output."""
+    """Base class of ConvLSTM1D, 2D and 3D. The gates are in the order input, forget, cell, output."""
 
     def __init__(
         self,
@@ -86,13 +86,13 @@ class _ConvLSTM(ConvolutionLayer):
         if self.training and self.dropout:
             noise = kept([count, 1, *flat.shape[1:]], self.dropout, flat).expand(-1, steps, *[-1] * (flat.ndim - 1))
             flat = flat * noise.reshape(flat.shape)
-        projected = self._convolve(flat, self.kernel, self.bias, 1)  # of all steps at once
+        projected = self._convolve(flat, self.kernel, self.bias, 1)  # all steps in one convolution
         projected = projected.reshape(count, steps, *projected.shape[1:])
         states = self._states(projected, initial_state)
         held = kept(list(states[0].shape), self.recurrent_dropout, states[0]) if self.training and self.recurrent_dropout else None
         order = range(steps - 1, -1, -1) if self.go_backwards else range(steps)
         outputs: list[Tensor] = []
-        for t in [0] if is_drawing() else order:  # shapes are all there is: one step shows them
+        for t in [0] if is_drawing() else order:  # only shapes are computed: one step suffices
             before, states = states, self._step(projected[:, t], states, held)
             if mask is not None and not is_drawing():
                 counts = mask[:, t].reshape(-1, *[1] * (self.rank + 1))
@@ -127,25 +127,25 @@ class _ConvLSTM(ConvolutionLayer):
         return next(leaves(mask), None) if self.return_sequences else None
 
     def reset_state(self) -> None:
-        """Forgets the states that a stateful layer goes on from."""
+        """Resets the states of a stateful layer."""
         self._kept = None
 
     reset_states = reset_state
 
 
 class ConvLSTM1D(_ConvLSTM):
-    """Of (batch, steps, length, channels)."""
+    """Convolutional LSTM over (batch, steps, length, channels)."""
 
     rank = 1
 
 
 class ConvLSTM2D(_ConvLSTM):
-    """Of (batch, steps, height, width, channels)."""
+    """Convolutional LSTM over (batch, steps, height, width, channels)."""
 
     rank = 2
 
 
 class ConvLSTM3D(_ConvLSTM):
-    """Of (batch, steps, depth, height, width, channels)."""
+    """Convolutional LSTM over (batch, steps, depth, height, width, channels)."""
 
     rank = 3

@@ -1,4 +1,4 @@
-"""Convolutions of one, two and three extents."""
+"""Convolution layers in 1, 2 and 3 dimensions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _FUNCTIONS: dict[int, Any] = {1: functional.conv1d, 2: functional.conv2d, 3: fun
 
 
 class ConvolutionLayer(Layer):
-    """What all convolutions share. `rank` is the number of extents."""
+    """Base class of convolutions. `rank` is the number of spatial dimensions."""
 
     rank: int
 
     def _prepare(self, kernel_size: Extent, strides: Extent, padding: str, data_format: str | None, dilation_rate: Extent) -> None:
-        """Checks the arguments; kernel, strides and dilation are kept as one number per extent."""
+        """Checks the arguments and stores kernel size, strides and dilation as one number per dimension."""
         name = type(self).__name__
         self.kernel_size = extents(name, "kernel_size", kernel_size, self.rank)
         self.strides = extents(name, "strides", strides, self.rank)
@@ -54,7 +54,7 @@ class ConvolutionLayer(Layer):
         self.bias = self.add_weight((count,), self.bias_initializer, regularizer=self.bias_regularizer) if self.use_bias else None
 
     def _convolve(self, x: Tensor, kernel: Tensor, bias: Tensor | None, groups: int) -> Tensor:
-        """x (N, C, ...) with a kernel (..., inputs, outputs), padded as the layer says."""
+        """Convolves x (N, C, ...) with a kernel (..., inputs, outputs), using the padding of the layer."""
         borders = [(0, 0)] * self.rank
         if self.padding == "same":
             borders = same_padding(x.shape[2:], self.kernel_size, self.strides, self.dilation_rate)
@@ -66,7 +66,18 @@ class ConvolutionLayer(Layer):
 def convolution(
     rank: int, x: Tensor, kernel: Tensor, borders: Any, bias: Tensor | None = None, strides: Any = 1, dilation: Any = 1, groups: int = 1
 ) -> Tensor:
-    """x (N, C, ...) with a kernel (..., inputs, outputs) and borders of zeros: a pair for each extent."""
+    """Convolves x (N, C, ...) with a kernel (..., inputs, outputs).
+
+    Args:
+        rank: The number of spatial dimensions.
+        x: The input.
+        kernel: The kernel.
+        borders: The zero padding: a pair (before, after) for each spatial dimension.
+        bias: The bias.
+        strides: The strides.
+        dilation: The dilation.
+        groups: The number of groups.
+    """
     symmetric, rest = split_borders(borders)
     return _convolution(rank, bordered(x, rest), kernel, bias, strides, symmetric, dilation, groups)
 
@@ -118,19 +129,19 @@ class _Conv(ConvolutionLayer):
 
 
 class Conv1D(_Conv):
-    """Convolution over (N, steps, channels); padding may be "causal" as well."""
+    """1-d convolution over (N, steps, channels); padding can also be "causal"."""
 
     rank = 1
 
 
 class Conv2D(_Conv):
-    """Convolution over (N, height, width, channels)."""
+    """2-d convolution over (N, height, width, channels)."""
 
     rank = 2
 
 
 class Conv3D(_Conv):
-    """Convolution over (N, depth, height, width, channels)."""
+    """3-d convolution over (N, depth, height, width, channels)."""
 
     rank = 3
 
@@ -171,13 +182,13 @@ class _DepthwiseConv(ConvolutionLayer):
 
 
 class DepthwiseConv1D(_DepthwiseConv):
-    """Each channel of (N, steps, channels) by kernels of its own."""
+    """Depthwise convolution over (N, steps, channels): each channel has its own kernels."""
 
     rank = 1
 
 
 class DepthwiseConv2D(_DepthwiseConv):
-    """Each channel of (N, height, width, channels) by kernels of its own."""
+    """Depthwise convolution over (N, height, width, channels): each channel has its own kernels."""
 
     rank = 2
 
@@ -227,17 +238,17 @@ class _SeparableConv(ConvolutionLayer):
 
 
 class SeparableConv1D(_SeparableConv):
-    """A depthwise convolution over (N, steps, channels), then one that mixes channels."""
+    """Depthwise separable convolution over (N, steps, channels): a depthwise, then a pointwise convolution."""
 
     rank = 1
 
 
 class SeparableConv2D(_SeparableConv):
-    """A depthwise convolution over (N, height, width, channels), then one that mixes channels."""
+    """Depthwise separable convolution over (N, height, width, channels): a depthwise, then a pointwise convolution."""
 
     rank = 2
 
 
 def by_channel(kernel: Tensor) -> Tensor:
-    """A depthwise kernel (..., channels, multiplier) as that of a convolution with a group per channel."""
+    """Reshapes a depthwise kernel (..., channels, multiplier) to that of a convolution with one group per channel."""
     return kernel.reshape(*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1])

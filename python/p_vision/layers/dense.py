@@ -1,4 +1,4 @@
-"""Dense, Embedding, Activation and layers that are one function."""
+"""Dense, Embedding, Masking, Activation, Lambda and Rescaling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..layer import Layer
 
 
 class Dense(Layer):
-    """activation(inputs @ kernel + bias) along the last axis."""
+    """Fully connected layer: activation(inputs @ kernel + bias) along the last dimension."""
 
     supports_masking = True
 
@@ -46,9 +46,13 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table, by their numbers. With `mask_zero` the number 0 stands for nothing: layers behind leave its steps out.
+    """Looks up embedding vectors by token id.
 
-    `weights` is a table to start with.
+    Args:
+        input_dim: The number of embeddings.
+        output_dim: The size of an embedding vector.
+        mask_zero: Treats id 0 as padding: later layers mask its steps.
+        weights: The initial embedding table.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class Embedding(Layer):
 
 
 class Masking(Layer):
-    """Steps whose features all are mask_value do not count in the layers behind."""
+    """Masks the steps whose features are all equal to mask_value."""
 
     def __init__(self, mask_value: float = 0.0, **options: Any) -> None:
         super().__init__(**options)
@@ -100,7 +104,7 @@ class Masking(Layer):
 
 
 class Activation(Layer):
-    """A function by name: `Activation("relu")`."""
+    """Applies an activation function, given by name or as a function: `Activation("relu")`."""
 
     supports_masking = True
 
@@ -114,9 +118,9 @@ class Activation(Layer):
 
 
 class Lambda(Layer):
-    """Any function of tensors. A model with one cannot be saved whole, since a file holds no code.
+    """Applies a Python function. A model with a Lambda layer cannot be saved as a whole, since files contain no code.
 
-    `output_shape`, which Keras may need, is found by running the function.
+    `output_shape` is accepted for compatibility: the shape is found by running the function.
     """
 
     def __init__(
@@ -133,7 +137,7 @@ class Lambda(Layer):
 
 
 class Rescaling(Layer):
-    """inputs * scale + offset."""
+    """Computes inputs * scale + offset."""
 
     supports_masking = True
 
@@ -146,7 +150,11 @@ class Rescaling(Layer):
 
 
 def positive(layer: str, name: str, value: Any) -> int:
-    """A whole number above zero, or an error that names the argument."""
+    """Returns value if it is a positive integer.
+
+    Raises:
+        ValueError: It is not; the message names the argument.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
         raise ValueError(f"[{layer}] {name} must be a positive whole number: got {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""Layers that disturb their input while training."""
+"""Dropout and noise layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .windows import checked_format
 
 
 class SeededLayer(Layer):
-    """Draws random numbers: with a seed, from a row of its own."""
+    """Base class of layers with random numbers; with a seed, the layer has its own generator."""
 
     supports_masking = True
     seed: int | None = None
@@ -27,7 +27,7 @@ class SeededLayer(Layer):
         return self._generator
 
     def dropped(self, x: Tensor, rate: float) -> Tensor:
-        """x after dropout while training."""
+        """Applies dropout in training mode."""
         if not self.training or not rate:
             return x
         return functional.dropout(x, rate, True) if self.seed is None else x * kept(x.shape, rate, x, self._numbers())
@@ -37,9 +37,12 @@ class SeededLayer(Layer):
 
 
 class Dropout(SeededLayer):
-    """When training, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate).
+    """Dropout: in training mode, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate).
 
-    `noise_shape` has 1 (None: as the input) where elements along an axis share their fate.
+    Args:
+        rate: The probability of dropping an element.
+        noise_shape: The shape of the dropout mask, which is broadcast; None for the size of the input.
+        seed: The seed of the layer's own generator.
     """
 
     def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
@@ -53,7 +56,7 @@ class Dropout(SeededLayer):
 
 
 class _SpatialDropout(Dropout):
-    """Dropout of whole channels."""
+    """Dropout of entire channels."""
 
     def __init__(self, rate: float, data_format: str | None = "channels_last", seed: int | None = None, **options: Any) -> None:
         super().__init__(rate, None, seed, **options)
@@ -68,19 +71,19 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Dropout of whole channels of (N, steps, channels)."""
+    """Dropout of entire channels of (N, steps, channels)."""
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Dropout of whole channels of (N, height, width, channels)."""
+    """Dropout of entire channels of (N, height, width, channels)."""
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Dropout of whole channels of (N, depth, height, width, channels)."""
+    """Dropout of entire channels of (N, depth, height, width, channels)."""
 
 
 class GaussianNoise(SeededLayer):
-    """When training, adds noise of a standard deviation."""
+    """In training mode, adds Gaussian noise with standard deviation `stddev`."""
 
     def __init__(self, stddev: float, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -91,7 +94,7 @@ class GaussianNoise(SeededLayer):
 
 
 class GaussianDropout(SeededLayer):
-    """When training, multiplies by noise of the mean 1 and the variance rate / (1 - rate)."""
+    """In training mode, multiplies by Gaussian noise with mean 1 and variance rate / (1 - rate)."""
 
     def __init__(self, rate: float, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -102,7 +105,7 @@ class GaussianDropout(SeededLayer):
 
 
 class AlphaDropout(SeededLayer):
-    """When training, dropout that keeps the mean and the variance of what `selu` gives."""
+    """Alpha dropout: keeps the mean and the variance of SELU outputs. Active in training mode."""
 
     def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -113,14 +116,14 @@ class AlphaDropout(SeededLayer):
             return inputs
         if self.noise_shape is None and self.seed is None:
             return functional.alpha_dropout(inputs, self.rate, True)
-        low = -1.0507009873554805 * 1.6732632423543772  # what selu gives far below zero
+        low = -1.0507009873554805 * 1.6732632423543772  # the limit of selu at minus infinity
         a = ((1 - self.rate) * (1 + self.rate * low**2)) ** -0.5
         stays = kept(_noise_shape(inputs, self.noise_shape), self.rate, inputs, self._numbers()) > 0
         return a * pyburn.where(stays, inputs, low) - a * low * self.rate
 
 
 class ActivityRegularization(Layer):
-    """Passes its input on, and adds a penalty on it to the loss."""
+    """Returns its input and adds an L1 and L2 penalty on it to the loss."""
 
     supports_masking = True
 
@@ -142,7 +145,7 @@ def _noise_shape(inputs: Tensor, given: Sequence[int | None] | None) -> list[int
 
 
 def kept(shape: Sequence[int], rate: float, like: Tensor, generator: Any = None) -> Tensor:
-    """A mask of what dropout keeps, scaled so that means stay."""
+    """Returns a dropout mask, scaled by 1 / (1 - rate) to keep the mean."""
     draws = pyburn.rand(list(shape), generator=generator, device=like.device)
     return (draws >= rate).to(like.dtype) / (1 - rate)
 

@@ -1,4 +1,4 @@
-"""Hashes of bytes that are the same on every machine: FarmHash's 64-bit fingerprint, and SipHash-2-4 with a key."""
+"""Platform-independent hashes of bytes: FarmHash's 64-bit fingerprint, and SipHash-2-4 with a key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _word(data: bytes, at: int, size: int = 8) -> int:
 
 
 def _right(value: int, by: int) -> int:
-    """Turned by a number of bits."""
+    """Rotates a 64-bit value right."""
     value &= _MASK
     return (value >> by | value << (64 - by)) & _MASK
 
@@ -27,7 +27,7 @@ def _both(u: int, v: int, mul: int) -> int:
 
 
 def farm(data: bytes) -> int:
-    """FarmHash's Fingerprint64."""
+    """Computes FarmHash's Fingerprint64."""
     size = len(data)
     mul = _K2 + size * 2
     if size > 64:
@@ -88,7 +88,7 @@ def _long(data: bytes) -> int:
 def _round(
     data: bytes, at: int, state: tuple[int, int, int], v: tuple[int, int], w: tuple[int, int], mul: int, times: int
 ) -> tuple[int, int, int, tuple[int, int], tuple[int, int]]:
-    """Takes in 64 bytes; the last ones count with another factor."""
+    """Mixes 64 bytes into the state; the last block uses another factor."""
     x, y, z = state
     x = _right(x + y + v[0] + _word(data, at + 8), 37) * mul & _MASK
     y = _right(y + v[1] + _word(data, at + 48), 42) * mul & _MASK
@@ -100,7 +100,7 @@ def _round(
 
 
 def sip(data: bytes, key: tuple[int, int]) -> int:
-    """SipHash-2-4 with a key of two 64-bit numbers."""
+    """Computes SipHash-2-4 with a key of two 64-bit numbers."""
     k0, k1 = key
     v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
 
@@ -128,7 +128,7 @@ def sip(data: bytes, key: tuple[int, int]) -> int:
 
 
 def joined(first: int, second: int) -> int:
-    """A fingerprint of two fingerprints, in order."""
+    """Combines two fingerprints; the order matters."""
     mul = 0xC6A4A7935BD1E995
     result = (first ^ mul ^ _shifted(second * mul) * mul & _MASK) * mul & _MASK
     return _shifted(_shifted(result) * mul)

@@ -1,4 +1,4 @@
-"""Layers that put things into a number of bins by a hash that is the same everywhere: Hashing, HashedCrossing."""
+"""Feature hashing layers with platform-independent hashes: Hashing and HashedCrossing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .dense import positive
 from .fingerprints import farm, joined, sip
 from .lookup import MODES, encoded
 
-_CROSSING = 0xDECAFCAFFE  # what TensorFlow begins a crossing with
+_CROSSING = 0xDECAFCAFFE  # TensorFlow's initial value for crossings
 
 
 class _Bins(Layer):
-    """Indices of bins, or vectors that say which bins there are in a row."""
+    """Base class: returns bin indices, or encoded vectors of them."""
 
     def __init__(self, num_bins: int, output_mode: str = "int", sparse: bool = False, **options: Any) -> None:
         super().__init__(**options)
@@ -40,7 +40,7 @@ def _nothing(shape: Any, device: Any) -> Tensor:
 
 
 def _items(inputs: Any) -> tuple[Any, Any]:
-    """An array of what is hashed, and the device `null` where shapes alone are asked for."""
+    """Converts the input to an array to hash, and returns the device `null` if only shapes are computed."""
     if isinstance(inputs, Tensor) and inputs.device.type == "meta":
         return inputs, inputs.device
     array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
@@ -54,9 +54,14 @@ def _bytes(value: Any) -> bytes:
 
 
 class Hashing(_Bins):
-    """Words and numbers as one of `num_bins` bins, by FarmHash, or by SipHash with `salt` (a number or two); bins are TensorFlow's.
+    """Hashes strings and integers into `num_bins` bins; the bins are the same as TensorFlow's.
 
-    With a `mask_value`, that value is in bin 0 and all others are in the bins above it.
+    Args:
+        num_bins: The number of bins.
+        mask_value: This value gets bin 0 and all others get bins from 1.
+        salt: A key, one integer or two: uses SipHash instead of FarmHash.
+        output_mode: "int", "one_hot", "multi_hot" or "count".
+        sparse: Must be False: there are no sparse tensors.
 
     >>> p_vision.Hashing(num_bins=3)([["A"], ["B"], ["C"], ["D"], ["E"]]).flatten().tolist()
     [1, 0, 1, 1, 2]
@@ -85,7 +90,7 @@ class Hashing(_Bins):
 
 
 class HashedCrossing(_Bins):
-    """Pairs (or more) of features as one feature: the bin of their values together; bins are TensorFlow's.
+    """Crosses two or more features: hashes each combination of their values into a bin; the bins are the same as TensorFlow's.
 
     >>> p_vision.HashedCrossing(num_bins=5)((["A", "B", "A", "B", "A"], [101, 101, 101, 102, 102])).tolist()
     [1, 4, 1, 1, 3]
@@ -104,6 +109,6 @@ class HashedCrossing(_Bins):
     @staticmethod
     def _crossed(values: tuple[Any, ...]) -> int:
         found = _CROSSING
-        for value in values:  # numbers count as they are, texts by their fingerprints
+        for value in values:  # integers are used directly, strings by their fingerprints
             found = joined(found, value & ((1 << 64) - 1) if isinstance(value, int) else farm(_bytes(value)))
         return found

@@ -1,4 +1,4 @@
-"""What layers for pictures share: the order of the axes, and random numbers while training."""
+"""Base classes of image layers: data format and random augmentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .windows import as_given, channels_first, checked_format
 
 
 class ImageLayer(Layer):
-    """Pictures (N, height, width, channels) or one without N."""
+    """Base class of layers for images (N, height, width, channels), or (height, width, channels)."""
 
     def __init__(self, data_format: str | None = "channels_last", **options: Any) -> None:
         super().__init__(**options)
@@ -25,14 +25,14 @@ class ImageLayer(Layer):
         return as_given(self.changed(channels_first(x, self.data_format)), self.data_format)
 
     def changed(self, x: Tensor) -> Tensor:
-        """The pictures (N, channels, height, width) after the layer."""
+        """Returns the transformed images; x is (N, channels, height, width)."""
         raise NotImplementedError
 
 
 class RandomLayer(ImageLayer):
-    """Changes pictures at random, each of a batch in its own way; with training=False (as in evaluate and predict) it leaves them alone.
+    """Base class of random augmentations, with random parameters per image. The images are unchanged with training=False.
 
-    Called by itself, it changes them, as Keras's layers do: pipelines of data call it so.
+    A direct call without `training` augments, as in Keras, since data pipelines call the layers this way.
     """
 
     trains_by_itself = True
@@ -47,16 +47,20 @@ class RandomLayer(ImageLayer):
         return self.always(inputs) if self.training else inputs
 
     def always(self, inputs: Tensor) -> Tensor:
-        """The pictures after the layer, in training or not."""
+        """Transforms the images in every mode."""
         return ImageLayer.forward(self, inputs)
 
     def _uniform(self, x: Tensor, low: float, high: float) -> Tensor:
-        """A number for each picture."""
+        """Draws one number per image."""
         return pyburn.rand(len(x), generator=self._generator, device=x.device).to(x.dtype) * (high - low) + low
 
 
 def factor_range(layer: str, name: str, factor: Any) -> tuple[float, float]:
-    """A factor f stands for (-f, f)."""
+    """Returns the range (low, high) of a factor; a single number f is (-f, f).
+
+    Raises:
+        ValueError: The lower limit is above the upper limit.
+    """
     low, high = (-abs(factor), abs(factor)) if isinstance(factor, (int, float)) else tuple(factor)
     if low > high:
         raise ValueError(f"[{layer}] {name} is a number or (lowest, highest): got {factor!r}")
@@ -64,7 +68,11 @@ def factor_range(layer: str, name: str, factor: Any) -> tuple[float, float]:
 
 
 def contrast_range(layer: str, factor: Any) -> tuple[float, float]:
-    """A factor f stands for 1 - f to 1 + f, and (a, b) for 1 - a to 1 + b."""
+    """Returns the range of a contrast factor: f is (1 - f, 1 + f), and (a, b) is (1 - a, 1 + b).
+
+    Raises:
+        ValueError: A factor is not between 0 and 1.
+    """
     below, above = (factor, factor) if isinstance(factor, (int, float)) else tuple(factor)
     if not (0 <= below <= 1 and 0 <= above <= 1):
         raise ValueError(f"[{layer}] the factor of contrast is a number from 0 to 1, or two: got {factor!r}")

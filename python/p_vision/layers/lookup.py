@@ -1,4 +1,4 @@
-"""Layers that turn words, numbers of things and classes into indices and vectors: StringLookup, IntegerLookup, CategoryEncoding, ..."""
+"""Layers that encode categories and numbers as indices or vectors: StringLookup, IntegerLookup, CategoryEncoding, Discretization."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 
 
 def encoded(indices: Tensor, mode: str, depth: int, weights: Tensor | None = None) -> Tensor:
-    """Indices (..., n) as rows of `depth` numbers: one for each index, or one for all of a row."""
+    """Encodes indices (..., n) as vectors of length `depth`: one per index ("one_hot"), or one per row."""
     if mode == "one_hot" and indices.ndim > 1 and indices.shape[-1] == 1:
         indices = indices.squeeze(-1)
     hits = (indices.unsqueeze(-1) == pyburn.arange(depth, device=indices.device)).to(pyburn.get_default_dtype())
@@ -30,7 +30,7 @@ def encoded(indices: Tensor, mode: str, depth: int, weights: Tensor | None = Non
 
 
 class CategoryEncoding(Layer):
-    """Numbers of categories as vectors: "one_hot" for each, "multi_hot" or "count" for all of a row."""
+    """Encodes category indices as vectors: "one_hot" per index, "multi_hot" or "count" per row."""
 
     def __init__(self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **options: Any) -> None:
         super().__init__(**options)
@@ -49,7 +49,7 @@ class CategoryEncoding(Layer):
 
 
 class Discretization(Layer):
-    """Numbers as the index of the bin that they are in: boundaries are given, or found by `adapt` so that bins hold as much each."""
+    """Assigns numbers to bins; the boundaries are given, or computed by `adapt` as quantiles of the data."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ def _rows(data: Any, steps: int | None) -> Iterable[Any]:
 
 
 class Lookup(Layer):
-    """What StringLookup and IntegerLookup share: a vocabulary in order, before it the tokens for nothing and for what is not in it."""
+    """Base class of StringLookup and IntegerLookup: special tokens (mask, out-of-vocabulary) followed by the vocabulary."""
 
     def __init__(
         self,
@@ -124,15 +124,17 @@ class Lookup(Layer):
             self.set_vocabulary(vocabulary, idf_weights)
 
     def token(self, value: Any) -> Any:
-        """What a value is in the vocabulary."""
+        """Converts a value to a token of the vocabulary."""
         raise NotImplementedError
 
     def _before(self) -> int:
-        """The number of indices before the vocabulary."""
+        """Returns the number of special indices before the vocabulary."""
         return self.num_oov_indices + (1 if self.mask_token is not None and self.output_mode == "int" else 0)
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
-        """Takes a list of tokens, an array, or the lines of a text file; special tokens in front may be there or not."""
+        """Sets the vocabulary from a list, an array or the path of a text file with one token per line; leading special tokens are
+        optional.
+        """
         if isinstance(vocabulary, str):
             with open(vocabulary, encoding="utf-8") as file:
                 vocabulary = [line.rstrip("\n") for line in file]
@@ -154,11 +156,11 @@ class Lookup(Layer):
         self._index = {token: self._before() + i for i, token in enumerate(tokens)}
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Finds the vocabulary: the most frequent tokens first."""
+        """Builds the vocabulary from data, by decreasing frequency."""
         self.adapt_documents(self._documents(data, steps))
 
     def adapt_documents(self, documents_of_data: Iterable[list[Any]]) -> None:
-        """Finds the vocabulary of lists of tokens."""
+        """Builds the vocabulary from lists of tokens."""
         counts: collections.Counter[Any] = collections.Counter()
         documents: collections.Counter[Any] = collections.Counter()
         rows = 0
@@ -182,17 +184,21 @@ class Lookup(Layer):
             yield from (row.reshape(-1).tolist() for row in (array if array.ndim > 1 else array.reshape(-1, 1)))
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
-        """The tokens in order; with the special ones, at the index that each has."""
+        """Returns the tokens in index order, by default including the special tokens."""
         masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         before = [*masks, *[self.oov_token] * self.num_oov_indices]
         return [*(before if include_special_tokens else []), *(self.vocabulary or [])]
 
     def vocabulary_size(self) -> int:
-        """The number of indices, those of the special tokens too."""
+        """Returns the number of indices, including the special tokens."""
         return self._before() + len(self.vocabulary or [])
 
     def indices(self, tokens: Iterable[Any]) -> list[int]:
-        """The index of each token."""
+        """Returns the index of each token.
+
+        Raises:
+            RuntimeError: There is no vocabulary yet.
+        """
         if self.vocabulary is None:
             raise RuntimeError(f"[{type(self).__name__}] there is no vocabulary yet: give one, or call adapt with data")
         found = []
@@ -209,11 +215,11 @@ class Lookup(Layer):
         return found
 
     def depth(self) -> int:
-        """The length of the vectors of the modes other than "int"."""
+        """Returns the length of the vectors in the modes other than "int"."""
         return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
 
     def vectors(self, indices: Tensor) -> Tensor:
-        """Indices (..., n) as the output mode says."""
+        """Encodes indices (..., n) according to the output mode."""
         if self.output_mode == "int":
             return indices
         made = encoded(indices, "count" if self.output_mode == "tf_idf" else self.output_mode, self.depth())
@@ -232,7 +238,7 @@ class Lookup(Layer):
             places = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
             return names[places]
         array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) and inputs.device.type != "meta" else inputs
-        if isinstance(array, Tensor):  # shapes alone
+        if isinstance(array, Tensor):  # only shapes are computed
             return self.vectors(pyburn.zeros(array.shape, dtype=pyburn.int64, device=array.device))
         array = numpy.asarray(array)
         found = pyburn.tensor(self.indices(array.ravel().tolist()), dtype=pyburn.int64).reshape(list(array.shape))
@@ -249,7 +255,7 @@ def _as_array(data: Any) -> Any:
 
 
 class StringLookup(Lookup):
-    """Words as indices, by a vocabulary that is given or found by `adapt`.
+    """Maps strings to indices by a vocabulary that is given or built by `adapt`.
 
     >>> layer = p_vision.StringLookup(vocabulary=["cat", "dog"])
     >>> layer(["dog", "cow", "cat"]).tolist()
@@ -280,7 +286,7 @@ class StringLookup(Lookup):
 
 
 class IntegerLookup(Lookup):
-    """Numbers that are names of things as indices, by a vocabulary that is given or found by `adapt`."""
+    """Maps integer categories to indices by a vocabulary that is given or built by `adapt`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Layers of several inputs."""
+"""Layers that merge several inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..symbolic.masks import spread
 
 
 class _Merge(Layer):
-    """Takes a list of tensors; shapes are broadcast."""
+    """Base class: merges a list of tensors with broadcasting."""
 
     def build(self, input_shape: Any) -> None:
         if is_shape(input_shape) or len(input_shape) < self.least:
@@ -31,7 +31,7 @@ class _Merge(Layer):
         raise NotImplementedError
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Where one of the inputs counts, if all of them have masks."""
+        """Combines the masks with a logical or, if all inputs have one."""
         if mask is None or any(part is None for part in mask):
             return None
         found = mask[0]
@@ -41,7 +41,7 @@ class _Merge(Layer):
 
 
 def _aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    """Axes of 1 behind the batch of the one that has fewer."""
+    """Inserts dimensions of size 1 after the batch dimension of the tensor of lower rank."""
     more, less = (left, right) if left.ndim >= right.ndim else (right, left)
     if less.ndim and more.ndim != less.ndim:
         less = less.reshape(less.shape[0], *[1] * (more.ndim - less.ndim), *less.shape[1:])
@@ -49,14 +49,14 @@ def _aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Add(_Merge):
-    """The sum of the inputs."""
+    """Adds the inputs element-wise."""
 
     def merge(self, left: Tensor, right: Tensor) -> Tensor:
         return left + right
 
 
 class Subtract(_Merge):
-    """The first input without the second."""
+    """Subtracts the second input from the first."""
 
     least = 2
 
@@ -70,14 +70,14 @@ class Subtract(_Merge):
 
 
 class Multiply(_Merge):
-    """The product of the inputs."""
+    """Multiplies the inputs element-wise."""
 
     def merge(self, left: Tensor, right: Tensor) -> Tensor:
         return left * right
 
 
 class Average(_Merge):
-    """The mean of the inputs."""
+    """Averages the inputs element-wise."""
 
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         return super().forward(inputs) / len(inputs)
@@ -87,21 +87,21 @@ class Average(_Merge):
 
 
 class Maximum(_Merge):
-    """The largest of the inputs, element by element."""
+    """Element-wise maximum of the inputs."""
 
     def merge(self, left: Tensor, right: Tensor) -> Tensor:
         return pyburn.maximum(left, right)
 
 
 class Minimum(_Merge):
-    """The smallest of the inputs, element by element."""
+    """Element-wise minimum of the inputs."""
 
     def merge(self, left: Tensor, right: Tensor) -> Tensor:
         return pyburn.minimum(left, right)
 
 
 class Concatenate(_Merge):
-    """The inputs one after the other along an axis."""
+    """Concatenates the inputs along an axis."""
 
     def __init__(self, axis: int = -1, **options: Any) -> None:
         super().__init__(**options)
@@ -119,7 +119,7 @@ class Concatenate(_Merge):
 
 
 class Dot(_Merge):
-    """The products of two inputs summed along an axis of each; with `normalize` their cosines."""
+    """Dot product of two inputs along an axis of each; with `normalize` the cosine similarity."""
 
     least = 2
 

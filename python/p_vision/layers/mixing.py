@@ -1,4 +1,4 @@
-"""Layers that mix the pictures of a batch, and their labels with them, and those that draw from all changes: RandAugment and AugMix."""
+"""Layers that mix the images of a batch and their labels (MixUp, CutMix), and policies of random augmentations (RandAugment, AugMix)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .windows import as_given, channels_first
 
 
 class _MixingLayer(RandomLayer):
-    """Takes pictures, or a dict of "images", "labels" (vectors of classes) and "segmentation_masks", which are mixed alike."""
+    """Base class: takes images, or a dict of "images", "labels" (class vectors) and "segmentation_masks", which are mixed consistently."""
 
     def forward(self, inputs: Any) -> Any:
         if not self.training:
@@ -25,7 +25,7 @@ class _MixingLayer(RandomLayer):
             raise pyburn.ShapeError(f"[{type(self).__name__}] expected a batch of pictures: got the shape {tuple(images.shape)}")
         x = channels_first(images if images.is_floating_point() else images.float(), self.data_format)
         others = pyburn.randperm(len(x), generator=self._generator, device=x.device)
-        share, kept = self._drawn(x)  # of each picture, how much is its own, and where
+        share, kept = self._drawn(x)  # per image: its own weight, and the mask where it is kept
 
         def mixed(part: Tensor, weight: Tensor) -> Tensor:
             return part * weight + part[others] * (1 - weight)
@@ -49,7 +49,7 @@ class _MixingLayer(RandomLayer):
 
 
 class MixUp(_MixingLayer):
-    """Mixes each picture with another one of the batch, by a share from Beta(alpha, alpha)."""
+    """MixUp: blends each image with another one of the batch, with a weight from Beta(alpha, alpha)."""
 
     def __init__(self, alpha: float = 0.2, data_format: str | None = "channels_last", seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, data_format=data_format, **options)
@@ -63,7 +63,7 @@ class MixUp(_MixingLayer):
 
 
 class CutMix(_MixingLayer):
-    """Puts a box of another picture of the batch into each; labels are mixed by the area. `factor` bounds the area of the box."""
+    """CutMix: replaces a box in each image by that of another image, and mixes the labels by area. `factor` limits the area of the box."""
 
     def __init__(self, factor: Any = 1.0, seed: int | None = None, data_format: str | None = "channels_last", **options: Any) -> None:
         super().__init__(seed, data_format=data_format, **options)
@@ -79,21 +79,21 @@ class CutMix(_MixingLayer):
 
 
 def _beta(layer: RandomLayer, x: Tensor, alpha: float) -> Tensor:
-    """A number from Beta(alpha, alpha) for each picture."""
+    """Draws one sample of Beta(alpha, alpha) per image."""
     if alpha == 1.0:
         return layer._uniform(x, 0, 1)
     return pyburn.tensor(_draws(layer).beta(alpha, alpha, len(x)), dtype=x.dtype, device=x.device)
 
 
 def _draws(layer: RandomLayer) -> Any:
-    """numpy's numbers, which have more distributions, from a seed that the layer draws."""
+    """Returns a NumPy generator, which has more distributions, seeded by the generator of the layer."""
     import numpy
 
     return numpy.random.default_rng(int(pyburn.randint(1 << 31, (1,), generator=layer._generator, device="cpu")))
 
 
 class RandAugment(RandomLayer):
-    """`num_ops` changes one after the other, drawn for each batch from fourteen, as strong as `factor` (from 0 to 1) says."""
+    """RandAugment: applies `num_ops` augmentations, drawn per batch from 14, with a strength given by `factor` (0 to 1)."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class RandAugment(RandomLayer):
         positive("RandAugment", "num_ops", num_ops)
         low, high = colour.share_range("RandAugment", factor)
         span, seeded = (low, high), {"seed": seed}
-        middle = (0.5 - high / 2, 0.5 + high / 2)  # of the layers for which 0.5 leaves a picture as it is
+        middle = (0.5 - high / 2, 0.5 + high / 2)  # for layers where 0.5 leaves the image unchanged
         move = {"interpolation": interpolation, "fill_mode": "constant", **seeded}
         valued: dict[str, Any] = {"value_range": self.value_range, **seeded}
         self._changes: list[RandomLayer] = [
@@ -138,9 +138,10 @@ class RandAugment(RandomLayer):
 
 
 class AugMix(RandomLayer):
-    """Mixes pictures with what `num_chains` chains of up to `chain_depth` changes make of them (Hendrycks et al. 2020).
+    """AugMix: mixes images with the results of `num_chains` chains of up to `chain_depth` augmentations (Hendrycks et al. 2020).
 
-    The shares come from distributions with the parameter `alpha`; without `all_ops`, brightness, contrast, colours and sharpness stay.
+    The mixing weights are drawn from distributions with parameter `alpha`. Without `all_ops`, brightness, contrast, color and sharpness are
+    not changed.
     """
 
     def __init__(
@@ -191,6 +192,6 @@ class AugMix(RandomLayer):
         for share in shares:
             link = x
             for index in draw.integers(len(self._changes) + 1, size=self.chain_depth):
-                link = self._changes[index].changed(link) if index < len(self._changes) else link  # one more: nothing
+                link = self._changes[index].changed(link) if index < len(self._changes) else link  # the last index is the identity
             mixed = mixed + link * (float(share) * (1 - own))
         return mixed.clamp(*self.value_range)

@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .dense import positive
 
 
 class _Normalization(Layer):
-    """What they share: a scale and a shift that may be left out."""
+    """Base class: an optional scale and an optional offset."""
 
     supports_masking = True
 
@@ -31,10 +31,11 @@ class _Normalization(Layer):
 
 
 class BatchNormalization(_Normalization):
-    """Normalises each channel: by the batch when training, which also moves the averages, else by the moving averages.
+    """Batch normalization: uses the statistics of the batch in training, and updates the moving averages; otherwise uses the moving
+    averages.
 
-    A frozen one (`trainable = False`) uses the moving averages always, and leaves them alone. `renorm` corrects what a small batch gives
-    towards averages of its own (Ioffe 2017), within the bounds `rmin`, `rmax` and `dmax` of `renorm_clipping`.
+    A frozen layer (`trainable = False`) always uses the moving averages and does not update them. `renorm` is batch renormalization (Ioffe
+    2017), with the limits `rmin`, `rmax` and `dmax` in `renorm_clipping`.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class BatchNormalization(_Normalization):
         gamma, beta = self.gamma, self.beta
         if not (self.training and self.trainable):
             mean, variance = self.moving_mean, self.moving_variance
-        elif mask is None and not self.renorm and x.numel() != x.shape[1]:  # the usual case, in one kernel
+        elif mask is None and not self.renorm and x.numel() != x.shape[1]:  # the usual case uses one fused kernel
             self._move_averages(*_moments(x.detach(), None))
             return functional.batch_norm(x, None, None, gamma, beta, True, 0.0, self.epsilon).movedim(1, self.axis)
         else:
@@ -98,7 +99,7 @@ class BatchNormalization(_Normalization):
         return functional.batch_norm(x, mean, variance, gamma, beta, False, 0.0, self.epsilon).movedim(1, self.axis)
 
     def _move_averages(self, mean: Tensor, variance: Tensor) -> None:
-        """By the variance of the batch itself (divided by n), which PyTorch's layer corrects and Keras's does not."""
+        """Updates the moving averages with the biased variance (divided by n), as Keras does; PyTorch uses the unbiased variance."""
         self._move(1 - self.momentum, (self.moving_mean, mean), (self.moving_variance, variance))
 
     def _move(self, share: float, *pairs: tuple[Tensor, Tensor]) -> None:
@@ -107,7 +108,7 @@ class BatchNormalization(_Normalization):
                 average.lerp_(value.to(average.dtype), share)
 
     def _corrected(self, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        """The scale and the shift with which the batch is normalised as by `renorm_mean` and `renorm_stddev`; all averages move on."""
+        """Returns the scale and the offset of batch renormalization, and updates the moving averages."""
         limits = self.renorm_clipping or {}
         with pyburn.no_grad():
             mean, deviation = mean.detach(), (variance.detach() + self.epsilon).sqrt()
@@ -122,7 +123,7 @@ class BatchNormalization(_Normalization):
 
 
 def _moments(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Mean and variance of each channel (axis 1), over the steps that a mask does not leave out."""
+    """Returns the mean and the variance of each channel (dimension 1) over the unmasked steps."""
     axes = [0, *range(2, x.ndim)]
     if mask is None:
         variance, mean = pyburn.var_mean(x, axes, correction=0)
@@ -135,7 +136,7 @@ def _moments(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
 
 
 class LayerNormalization(_Normalization):
-    """Normalises each example along an axis, or several."""
+    """Layer normalization: normalizes each sample along one or several axes."""
 
     def __init__(
         self,
@@ -168,7 +169,7 @@ class LayerNormalization(_Normalization):
 
 
 class GroupNormalization(_Normalization):
-    """Normalises each example over groups of channels; groups=-1 makes a group of each channel."""
+    """Group normalization: normalizes each sample over groups of channels; groups=-1 makes each channel its own group."""
 
     def __init__(
         self,
@@ -200,7 +201,7 @@ class GroupNormalization(_Normalization):
 
 
 class RMSNormalization(Layer):
-    """Divides each example along an axis by the root of its mean square, and scales it."""
+    """RMS normalization: divides by the root mean square along an axis, and scales."""
 
     supports_masking = True
 
@@ -217,7 +218,7 @@ class RMSNormalization(Layer):
 
 
 class UnitNormalization(Layer):
-    """Divides each example along an axis, or several, by its norm."""
+    """Divides by the L2 norm along one or several axes."""
 
     supports_masking = True
 

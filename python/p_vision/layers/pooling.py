@@ -1,4 +1,4 @@
-"""Pools: of windows and of whole extents."""
+"""Pooling layers: windowed, global and adaptive."""
 
 from __future__ import annotations
 
@@ -55,41 +55,41 @@ class _AveragePooling(_Pooling):
         if not any(n for pair in borders for n in pair):
             return means
         inside = bordered(pyburn.ones(1, 1, *x.shape[2:], dtype=x.dtype, device=x.device), borders)
-        return means / _MEANS[self.rank](inside, self.pool_size, self.strides)  # what lies outside does not count
+        return means / _MEANS[self.rank](inside, self.pool_size, self.strides)  # the padding does not count
 
 
 class MaxPooling1D(_MaxPooling):
-    """The maxima of windows over (N, steps, channels)."""
+    """Max pooling over (N, steps, channels)."""
 
     rank = 1
 
 
 class MaxPooling2D(_MaxPooling):
-    """The maxima of windows over (N, height, width, channels)."""
+    """Max pooling over (N, height, width, channels)."""
 
     rank = 2
 
 
 class MaxPooling3D(_MaxPooling):
-    """The maxima of windows over (N, depth, height, width, channels)."""
+    """Max pooling over (N, depth, height, width, channels)."""
 
     rank = 3
 
 
 class AveragePooling1D(_AveragePooling):
-    """The means of windows over (N, steps, channels)."""
+    """Average pooling over (N, steps, channels)."""
 
     rank = 1
 
 
 class AveragePooling2D(_AveragePooling):
-    """The means of windows over (N, height, width, channels)."""
+    """Average pooling over (N, height, width, channels)."""
 
     rank = 2
 
 
 class AveragePooling3D(_AveragePooling):
-    """The means of windows over (N, depth, height, width, channels)."""
+    """Average pooling over (N, depth, height, width, channels)."""
 
     rank = 3
 
@@ -114,19 +114,19 @@ class _GlobalAveragePooling(_GlobalPooling):
 
 
 class GlobalMaxPooling1D(_GlobalMaxPooling):
-    """The maximum of each channel of (N, steps, channels)."""
+    """Global max pooling over (N, steps, channels)."""
 
 
 class GlobalMaxPooling2D(_GlobalMaxPooling):
-    """The maximum of each channel of (N, height, width, channels)."""
+    """Global max pooling over (N, height, width, channels)."""
 
 
 class GlobalMaxPooling3D(_GlobalMaxPooling):
-    """The maximum of each channel of (N, depth, height, width, channels)."""
+    """Global max pooling over (N, depth, height, width, channels)."""
 
 
 class GlobalAveragePooling1D(_GlobalAveragePooling):
-    """The mean of each channel of (N, steps, channels), over the steps that count."""
+    """Global average pooling over (N, steps, channels), over the unmasked steps."""
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         if mask is None:
@@ -140,11 +140,11 @@ class GlobalAveragePooling1D(_GlobalAveragePooling):
 
 
 class GlobalAveragePooling2D(_GlobalAveragePooling):
-    """The mean of each channel of (N, height, width, channels)."""
+    """Global average pooling over (N, height, width, channels)."""
 
 
 class GlobalAveragePooling3D(_GlobalAveragePooling):
-    """The mean of each channel of (N, depth, height, width, channels)."""
+    """Global average pooling over (N, depth, height, width, channels)."""
 
 
 _ADAPTIVE_MAXIMA: dict[int, Any] = {
@@ -160,7 +160,7 @@ _ADAPTIVE_MEANS: dict[int, Any] = {
 
 
 class _AdaptivePooling(Layer):
-    """Pools of windows that are chosen so that the output has a size."""
+    """Adaptive pooling: the windows are chosen to give the requested output size."""
 
     rank: int
     functions: dict[int, Any]

@@ -1,4 +1,4 @@
-"""Layers that prepare data: scaled numbers, resized pictures, and pictures that are changed at random while training."""
+"""Preprocessing layers: normalization, resizing and random image augmentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .image import ImageLayer, RandomLayer, contrast_range, factor_range
 
 
 class Normalization(Layer):
-    """(inputs - mean) / sqrt(variance) along an axis: given, or found in data by `adapt`."""
+    """Computes (inputs - mean) / sqrt(variance) along an axis; mean and variance are given, or computed by `adapt`."""
 
     supports_masking = True
 
@@ -31,7 +31,7 @@ class Normalization(Layer):
         self.axis, self.mean, self.variance, self.invert = axis, mean, variance, invert
 
     def _kept(self, rank: int) -> list[int]:
-        """The axes along which there are several means."""
+        """Returns the axes that have separate means."""
         given = [] if self.axis is None else [self.axis] if isinstance(self.axis, int) else list(self.axis)
         return sorted(axis % rank for axis in given)
 
@@ -49,7 +49,7 @@ class Normalization(Layer):
                 mine.copy_(value.to(mine.dtype).reshape(value.shape if not value.ndim else mine.shape).expand(mine.shape))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Finds mean and variance: of an array, or of batches."""
+        """Computes the mean and the variance of an array or of batches."""
         total: Any = None
         for done, (x, _, _) in enumerate(batches(data, batch_size=batch_size or 1024)):
             if steps is not None and done >= steps:
@@ -74,8 +74,7 @@ class Normalization(Layer):
 
 
 class Resizing(ImageLayer):
-    """Pictures of another size. So that nothing is squeezed, crop_to_aspect_ratio takes the middle of them, and pad_to_aspect_ratio puts
-    borders of `fill_value` around them."""
+    """Resizes images. To keep the aspect ratio, crop_to_aspect_ratio crops the center, and pad_to_aspect_ratio pads with `fill_value`."""
 
     def __init__(
         self,
@@ -118,7 +117,7 @@ def _middle(x: Tensor, height: int, width: int) -> Tensor:
 
 
 class CenterCrop(ImageLayer):
-    """The middle of pictures; smaller ones are made larger first."""
+    """Crops the center of images; smaller images are resized first."""
 
     def __init__(self, height: int, width: int, **options: Any) -> None:
         super().__init__(**options)
@@ -131,7 +130,7 @@ class CenterCrop(ImageLayer):
 
 
 class RandomFlip(RandomLayer):
-    """Mirrors half of the pictures: "horizontal", "vertical" or "horizontal_and_vertical"."""
+    """Flips images at random: "horizontal", "vertical" or "horizontal_and_vertical"."""
 
     def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
@@ -148,7 +147,7 @@ class RandomFlip(RandomLayer):
 
 
 class RandomCrop(RandomLayer):
-    """A part of each picture while training, else the middle; smaller pictures are made larger first."""
+    """Crops a random part of each image in training, else the center; smaller images are resized first."""
 
     def __init__(self, height: int, width: int, seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
@@ -173,7 +172,7 @@ _FILLS = {"constant": "zeros", "nearest": "border", "reflect": "reflection"}
 
 
 class _RandomMove(RandomLayer):
-    """Pictures seen through a map of the plane; what comes from outside is filled as `fill_mode` says."""
+    """Base class of random affine transforms; pixels from outside the image are filled according to `fill_mode`."""
 
     def __init__(
         self,
@@ -196,7 +195,12 @@ class _RandomMove(RandomLayer):
         return {**arguments(cls), **arguments(_RandomMove)}
 
     def _moved(self, x: Tensor, matrix: Sequence[Any]) -> Tensor:
-        """`matrix` has the six numbers of the map from places in the result to places in the picture, where the sides are at -1 and 1."""
+        """Applies an affine transform.
+
+        Args:
+            x: The images.
+            matrix: The six numbers of the 2 x 3 matrix that maps output to input coordinates, which range from -1 to 1.
+        """
         ones = pyburn.ones(len(x), dtype=x.dtype, device=x.device)
         theta = pyburn.stack([ones * entry for entry in matrix], 1).reshape(-1, 2, 3)
         grid = functional.affine_grid(theta, list(x.shape), align_corners=False)
@@ -206,7 +210,7 @@ class _RandomMove(RandomLayer):
 
 
 class RandomRotation(_RandomMove):
-    """Turns pictures by up to `factor` of a whole turn, or between two of them; positive is against the clock."""
+    """Rotates images by up to `factor` full turns, or by an angle from a range; positive is counterclockwise."""
 
     def __init__(
         self,
@@ -224,7 +228,7 @@ class RandomRotation(_RandomMove):
 
 
 class RandomTranslation(_RandomMove):
-    """Moves pictures by up to a share of their height and width; positive is down and right."""
+    """Translates images by up to a fraction of their height and width; positive is down and right."""
 
     def __init__(
         self,
@@ -242,7 +246,7 @@ class RandomTranslation(_RandomMove):
 
 
 class RandomZoom(_RandomMove):
-    """Pictures from farther away (positive factors) or nearer (negative ones); without width_factor, both sides alike."""
+    """Zooms out (positive factors) or in (negative factors); without width_factor the aspect ratio is kept."""
 
     def __init__(
         self,
@@ -262,8 +266,9 @@ class RandomZoom(_RandomMove):
 
 
 class RandomContrast(RandomLayer):
-    """Multiplies the distance of each channel from its mean by 1 - factor to 1 + factor, or by 1 - a to 1 + b where it is (a, b); values
-    stay within value_range."""
+    """Scales the deviation of each channel from its mean by a factor between 1 - factor and 1 + factor, or 1 - a and 1 + b for factor=(a,
+    b). The values are clipped to value_range.
+    """
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
@@ -276,7 +281,7 @@ class RandomContrast(RandomLayer):
 
 
 class RandomBrightness(RandomLayer):
-    """Adds up to a share of value_range; values stay within it."""
+    """Adds up to a fraction of value_range; the values are clipped to it."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
@@ -289,7 +294,7 @@ class RandomBrightness(RandomLayer):
 
 
 class RandomShear(_RandomMove):
-    """Slants pictures, to either side: a row moves by up to `x_factor` times its number, a column by `y_factor` times its own."""
+    """Shears images in either direction: rows shift by up to `x_factor` times their index, columns by up to `y_factor` times theirs."""
 
     def __init__(self, x_factor: Any = 0.0, y_factor: Any = 0.0, **options: Any) -> None:
         super().__init__(**options)

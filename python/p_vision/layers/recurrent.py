@@ -1,4 +1,4 @@
-"""Recurrent layers. The usual ones run as one operation over all steps; with other activations they run step by step."""
+"""Recurrent layers. With standard activations all steps run as one operation; with others they run step by step."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _Bound: Any = object
 
 
 class RecurrentLayer(_Bound):
-    """Mixed into steps: a layer that runs over all of them.
+    """Mixin that runs a recurrent step over all time steps.
 
-    A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
+    A `stateful` layer continues from the states of the previous batch, until `reset_state()`. `unroll` is accepted for compatibility and
+    has no effect.
     """
 
     if not TYPE_CHECKING:
-        __slots__ = ()  # of the layout of the class that it is mixed into
+        __slots__ = ()  # keeps the memory layout of the class it is mixed into
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class RecurrentLayer(_Bound):
         super().__init__(*args, **options)
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
         self.stateful, self.unroll, self.use_cudnn, self.zero_output_for_mask = stateful, unroll, use_cudnn, zero_output_for_mask
-        self._kept: list[Tensor] | None = None  # what a stateful layer goes on from
+        self._kept: list[Tensor] | None = None  # the states kept by a stateful layer
 
     def build(self, input_shape: Any) -> None:
         if len(input_shape) != 3:
@@ -55,13 +56,13 @@ class RecurrentLayer(_Bound):
         x, mask = (inputs.flip(1), None if mask is None else mask.flip(1)) if self.go_backwards else (inputs, mask)
         if self.training and self.dropout:
             x = x * kept([x.shape[0], 1, x.shape[2]], self.dropout, x)
-        if is_drawing():  # shapes are all there is: one step shows them, however many there are
+        if is_drawing():  # only shapes are computed: one step suffices for any number of steps
             states = [state.unsqueeze(1).expand(-1, x.shape[1], -1) for state in self.step(x[:, 0], start)]
             mask = None
         else:
             states = self._after_each_step(x, start) if mask is None else self._after_each_that_counts(x, start, mask)
         sequence, last = states[0], [state[:, -1] for state in states]
-        if mask is not None:  # before the first step that counts there is a state, but no output yet
+        if mask is not None:  # before the first unmasked step there is a state, but no output
             silent = mask if self.zero_output_for_mask else mask.cumsum(1) > 0
             sequence = pyburn.where(silent.unsqueeze(-1), sequence, 0.0)
         if self.stateful and not is_drawing():
@@ -90,20 +91,20 @@ class RecurrentLayer(_Bound):
         return states
 
     def reset_state(self) -> None:
-        """Forgets the states that a stateful layer goes on from."""
+        """Resets the states of a stateful layer."""
         self._kept = None
 
     reset_states = reset_state
 
     def _after_each_that_counts(self, x: Tensor, start: list[Tensor], mask: Tensor) -> list[Tensor]:
-        """A masked step leaves the states as they are: the others are moved to the front and run, and what they gave is put back."""
+        """Runs only the unmasked steps, which are moved to the front; masked steps keep the previous states."""
         order = mask.logical_not().int().argsort(1, stable=True)
         states = self._after_each_step(x.gather(1, order.unsqueeze(-1).expand(x.shape)), start)
         done = mask.long().cumsum(1).unsqueeze(-1).expand(*mask.shape, self.units)
         return [pyburn.cat([first.unsqueeze(1), state], 1).gather(1, done) for first, state in zip(start, states)]
 
     def _after_each_step(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
-        """The states after each step, (batch, steps, units) each."""
+        """Returns the states after each step, each (batch, steps, units)."""
         return self._all_steps(x, start) if self.is_usual() and not self.recurrent_dropout else self._step_by_step(x, start)
 
     def _step_by_step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
@@ -115,7 +116,7 @@ class RecurrentLayer(_Bound):
         return [pyburn.stack(list(state), 1) for state in zip(*found)]
 
     def _all_steps(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
-        """All steps as one operation, after one product for the inputs of all."""
+        """Runs all steps as one operation, after one matrix product for all inputs."""
         kernel, recurrent, bias, recurrent_bias = self.fused_weights()
         projected = functional.linear(x, kernel.T, bias).transpose(0, 1)
         cells = start[1] if len(start) > 1 else None
@@ -124,19 +125,25 @@ class RecurrentLayer(_Bound):
 
 
 class SimpleRNN(RecurrentLayer, SimpleSteps):
-    """h = activation(x @ kernel + h @ recurrent_kernel + bias), over all steps."""
+    """Simple recurrent layer: h = activation(x @ kernel + h @ recurrent_kernel + bias) at each step."""
 
 
 class LSTM(RecurrentLayer, LSTMSteps):
-    """A long short-term memory over all steps; its states are the output and the cell."""
+    """Long short-term memory (LSTM) layer; its states are the hidden state and the cell state."""
 
 
 class GRU(RecurrentLayer, GRUSteps):
-    """A gated recurrent unit over all steps."""
+    """Gated recurrent unit (GRU) layer."""
 
 
 class Bidirectional(Layer):
-    """A recurrent layer forwards and its copy backwards; `merge_mode` is "concat", "sum", "mul", "ave" or None (a list)."""
+    """Runs a recurrent layer forward and a copy of it backward in time.
+
+    Args:
+        layer: The forward layer.
+        merge_mode: How the outputs are combined: "concat", "sum", "mul", "ave" or None for a list.
+        backward_layer: The backward layer; by default a copy of layer.
+    """
 
     def __init__(self, layer: Any, merge_mode: str | None = "concat", backward_layer: Any = None, **options: Any) -> None:
         super().__init__(**options)
@@ -151,7 +158,7 @@ class Bidirectional(Layer):
             config.pop("name", None)
             backward_layer = type(layer).from_config(config)
         self.backward_layer = backward_layer
-        for part in (self.forward_layer, self.backward_layer):  # as in Keras: two sequences are merged where both say something
+        for part in (self.forward_layer, self.backward_layer):  # as in Keras: masked outputs are 0 before two sequences are merged
             part.zero_output_for_mask = part.return_sequences
 
     @property
@@ -181,7 +188,7 @@ class Bidirectional(Layer):
         return [found, found] if self.merge_mode is None else found
 
     def reset_state(self) -> None:
-        """Forgets the states that stateful layers go on from."""
+        """Resets the states of stateful layers."""
         self.forward_layer.reset_state()
         self.backward_layer.reset_state()
 
@@ -197,7 +204,7 @@ def _merged(there: Tensor, back: Tensor, how: str | None) -> Any:
 
 
 class TimeDistributed(Layer):
-    """A layer applied to each step of (batch, steps, ...)."""
+    """Applies a layer to each step of (batch, steps, ...)."""
 
     supports_masking = True
 

@@ -1,4 +1,4 @@
-"""Cells, which compute one step, and RNN, the layer that runs a cell over all steps: those here, or one of your own.
+"""Recurrent cells, which compute one step, and RNN, which runs a built-in or custom cell over all steps.
 
 class Decay(p_vision.Layer):
     state_size = 8
@@ -28,7 +28,7 @@ _Bound: Any = object
 
 
 class _Cell(_Bound):
-    """Mixed into steps: a layer of one step, called with the inputs and a list of states."""
+    """Mixin: a layer of one step, called with the inputs and a list of states."""
 
     __slots__ = ()
 
@@ -56,14 +56,14 @@ class _Cell(_Bound):
         return after[0], after
 
     def _noise(self, what: str, like: Tensor, rate: float) -> Tensor:
-        """The same for all steps of a sequence."""
+        """Returns the dropout mask, which is the same for all steps of a sequence."""
         noises = self.__dict__.setdefault("_noises", {})
         if what not in noises or noises[what].shape != like.shape:
             noises[what] = kept(list(like.shape), rate, like)
         return noises[what]
 
     def reset_dropout_mask(self) -> None:
-        """A new sequence begins."""
+        """Draws new dropout masks for the next sequence."""
         self.__dict__["_noises"] = {}
 
 
@@ -72,7 +72,7 @@ class SimpleRNNCell(_Cell, SimpleSteps):
 
 
 class LSTMCell(_Cell, LSTMSteps):
-    """One step of LSTM; its states are the output and the cell."""
+    """One step of LSTM; its states are the hidden state and the cell state."""
 
 
 class GRUCell(_Cell, GRUSteps):
@@ -80,7 +80,7 @@ class GRUCell(_Cell, GRUSteps):
 
 
 class StackedRNNCells(Layer):
-    """Cells one upon the other as one cell; its states are a list of the states of each."""
+    """Stacks cells into one cell; its states are a list of the states of each cell."""
 
     def __init__(self, cells: Sequence[Any], **options: Any) -> None:
         super().__init__(**options)
@@ -132,7 +132,7 @@ def _output_size(cell: Any) -> Any:
 
 
 def zero_states(size: Any, count: int) -> list[Tensor]:
-    """Zeros for a state_size: a number, or a list of numbers and shapes."""
+    """Returns zeros for a state_size: a number, or a list of numbers and shapes."""
     sizes = size if isinstance(size, (list, tuple)) else [size]
     return [pyburn.zeros(count, *_shape(extent)) for extent in sizes]
 
@@ -151,7 +151,7 @@ def _reset_noise(*cells: Any) -> None:
 class RNN(Layer):
     """Runs a cell over the steps of (batch, steps, ...); a list of cells is stacked.
 
-    A cell is a layer that is called with the inputs of a step and a list of states, gives (output, states), and has a `state_size`.
+    A cell is a layer that is called with the inputs of one step and a list of states, returns (output, states), and has a `state_size`.
     """
 
     def __init__(
@@ -182,13 +182,13 @@ class RNN(Layer):
         return self.cell.state_size
 
     def get_initial_state(self, batch_size: int) -> Any:
-        """Zeros, or what the cell says, for a number of sequences."""
+        """Returns the initial states for a batch: those of the cell if it defines them, else zeros."""
         return _start(self.cell, batch_size)
 
     def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
         _reset_noise(self.cell)
         states = self._states(inputs, initial_state)
-        count = 1 if is_drawing() else inputs.shape[1]  # shapes are all there is: one step shows them
+        count = 1 if is_drawing() else inputs.shape[1]  # only shapes are computed: one step suffices
         steps = range(count - 1, -1, -1) if self.go_backwards else range(count)
         outputs: list[Tensor] = []
         for t in steps:
@@ -208,7 +208,7 @@ class RNN(Layer):
         return [sequence, *states] if self.return_state else sequence
 
     def _where_counted(self, counts: Tensor, output: Tensor, after: Any, before: Any, outputs: list[Tensor]) -> tuple[Tensor, Any]:
-        """A masked step leaves the states as they are, and gives the output before it, or zeros."""
+        """Keeps the states at masked steps; the output is the previous one, or zeros."""
 
         def chosen(new: Tensor, old: Any) -> Tensor:
             return pyburn.where(counts.reshape(-1, *[1] * (new.ndim - 1)), new, old)
@@ -230,7 +230,7 @@ class RNN(Layer):
         return found if found is None or not self.go_backwards else found.flip(1)
 
     def reset_state(self) -> None:
-        """Forgets the states that a stateful layer goes on from."""
+        """Resets the states of a stateful layer."""
         self._kept = None
 
     reset_states = reset_state

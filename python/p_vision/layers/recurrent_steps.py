@@ -1,4 +1,4 @@
-"""One step of SimpleRNN, LSTM and GRU: the weights and the formulas that layers over all steps and cells share."""
+"""Single steps of SimpleRNN, LSTM and GRU: weights and formulas shared by the layers and the cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .dropout import probability
 
 
 class RecurrentSteps(Layer):
-    """`gates` is the number of matrices, `state_count` that of the states."""
+    """Base class; `gates` is the number of gate matrices and `state_count` the number of states."""
 
     gates = 1
     state_count = 1
@@ -56,7 +56,7 @@ class RecurrentSteps(Layer):
 
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:
-        """Those of all classes that it is made of."""
+        """Returns the arguments of all base classes."""
         kinds = [kind for kind in reversed(cls.__mro__) if kind not in Layer.__mro__ and "__init__" in vars(kind)]
         return {name: default for kind in kinds for name, default in arguments(kind).items()}
 
@@ -70,19 +70,19 @@ class RecurrentSteps(Layer):
         return self.add_weight((width,), self.bias_initializer, regularizer=self.bias_regularizer)
 
     def is_usual(self) -> bool:
-        """Whether the activations are those that `rnn_steps` has."""
+        """Returns whether `rnn_steps` supports the activations."""
         return self.activation == "tanh"
 
     def rnn_kind(self) -> str:
-        """What `rnn_steps` calls a step."""
+        """Returns the name of the step in `rnn_steps`."""
         raise NotImplementedError
 
     def fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Of the inputs, of the states, and their biases, in PyTorch's order of the gates."""
+        """Returns the input weights, the recurrent weights and their biases, with the gates in PyTorch's order."""
         return self.kernel, self.recurrent_kernel, self.bias, None
 
     def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-        """The states after one step."""
+        """Returns the states after one step."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class SimpleSteps(RecurrentSteps):
 
 
 class GatedSteps(RecurrentSteps):
-    """What LSTM and GRU share."""
+    """Base class of LSTM and GRU."""
 
     def __init__(self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", *args: Any, **options: Any) -> None:
         super().__init__(units, activation, *args, **options)
@@ -112,7 +112,7 @@ class GatedSteps(RecurrentSteps):
 
 
 class LSTMSteps(GatedSteps):
-    """A long short-term memory; its states are the output and the cell. Gates in the order input, forget, cell, output."""
+    """Long short-term memory; its states are the hidden state and the cell state. Gates in the order input, forget, cell, output."""
 
     gates = 4
     state_count = 2
@@ -139,7 +139,7 @@ class LSTMSteps(GatedSteps):
 
 
 class GRUSteps(GatedSteps):
-    """A gated recurrent unit. Gates in the order update, reset, candidate; `reset_after`: reset after the product with the state."""
+    """Gated recurrent unit. Gates in the order update, reset, candidate; `reset_after` resets after the product with the state."""
 
     gates = 3
 

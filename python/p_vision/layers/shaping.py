@@ -1,4 +1,4 @@
-"""Layers that rearrange: flatten, reshape, permute, pad, crop, repeat."""
+"""Layers that change shapes: flatten, reshape, permute, pad, crop, repeat, upsample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .windows import Extent, as_given, bordered, channels_first, checked_format,
 
 
 class Flatten(Layer):
-    """All axes but the first as one; channels go last whatever the data_format."""
+    """Flattens all dimensions except the batch dimension; with channels_first, the channels are moved last before."""
 
     def __init__(self, data_format: str | None = "channels_last", **options: Any) -> None:
         super().__init__(**options)
@@ -27,7 +27,7 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Another shape of each example; one extent may be -1."""
+    """Reshapes each sample; one dimension may be -1."""
 
     def __init__(self, target_shape: Sequence[int], **options: Any) -> None:
         super().__init__(**options)
@@ -38,7 +38,7 @@ class Reshape(Layer):
 
 
 class Permute(Layer):
-    """The axes of each example in another order, counted from 1."""
+    """Permutes the dimensions of each sample; dimensions count from 1."""
 
     def __init__(self, dims: Sequence[int], **options: Any) -> None:
         super().__init__(**options)
@@ -51,7 +51,7 @@ class Permute(Layer):
 
 
 class RepeatVector(Layer):
-    """(N, features) n times as (N, n, features)."""
+    """Repeats (N, features) n times, to (N, n, features)."""
 
     def __init__(self, n: int, **options: Any) -> None:
         super().__init__(**options)
@@ -62,7 +62,11 @@ class RepeatVector(Layer):
 
 
 def _pairs(layer: str, name: str, value: Any, rank: int) -> tuple[tuple[int, int], ...]:
-    """Numbers for the two sides of each extent: one for all, one for each extent, or a pair for each."""
+    """Returns a pair (before, after) per dimension, from one number, one number per dimension, or one pair per dimension.
+
+    Raises:
+        ValueError: The value has none of these forms.
+    """
     if isinstance(value, int):
         value = [value] * rank
     if rank == 1 and isinstance(value, Sequence) and len(value) == 2 and all(isinstance(v, int) for v in value):
@@ -86,19 +90,19 @@ class _ZeroPadding(Layer):
 
 
 class ZeroPadding1D(_ZeroPadding):
-    """Zeros around the steps of (N, steps, channels)."""
+    """Zero-pads the steps of (N, steps, channels)."""
 
     rank = 1
 
 
 class ZeroPadding2D(_ZeroPadding):
-    """Zeros around (N, height, width, channels)."""
+    """Zero-pads the height and width of (N, height, width, channels)."""
 
     rank = 2
 
 
 class ZeroPadding3D(_ZeroPadding):
-    """Zeros around (N, depth, height, width, channels)."""
+    """Zero-pads the spatial dimensions of (N, depth, height, width, channels)."""
 
     rank = 3
 
@@ -119,25 +123,25 @@ class _Cropping(Layer):
 
 
 class Cropping1D(_Cropping):
-    """The steps of (N, steps, channels) without the first and the last ones."""
+    """Crops steps at the start and the end of (N, steps, channels)."""
 
     rank = 1
 
 
 class Cropping2D(_Cropping):
-    """(N, height, width, channels) without its border."""
+    """Crops the border of (N, height, width, channels)."""
 
     rank = 2
 
 
 class Cropping3D(_Cropping):
-    """(N, depth, height, width, channels) without its border."""
+    """Crops the border of (N, depth, height, width, channels)."""
 
     rank = 3
 
 
 class _Repeating(Layer):
-    """Upsampling that repeats each element."""
+    """Base class: upsampling by repetition."""
 
     rank: int
 
@@ -154,7 +158,7 @@ class _Repeating(Layer):
 
 
 class UpSampling1D(_Repeating):
-    """Each step of (N, steps, channels) several times."""
+    """Repeats each step of (N, steps, channels)."""
 
     rank = 1
 
@@ -163,13 +167,13 @@ class UpSampling1D(_Repeating):
 
 
 class UpSampling3D(_Repeating):
-    """Each element of (N, depth, height, width, channels) several times."""
+    """Repeats each element along the spatial dimensions of (N, depth, height, width, channels)."""
 
     rank = 3
 
 
 class UpSampling2D(_Repeating):
-    """(N, height, width, channels) made larger: `interpolation` is "nearest", "bilinear" or "bicubic"."""
+    """Upsamples (N, height, width, channels); `interpolation` is "nearest", "bilinear" or "bicubic"."""
 
     rank = 2
 

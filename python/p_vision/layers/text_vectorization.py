@@ -1,4 +1,4 @@
-"""TextVectorization: texts as the indices of their words, or as vectors of counts."""
+"""TextVectorization: encodes texts as token ids or as count vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STANDARDS: dict[Any, Callable[[str], str]] = {
 
 
 class TextVectorization(Layer):
-    """Texts are put into one form, split into words, and given the indices of the words: 0 is nothing, 1 what is not in the vocabulary.
+    """Standardizes texts, splits them into words and maps the words to token ids: 0 is padding, 1 is out of vocabulary.
 
     >>> layer = p_vision.TextVectorization(output_sequence_length=4)
     >>> layer.adapt(["The cat sat.", "the dog!"])
@@ -76,7 +76,7 @@ class TextVectorization(Layer):
         return super().get_config()
 
     def words(self, text: Any) -> list[str]:
-        """The words of a text, with those of several where `ngrams` says so."""
+        """Splits a text into words; with `ngrams`, n-grams are included."""
         text = text.decode(self.encoding) if isinstance(text, bytes) else str(text)
         text = self.standardize(text) if callable(self.standardize) else _STANDARDS[self.standardize](text)
         if callable(self.split):
@@ -97,7 +97,7 @@ class TextVectorization(Layer):
                 yield from (_flat(batch) if hasattr(batch, "__array__") else leaves(batch))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Finds the vocabulary: the most frequent words first."""
+        """Builds the vocabulary from texts, by decreasing frequency."""
         self.lookup.adapt_documents(self.words(text) for text in self._texts(data, steps))
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:

@@ -1,4 +1,4 @@
-"""Transposed convolutions of one, two and three extents."""
+"""Transposed convolution layers in 1, 2 and 3 dimensions."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class _ConvTranspose(ConvolutionLayer):
         x = channels_first(inputs, self.data_format)
         weight = self.kernel.permute(self.rank + 1, self.rank, *range(self.rank))  # (inputs, outputs, ...)
         borders = self._borders(x.shape[2:])
-        padding = [min(-a, -b) if a < 0 and b < 0 else 0 for a, b in borders]  # cut off evenly by the operation itself
+        padding = [min(-a, -b) if a < 0 and b < 0 else 0 for a, b in borders]  # cropped symmetrically by the operation itself
         rest = [(a + p, b + p) for (a, b), p in zip(borders, padding)]
         if not any(n for pair in rest for n in pair):
             result = _FUNCTIONS[self.rank](x, weight, self.bias, self.strides, padding, 0, 1, self.dilation_rate)
         else:
             result = bordered(_FUNCTIONS[self.rank](x, weight, None, self.strides, padding, 0, 1, self.dilation_rate), rest)
-            if self.bias is not None:  # on what was added at the borders too
+            if self.bias is not None:  # the added border gets the bias too
                 result = result + self.bias.view(-1, *[1] * self.rank)
         return self._activate(as_given(result, self.data_format))
 
     def _borders(self, sizes: Any) -> list[tuple[int, int]]:
-        """What is added to the whole result of each extent, or (below zero) cut off, to have the extent that Keras gives it."""
+        """Returns the padding of the full result in each dimension (negative: cropping) that gives the output size of Keras."""
         borders = []
         for axis, size in enumerate(sizes):
             width = (self.kernel_size[axis] - 1) * self.dilation_rate[axis] + 1
@@ -81,18 +81,18 @@ class _ConvTranspose(ConvolutionLayer):
 
 
 class Conv1DTranspose(_ConvTranspose):
-    """The transposed convolution over (N, steps, channels)."""
+    """1-d transposed convolution over (N, steps, channels)."""
 
     rank = 1
 
 
 class Conv2DTranspose(_ConvTranspose):
-    """The transposed convolution over (N, height, width, channels)."""
+    """2-d transposed convolution over (N, height, width, channels)."""
 
     rank = 2
 
 
 class Conv3DTranspose(_ConvTranspose):
-    """The transposed convolution over (N, depth, height, width, channels)."""
+    """3-d transposed convolution over (N, depth, height, width, channels)."""
 
     rank = 3

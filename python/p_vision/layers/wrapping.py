@@ -1,4 +1,4 @@
-"""Layers around others, and layers that are a formula: Wrapper, Pipeline, SpectralNormalization, EinsumDense, Identity."""
+"""Wrapper layers (Wrapper, Pipeline, SpectralNormalization), EinsumDense and Identity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..layer import Layer
 
 
 class Identity(Layer):
-    """The inputs as they are."""
+    """Returns the inputs unchanged."""
 
     supports_masking = True
 
@@ -23,7 +23,7 @@ class Identity(Layer):
 
 
 class Wrapper(Layer):
-    """Base of layers around another one, which is `layer`."""
+    """Base class of layers that wrap another layer, in the attribute `layer`."""
 
     def __init__(self, layer: Any, **options: Any) -> None:
         super().__init__(**options)
@@ -36,7 +36,7 @@ class Wrapper(Layer):
 
 
 class Pipeline(Layer):
-    """Layers one after the other, as one layer: pictures, say, that are changed before a model sees them."""
+    """Applies layers in sequence, as one layer, such as the preprocessing of images."""
 
     trains_by_itself = True
     supports_masking = True
@@ -59,7 +59,9 @@ class Pipeline(Layer):
 
 
 class SpectralNormalization(Wrapper):
-    """Divides the kernel of a layer by its largest singular value before each call in training, found by power iterations."""
+    """Spectral normalization: divides the kernel of a layer by its largest singular value, estimated by power iteration in each training
+    call.
+    """
 
     def __init__(self, layer: Any, power_iterations: int = 1, **options: Any) -> None:
         super().__init__(layer, **options)

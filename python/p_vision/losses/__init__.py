@@ -1,4 +1,4 @@
-"""Losses by name, as objects with options, or as functions of (y_true, y_pred) of your own."""
+"""Losses: by name, as objects with options, or as functions of (y_true, y_pred)."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", 
 
 
 class Loss(Configured):
-    """A loss with options; subclasses say in `call` what it is. Called, it is one number, as `reduction` says.
+    """Base class of losses: subclasses define `call`; calling a loss returns the reduced value.
 
-    "sum_over_batch_size" and "mean" divide by the number of values, "mean_with_sample_weight" by the sum of the weights; "sum" is the sum,
-    and None leaves the values as they are.
+    Args:
+        name: The name of the loss.
+        reduction: "sum_over_batch_size" and "mean" divide by the number of values, "mean_with_sample_weight" by the sum of the weights;
+            "sum" sums; "none" and None return the unreduced values.
     """
 
     name: str | None = None
@@ -76,7 +78,7 @@ class Loss(Configured):
 
 
 class FunctionLoss(Loss):
-    """A loss by its function of (y_true, y_pred)."""
+    """Wraps a function of (y_true, y_pred)."""
 
     def __init__(self, fn: Callable[..., Tensor], name: str | None = None, reduction: str | None = "sum_over_batch_size") -> None:
         self._say(name, reduction)
@@ -87,7 +89,7 @@ class FunctionLoss(Loss):
 
 
 class _NamedLoss(Loss):
-    """A loss of loss_functions; the arguments of the class are those of the function, the reduction and the name."""
+    """Base class of losses from `functions`; takes the arguments of the function, the reduction and the name."""
 
     function: Callable[..., Tensor]
 
@@ -240,7 +242,7 @@ _named = Named("loss", FUNCTIONS)
 
 
 def get(identifier: Any) -> Loss:
-    """The loss that a name, a Loss, a loss of pyburn.nn or a function of (y_true, y_pred) means."""
+    """Returns the loss for a name, a class, a Loss, a config, a loss module of pyburn.nn or a function of (y_true, y_pred)."""
     if isinstance(identifier, str):
         return FunctionLoss(_named(identifier))
     if isinstance(identifier, Loss):
@@ -249,7 +251,7 @@ def get(identifier: Any) -> Loss:
         return identifier()
     if isinstance(identifier, dict):
         return deserialize(identifier)
-    if isinstance(identifier, Module):  # PyTorch's order of the arguments
+    if isinstance(identifier, Module):  # PyTorch's argument order
         return FunctionLoss(lambda y_true, y_pred: identifier(y_pred, y_true))
     if callable(identifier):
         return FunctionLoss(identifier)
@@ -257,7 +259,7 @@ def get(identifier: Any) -> Loss:
 
 
 def reduced(values: Tensor, sample_weight: Any = None, mask: Tensor | None = None, reduction: str | None = "sum_over_batch_size") -> Tensor:
-    """The values of a loss as one number. Weights scale them and, but for "mean_with_sample_weight", do not change what is divided by."""
+    """Reduces the values of a loss. Weights scale the values; only with "mean_with_sample_weight" do they change the divisor."""
     if sample_weight is not None:
         sample_weight = _tensor(sample_weight).to(device=values.device, dtype=values.dtype)
     weight = weights_of(mask, sample_weight, values, scaled=reduction in ("sum_over_batch_size", "mean"))
@@ -274,7 +276,7 @@ def reduced(values: Tensor, sample_weight: Any = None, mask: Tensor | None = Non
 
 
 def _tensor(value: Any) -> Tensor:
-    """An array as a tensor, float64 as float32."""
+    """Converts an array to a tensor, and float64 to float32."""
     if isinstance(value, Tensor):
         return value
     tensor = pyburn.as_tensor(value)

@@ -1,4 +1,4 @@
-"""Losses as functions of (y_true, y_pred): one number per example, or per element of what lies before the last axis."""
+"""Losses as functions of (y_true, y_pred), which return one value per sample, or per element of the dimensions before the last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-_EPSILON = 1e-7  # probabilities are kept this far from 0 and 1
+_EPSILON = 1e-7  # probabilities are clamped to [epsilon, 1 - epsilon]
 
 
 def mean_squared_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def poisson(y_true: Tensor, y_pred: Tensor) -> Tensor:
 
 
 def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
-    """The cosine with a minus sign, so that less is better."""
+    """The negative cosine similarity, so that lower is better."""
     y_true, y_pred = aligned(y_true, y_pred)
     return -(functional.normalize(y_true, dim=axis) * functional.normalize(y_pred, dim=axis)).sum(axis)
 
@@ -138,7 +138,7 @@ def _log_probabilities(y_pred: Tensor, from_logits: bool, axis: int) -> Tensor:
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Labels 0 and 1 as -1 and 1."""
+    """Maps labels 0 and 1 to -1 and 1."""
     return pyburn.where(((y_true == 0) | (y_true == 1)).all(), 2 * y_true - 1, y_true)
 
 
@@ -149,7 +149,7 @@ def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """
     y_true, y_pred = (x if isinstance(x, Tensor) else pyburn.as_tensor(x) for x in (y_true, y_pred))
     if y_pred.ndim == 1:
-        y_pred = y_pred.unsqueeze(-1)  # one number per example
+        y_pred = y_pred.unsqueeze(-1)  # one value per sample
     y_true, y_pred = _of_one_rank(y_true, y_pred)
     sizes = tuple(y_true.shape), tuple(y_pred.shape)
     if any(a != b and 1 not in (a, b) for a, b in zip(*map(reversed, sizes))):
@@ -193,7 +193,7 @@ def categorical_focal_crossentropy(
 
 
 def dice(y_true: Tensor, y_pred: Tensor, axis: Any = None) -> Tensor:
-    """One number for all, or one for what lies outside of `axis`."""
+    """Dice loss; one value, or one per element of the dimensions that are not in `axis`."""
     y_true, y_pred = aligned(y_true, y_pred)
     axes = list(range(y_true.ndim)) if axis is None else axis
     both = (y_true * y_pred).sum(axes)
@@ -201,7 +201,7 @@ def dice(y_true: Tensor, y_pred: Tensor, axis: Any = None) -> Tensor:
 
 
 def tversky(y_true: Tensor, y_pred: Tensor, alpha: float = 0.5, beta: float = 0.5, axis: Any = None) -> Tensor:
-    """Dice with weights for what was said wrongly (alpha) and what was missed (beta)."""
+    """Tversky loss: Dice with weights for false positives (alpha) and false negatives (beta)."""
     y_true, y_pred = aligned(y_true, y_pred)
     axes = list(range(y_true.ndim)) if axis is None else axis
     both = (y_true * y_pred).sum(axes)
@@ -210,7 +210,7 @@ def tversky(y_true: Tensor, y_pred: Tensor, alpha: float = 0.5, beta: float = 0.
 
 
 def ctc(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    """Of logits (batch, steps, classes) and labels (batch, length), where 0 stands for nothing."""
+    """CTC loss of logits (batch, steps, classes) and labels (batch, length), where label 0 is padding."""
     if y_true.ndim != 2 or y_pred.ndim != 3:
         raise pyburn.ShapeError(
             f"[ctc] expected labels (batch, length) and logits (batch, steps, classes): got {tuple(y_true.shape)} and {tuple(y_pred.shape)}"
@@ -230,7 +230,7 @@ def circle(
     gamma: float = 80.0,
     margin: float = 0.4,
 ) -> Tensor:
-    """Embeddings of length 1 are drawn together within a class and apart between classes."""
+    """Circle loss: pulls normalized embeddings of the same class together and pushes those of different classes apart."""
     others = y_pred if ref_embeddings is None else ref_embeddings
     classes = y_true.reshape(-1).long()
     same = classes.unsqueeze(1) == (classes if ref_labels is None else ref_labels.reshape(-1).long()).unsqueeze(0)
@@ -245,6 +245,6 @@ def circle(
 
 
 def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: float = 0.5) -> Tensor:
-    """(1 - p^q) / q, where p is the probability of the right class: less moved by wrong labels than the logarithm."""
+    """Generalized cross entropy: (1 - p^q) / q with p the probability of the correct class; robust to label noise."""
     classes = (y_true.squeeze(-1) if y_true.ndim == y_pred.ndim else y_true).long()
     return (1 - y_pred.gather(-1, classes.unsqueeze(-1)).squeeze(-1).pow(q)) / q

@@ -48,7 +48,7 @@ from .thresholds import (
 
 
 class _NamedMean(MeanMetric):
-    """The mean of one function; the arguments of the class are its options and the name."""
+    """The mean of a function; takes the options of the function and the name."""
 
     _direction = "down"
     function: Callable[..., Tensor]
@@ -159,7 +159,7 @@ class SparseCategoricalCrossentropy(_NamedMean):
 
 
 class CosineSimilarity(_NamedMean):
-    """The cosine of the angle between targets and outputs; more is better, other than in the loss."""
+    """The cosine similarity of targets and outputs; higher is better, unlike the loss."""
 
     _direction = "up"
 
@@ -219,7 +219,7 @@ _named = Named("metric", {**_FUNCTIONS, **_CLASSES})
 
 
 def get(identifier: Any) -> Any:
-    """The metric that a name, an object with `update_state` and `result`, or a function of (y_true, y_pred) means."""
+    """Returns the metric for a name, a class, an object with `update_state` and `result`, or a function of (y_true, y_pred)."""
     if isinstance(identifier, str):
         found = _named(identifier)
         return found() if identifier.lower() in _CLASSES else MeanMetric(found, identifier)

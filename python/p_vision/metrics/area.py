@@ -1,4 +1,4 @@
-"""The area under a curve of counts at thresholds."""
+"""The area under the ROC or precision-recall curve."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HEIGHTS = {"interpolation": lambda a, b: (a + b) / 2, "minoring": pyburn.minimu
 
 
 class AUC(Metric):
-    """The area under the ROC curve (with curve="PR": of precision over recall), from the counts at `num_thresholds` thresholds.
+    """The area under the ROC curve, or the precision-recall curve with curve="PR", from counts at `num_thresholds` thresholds.
 
-    With `multi_label` each column has a curve of its own, and the result is the mean of their areas, weighted by `label_weights`.
+    With `multi_label`, each column has its own curve, and the result is the mean of their areas, weighted by `label_weights`.
     """
 
     _direction = "up"
@@ -53,7 +53,7 @@ class AUC(Metric):
         self.reset_state()
 
     def reset_state(self) -> None:
-        self._yes: Any = 0.0  # counts above each threshold: (thresholds, labels)
+        self._yes: Any = 0.0  # positives above each threshold: (thresholds, labels)
         self._no: Any = 0.0
 
     def _steps(self) -> list[float]:
@@ -73,7 +73,7 @@ class AUC(Metric):
             p, y, weight = (x.reshape(-1, columns).t() for x in (y_pred, y_true, weight))
             p = pyburn.sigmoid(p) if self.from_logits else p
             steps = pyburn.tensor(self._steps(), dtype=p.dtype, device=p.device).reshape(1, -1, 1)
-            above = (p.unsqueeze(1) > steps).float()  # (labels, thresholds, examples)
+            above = (p.unsqueeze(1) > steps).float()  # (labels, thresholds, samples)
             yes = (y > 0.5).float()
             self._yes = self._yes + (above @ (yes * weight).unsqueeze(-1)).squeeze(-1).t()
             self._no = self._no + (above @ ((1 - yes) * weight).unsqueeze(-1)).squeeze(-1).t()
@@ -91,7 +91,7 @@ class AUC(Metric):
         return ((x[:-1] - x[1:]) * _HEIGHTS[self.summation_method](y[:-1], y[1:])).sum(0)
 
     def _under_precision(self) -> Tensor:
-        """Counts, not precisions, are interpolated between two thresholds (Davis and Goadrich, 2006)."""
+        """Interpolates counts, not precisions, between thresholds (Davis and Goadrich, 2006)."""
         tp, said = self._yes, self._yes + self._no
         d_tp, d_said = tp[:-1] - tp[1:], said[:-1] - said[1:]
         slope = pyburn.where(d_said > 0, d_tp / d_said.clamp(min=1e-7), 0.0)

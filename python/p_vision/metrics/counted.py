@@ -1,4 +1,4 @@
-"""Metrics from counts: of yes and no above thresholds, of classes against classes."""
+"""Metrics from counts: confusion counts at thresholds, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .metric import Metric, as_numbers, as_values
 
 
 class _Counted(Metric):
-    """Counts of yes and no above a threshold, or above each of several; `class_id` looks at one class of the last axis alone."""
+    """Counts predictions at one or several thresholds; `class_id` selects one class of the last dimension."""
 
     def __init__(self, thresholds: Any = None, class_id: int | None = None, name: str | None = None, dtype: Any = None) -> None:
         self.thresholds, self.class_id, self.name = thresholds, class_id, name or snake_case(type(self).__name__)
@@ -33,7 +33,7 @@ class _Counted(Metric):
         self._counts: dict[str, Any] = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0)
 
     def _said(self, y_pred: Tensor) -> Tensor:
-        """What is said to be, at each threshold: (thresholds, ...)."""
+        """Returns the positive predictions at each threshold: (thresholds, ...)."""
         limits = pyburn.tensor(self._limits(), dtype=y_pred.dtype, device=y_pred.device)
         return y_pred.unsqueeze(0) > limits.reshape(-1, *[1] * y_pred.ndim)
 
@@ -50,7 +50,7 @@ class _Counted(Metric):
                 self._counts[kind] = self._counts[kind] + (found * weight).flatten(1).sum(1)
 
     def _told(self, values: Tensor | float) -> Any:
-        """A number, or an array of them where there is a list of thresholds."""
+        """Returns a number, or an array if `thresholds` is a list."""
         if not isinstance(values, Tensor):
             return values if not isinstance(self.thresholds, (list, tuple)) else [values] * len(self.thresholds)
         return values.to("cpu").numpy() if isinstance(self.thresholds, (list, tuple)) else float(values[0])
@@ -61,7 +61,7 @@ class _Counted(Metric):
 
 
 class _Best(_Counted):
-    """With `top_k`, the k largest outputs of each row are what is said to be, and above the threshold where one is given."""
+    """With `top_k`, the k largest outputs of each row are the positive predictions, and, if a threshold is given, only those above it."""
 
     _direction = "up"
 
@@ -81,21 +81,21 @@ class _Best(_Counted):
 
 
 class Precision(_Best):
-    """The share of what is true in what was said to be."""
+    """Precision: true positives / predicted positives."""
 
     def result(self) -> Any:
         return self._share("tp", "fp")
 
 
 class Recall(_Best):
-    """The share of what was said to be in what is true."""
+    """Recall: true positives / actual positives."""
 
     def result(self) -> Any:
         return self._share("tp", "fn")
 
 
 class _Count(_Counted):
-    """One of the four counts."""
+    """Base class of the four confusion counts."""
 
     kind: str
 
@@ -107,33 +107,37 @@ class _Count(_Counted):
 
 
 class TruePositives(_Count):
-    """How many were said to be, and are."""
+    """The number of true positives."""
 
     kind = "tp"
 
 
 class TrueNegatives(_Count):
-    """How many were said not to be, and are not."""
+    """The number of true negatives."""
 
     kind = "tn"
 
 
 class FalsePositives(_Count):
-    """How many were said to be, and are not."""
+    """The number of false positives."""
 
     kind = "fp"
 
 
 class FalseNegatives(_Count):
-    """How many were said not to be, and are."""
+    """The number of false negatives."""
 
     kind = "fn"
 
 
 class FBetaScore(Metric):
-    """The weighted harmonic mean of precision and recall of each class; `average` is None (all of them), "micro", "macro" or "weighted".
+    """The F-beta score of each class: the weighted harmonic mean of precision and recall.
 
-    Without a threshold, the largest output is the class that is said.
+    Args:
+        average: None for the scores of all classes, or "micro", "macro" or "weighted".
+        beta: The weight of recall.
+        threshold: Outputs above it are positive; without a threshold, the largest output is the predicted class.
+        name: The name of the metric.
     """
 
     _direction = "up"
@@ -176,16 +180,16 @@ class FBetaScore(Metric):
 
 
 class F1Score(FBetaScore):
-    """The harmonic mean of precision and recall of each class."""
+    """The F1 score of each class: the harmonic mean of precision and recall."""
 
     def __init__(self, average: str | None = None, threshold: float | None = None, name: str = "f1_score", dtype: Any = None) -> None:
         super().__init__(average, 1.0, threshold, name)
 
 
 class IoU(Metric):
-    """The overlap of classes over their union, as the mean of `target_class_ids`; classes are given as numbers, or one-hot where told.
+    """Intersection over union, averaged over `target_class_ids`; classes are integer labels, or one-hot vectors.
 
-    Where the truth is `ignore_class`, or something that is no class, nothing is counted.
+    Samples whose label is `ignore_class` or not a class are not counted.
     """
 
     _direction = "up"
@@ -224,7 +228,7 @@ class IoU(Metric):
         counted = (truth >= 0) & (truth < n) & (said >= 0) & (said < n)
         if self.ignore_class is not None:
             counted = counted & (truth != self.ignore_class)
-        at = pyburn.where(counted, truth * n + said, n * n)  # what does not count falls into a bin of its own
+        at = pyburn.where(counted, truth * n + said, n * n)  # ignored samples get a bin of their own
         counts = pyburn.bincount(at, weights=weight, minlength=n * n + 1)[:-1].reshape(n, n)
         self._matrix = counts if self._matrix is None else self._matrix + counts
 
@@ -238,7 +242,7 @@ class IoU(Metric):
 
 
 class MeanIoU(IoU):
-    """The mean of the overlaps of all classes."""
+    """The mean intersection over union of all classes."""
 
     def __init__(
         self,
@@ -254,7 +258,7 @@ class MeanIoU(IoU):
 
 
 class BinaryIoU(IoU):
-    """The overlap of no (0) and of yes (1), which is what lies above a threshold."""
+    """The intersection over union of the classes 0 and 1; outputs above a threshold are class 1."""
 
     def __init__(
         self, target_class_ids: Sequence[int] = (0, 1), threshold: float = 0.5, name: str | None = None, dtype: Any = None
@@ -267,10 +271,11 @@ class BinaryIoU(IoU):
 
 
 class R2Score(Metric):
-    """The share of the variance of the targets that the outputs explain.
+    """The coefficient of determination (R²).
 
-    `class_aggregation` says what becomes of several outputs: "uniform_average", "variance_weighted_average", or None for one number each.
-    With `num_regressors` the score is adjusted for so many inputs.
+    Args:
+        class_aggregation: How several outputs are combined: "uniform_average", "variance_weighted_average", or None for one score each.
+        num_regressors: Adjusts the score for this number of inputs.
     """
 
     _direction = "up"
@@ -288,7 +293,7 @@ class R2Score(Metric):
         self.reset_state()
 
     def reset_state(self) -> None:
-        self._sums: list[Any] = [0.0] * 4  # weights, targets, squares of targets, squares of errors
+        self._sums: list[Any] = [0.0] * 4  # weights, targets, squared targets, squared errors
         self._seen = 0
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""Accuracies as functions of (y_true, y_pred): one number per example."""
+"""Accuracies as functions of (y_true, y_pred), which return one value per sample."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _classes(y_true: Tensor, y_pred: Tensor) -> Tensor:
 
 
 def equal(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    """Where both are the same."""
+    """1 where both are equal, else 0."""
     y_true, y_pred = losses.aligned(y_true, y_pred)
     return (y_true == y_pred).float()
 
 
 def accuracy(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    """Of classes, one-hot classes or yes and no, as the shapes tell."""
+    """Categorical, sparse categorical or binary accuracy, chosen by the shapes."""
     if y_pred.ndim > 1 and y_pred.shape[-1] > 1:
         same = y_true.ndim == y_pred.ndim and y_true.shape[-1] > 1
         return categorical_accuracy(y_true, y_pred) if same else sparse_categorical_accuracy(y_true, y_pred)

@@ -1,4 +1,4 @@
-"""Metric: numbers that are gathered batch by batch, exact over batches of different sizes."""
+"""Metric: values accumulated over batches, exact for batches of different sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..variables import Gathered
 
 
 class Metric(Configured):
-    """Base of metrics: `update_state` takes a batch, `result` gives the number, `reset_state` starts over.
+    """Base class of metrics: `update_state` adds a batch, `result` returns the value, `reset_state` starts over.
 
     >>> class Largest(p_vision.Metric):
     ...     def __init__(self, name="largest"):
@@ -32,7 +32,7 @@ class Metric(Configured):
     """
 
     name: str = "metric"
-    _direction: str | None = None  # Keras's name: "up" where more is better, for callbacks that look for the best
+    _direction: str | None = None  # "up" if higher is better, for callbacks that look for the best value
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         self.name = name or snake_case(type(self).__name__)
@@ -47,11 +47,11 @@ class Metric(Configured):
 
     @property
     def variables(self) -> list[Gathered]:
-        """What the metric has gathered."""
+        """The state variables of the metric."""
         return [value for value in vars(self).values() if isinstance(value, Gathered)]
 
     def add_weight(self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None) -> Gathered:
-        """A number, or an array of them, to gather in; `reset_state` brings it back to its start."""
+        """Creates a state variable; `reset_state` restores its initial value."""
         return Gathered(initializers.get(initializer)([shape] if isinstance(shape, int) else list(shape), dtype_of(dtype)), name)
 
     add_variable = add_weight
@@ -63,11 +63,11 @@ class Metric(Configured):
         )
 
     def result(self) -> Any:
-        """The number of all batches since the last reset."""
+        """Returns the value over all batches since the last reset."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it finds: define result(self)")
 
     def reset_state(self) -> None:
-        """Forgets all batches."""
+        """Resets the state."""
         for variable in self.variables:
             variable.reset()
 
@@ -77,7 +77,7 @@ class Metric(Configured):
 
 
 class Sum(Metric):
-    """The sum of numbers, each with its weight. Nothing is read from the device before `result`."""
+    """The weighted sum of values. Values stay on the device until `result`."""
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
         self.name = name
@@ -88,7 +88,7 @@ class Sum(Metric):
         self._weight: Any = 0.0
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
-        """Adds numbers; each counts as much as its weight."""
+        """Adds values, each multiplied by its weight."""
         with pyburn.no_grad():
             numbers = as_numbers(values)
             if sample_weight is None:
@@ -109,7 +109,7 @@ class Sum(Metric):
 
 
 class Mean(Sum):
-    """The mean of numbers, each with its weight."""
+    """The weighted mean of values."""
 
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
         super().__init__(name)
@@ -120,7 +120,7 @@ class Mean(Sum):
 
 
 class MeanMetric(Mean):
-    """The mean of a function of (y_true, y_pred) over examples; options go to the function."""
+    """The mean of a function of (y_true, y_pred) over samples; options are passed to the function."""
 
     def __init__(self, fn: Callable[..., Tensor], name: str | None = None, dtype: Any = None, **options: Any) -> None:
         super().__init__(name or str(getattr(fn, "__name__", "metric")))
@@ -135,10 +135,10 @@ class MeanMetric(Mean):
 
 
 def as_values(value: Any) -> Tensor:
-    """An array as a tensor, of half precision in float32."""
+    """Converts an array to a tensor; float16 and bfloat16 become float32."""
     return in_full(value) if isinstance(value, Tensor) else pyburn.as_tensor(value)
 
 
 def as_numbers(value: Any) -> Tensor:
-    """An array as a tensor of floats."""
+    """Converts an array to a floating-point tensor."""
     return as_values(value).detach().float()

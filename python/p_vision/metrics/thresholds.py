@@ -1,4 +1,4 @@
-"""The best of one measure where another is at least a value, over thresholds; and correlations."""
+"""Metrics at the best threshold, such as precision at recall; one-hot IoU; correlations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .metric import Metric, as_numbers, as_values
 
 
 class _AtThreshold(Metric):
-    """Counts above evenly spaced thresholds; subclasses say which measure is at least the value, and which is told."""
+    """Base class: counts at evenly spaced thresholds; subclasses choose the constrained and the reported measure."""
 
     _direction = "up"
 
@@ -50,7 +50,7 @@ class _AtThreshold(Metric):
             self._yes, self._no = self._yes + (yes * weight).sum(), self._no + ((1 - yes) * weight).sum()
 
     def _measures(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Sensitivity (which is recall), specificity and precision at each threshold."""
+        """Returns sensitivity (recall), specificity and precision at each threshold."""
         tiny = 1e-7
         return (
             self._tp / self._yes.clamp(min=tiny),
@@ -69,7 +69,7 @@ class _AtThreshold(Metric):
 
 
 class SensitivityAtSpecificity(_AtThreshold):
-    """The best sensitivity where the specificity is at least a value."""
+    """The best sensitivity at thresholds where the specificity is at least a value."""
 
     def __init__(
         self, specificity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
@@ -83,7 +83,7 @@ class SensitivityAtSpecificity(_AtThreshold):
 
 
 class SpecificityAtSensitivity(_AtThreshold):
-    """The best specificity where the sensitivity is at least a value."""
+    """The best specificity at thresholds where the sensitivity is at least a value."""
 
     def __init__(
         self, sensitivity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
@@ -97,7 +97,7 @@ class SpecificityAtSensitivity(_AtThreshold):
 
 
 class PrecisionAtRecall(_AtThreshold):
-    """The best precision where the recall is at least a value."""
+    """The best precision at thresholds where the recall is at least a value."""
 
     def __init__(
         self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
@@ -111,7 +111,7 @@ class PrecisionAtRecall(_AtThreshold):
 
 
 class RecallAtPrecision(_AtThreshold):
-    """The best recall where the precision is at least a value."""
+    """The best recall at thresholds where the precision is at least a value."""
 
     def __init__(
         self, precision: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
@@ -125,7 +125,7 @@ class RecallAtPrecision(_AtThreshold):
 
 
 class OneHotIoU(IoU):
-    """IoU of classes that are given as vectors."""
+    """IoU of one-hot encoded classes."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class OneHotIoU(IoU):
 
 
 class OneHotMeanIoU(IoU):
-    """The mean of the overlaps of all classes, which are given as vectors."""
+    """The mean IoU of all classes, for one-hot encoded classes."""
 
     def __init__(
         self,

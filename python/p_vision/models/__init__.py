@@ -1,4 +1,4 @@
-"""Models under torchvision's names, with its arguments, parameter names and shapes; each family is loaded when it is asked for.
+"""Models with torchvision's names, arguments, parameter names and shapes; each family is imported lazily.
 
 >>> model = p_vision.models.resnet18(num_classes=10)
 >>> model(pyburn.rand(1, 3, 64, 64)).shape
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .u_net import UNet, unet
     from .vision_transformer import VisionTransformer, vit_b_16, vit_b_32, vit_h_14, vit_l_16, vit_l_32
 
-# No family has the name of a model: importing the file would put the module in the place of the function.
+# No module has the name of a model: importing it would replace the function by the module.
 _CLASSES = {
     "EfficientNet": "efficientnet",
     "GoogLeNet": "inception",
@@ -69,7 +69,7 @@ __all__ = [*_CLASSES, *_BUILDERS, "Weights", "get_model", "get_model_builder", "
 
 
 def list_models(include: str | None = None) -> list[str]:
-    """The names of the models; `include` is a pattern such as "resnet*".
+    """Lists the names of the models; `include` is a pattern such as "resnet*".
 
     >>> p_vision.models.list_models("mobilenet*")
     ['mobilenet_v3_large', 'mobilenet_v3_small']
@@ -80,7 +80,7 @@ def list_models(include: str | None = None) -> list[str]:
 
 
 def get_model_builder(name: str) -> Any:
-    """The function that builds the model of this name.
+    """Returns the function that builds the model of this name.
 
     >>> p_vision.models.get_model_builder("resnet18") is p_vision.models.resnet18
     True
@@ -91,7 +91,7 @@ def get_model_builder(name: str) -> Any:
 
 
 def get_model(name: str, **options: Any) -> Any:
-    """The model of this name, built with these options.
+    """Builds the model of this name with the given options.
 
     >>> type(p_vision.models.get_model("mobilenet_v3_small", num_classes=2)).__name__
     'MobileNetV3'
@@ -110,7 +110,7 @@ _KERAS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _KERAS:  # keras.models is where Keras's users look for these
+    if name in _KERAS:  # Keras's users look for these in keras.models
         return getattr(importlib.import_module(f"p_vision.{_KERAS[name]}"), name)
     family = _BUILDERS.get(name) or _CLASSES.get(name)
     if family is None:

@@ -1,4 +1,4 @@
-"""How a model is built: with random weights, or with those of a file or of a state dict."""
+"""Builds models with random weights, or with weights from a file or a state dict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def build(model_class: type[Model], weights: Weights | None, *args: Any, **options: Any) -> Model:
-    """A model of the class; with weights, nothing is drawn at random first.
+    """Builds a model; with weights, the random initialization is skipped.
 
-    Code for torchvision may say `progress` (nothing is downloaded, so there is none to see) and `pretrained=False`.
+    torchvision's `progress` (nothing is downloaded) and `pretrained=False` are accepted.
+
+    Raises:
+        ValueError: pretrained is True.
     """
     options.pop("progress", None)
     if options.pop("pretrained", False):
@@ -31,10 +34,10 @@ def build(model_class: type[Model], weights: Weights | None, *args: Any, **optio
 
 
 def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
-    """The state dict that is meant: itself, or what a .safetensors or a PyTorch file contains."""
+    """Returns a state dict: the argument itself, or the contents of a .safetensors or PyTorch file."""
     if isinstance(weights, Mapping):
         return weights
-    if not isinstance(weights, (str, os.PathLike)):  # ResNet18_Weights.DEFAULT of torchvision, say
+    if not isinstance(weights, (str, os.PathLike)):  # such as ResNet18_Weights.DEFAULT of torchvision
         raise TypeError(f"weights: expected None, the path of a file or a state dict: got {weights!r}. No weights are downloaded")
     path = os.fspath(weights)
     if not os.path.exists(path):
@@ -50,6 +53,6 @@ def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
 
 
 def rounded_channels(channels: float, divisor: int = 8) -> int:
-    """The nearest multiple of the divisor that is not more than a tenth below."""
+    """Rounds to the nearest multiple of the divisor that is at least 0.9 times the number."""
     rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * channels else rounded

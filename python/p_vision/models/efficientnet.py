@@ -16,7 +16,7 @@ from .mobile_blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDe
 
 @dataclass(frozen=True)
 class MBConvConfig:
-    """A stage: `num_layers` blocks, the first of which has the stride and changes the channels."""
+    """A stage of `num_layers` blocks; the first block has the stride and changes the number of channels."""
 
     expand_ratio: float
     kernel: int
@@ -27,7 +27,7 @@ class MBConvConfig:
     fused: bool = False
 
     def scaled(self, width: float, depth: float) -> MBConvConfig:
-        """The stage of a wider and deeper network."""
+        """Scales the stage in width and depth."""
         return replace(
             self,
             input_channels=rounded_channels(self.input_channels * width),
@@ -37,7 +37,7 @@ class MBConvConfig:
 
 
 class ResidualBlock(nn.Module):
-    """What both kinds of blocks share: their layers are called `block`, and stand beside the identity where shapes allow."""
+    """Base class of both block types: the layers are in `block`, with a residual connection if the shapes match."""
 
     def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, layers: Sequence[nn.Module]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class ResidualBlock(nn.Module):
 
 
 class MBConv(ResidualBlock):
-    """More channels, a convolution of each by itself, squeeze and excitation, and fewer channels again."""
+    """Inverted residual block: expansion, depthwise convolution, squeeze-and-excitation, projection."""
 
     def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, norm_layer: NormLayer) -> None:
         conv = partial(Conv2dNormActivation, norm_layer=norm_layer)
@@ -69,7 +69,7 @@ class MBConv(ResidualBlock):
 
 
 class FusedMBConv(ResidualBlock):
-    """The same with one full convolution in the place of two, which early stages run faster."""
+    """MBConv with one full convolution instead of expansion and depthwise convolution, which is faster in early stages."""
 
     def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, norm_layer: NormLayer) -> None:
         conv = partial(Conv2dNormActivation, norm_layer=norm_layer)
@@ -86,7 +86,7 @@ class FusedMBConv(ResidualBlock):
 
 
 class EfficientNet(nn.Module):
-    """A stem, stages of blocks that are dropped more often the later they come, a last convolution, the mean, and a linear layer."""
+    """EfficientNet: a stem, stages with stochastic depth, a last convolution, average pooling and a linear layer."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ _V2_L = [
     MBConvConfig(6, 3, 2, 224, 384, 25),
     MBConvConfig(6, 3, 1, 384, 640, 7),
 ]
-# The large ones were trained with the norms of the original in TensorFlow.
+# The large models were trained with the batch norm settings of the TensorFlow implementation.
 _TENSORFLOW_NORM = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
 _V2_NORM = partial(nn.BatchNorm2d, eps=1e-3)
 

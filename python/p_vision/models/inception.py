@@ -1,4 +1,4 @@
-"""GoogLeNet, the first Inception network (Szegedy et al. 2014), with batch norms as torchvision's."""
+"""GoogLeNet, the first Inception network (Szegedy et al. 2014), with batch norms as in torchvision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .building import Weights, build
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """What the network gives while it trains: its logits, and those of the heads behind stages 4d and 4a."""
+    """The outputs in training: the logits, and those of the auxiliary heads after stages 4d and 4a."""
 
     logits: Tensor
     aux_logits2: Tensor | None
@@ -20,7 +20,7 @@ class GoogLeNetOutputs(NamedTuple):
 
 
 class BasicConv2d(nn.Module):
-    """Convolution, batch norm, relu."""
+    """Convolution, batch norm and ReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class BasicConv2d(nn.Module):
 
 
 class Inception(nn.Module):
-    """Four ways of looking at the same pixels, side by side."""
+    """Inception block: four parallel branches, concatenated."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Inception(nn.Module):
         self.branch2 = nn.Sequential(
             conv_block(in_channels, ch3x3red, kernel_size=1), conv_block(ch3x3red, ch3x3, kernel_size=3, padding=1)
         )
-        # The paper has 5 x 5 here; torchvision's checkpoints were made with 3 x 3.
+        # The paper uses 5 x 5 here; torchvision's checkpoints use 3 x 3.
         self.branch3 = nn.Sequential(
             conv_block(in_channels, ch5x5red, kernel_size=1), conv_block(ch5x5red, ch5x5, kernel_size=3, padding=1)
         )
@@ -63,7 +63,7 @@ class Inception(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """A classifier in the middle of the network, so that gradients reach its beginning."""
+    """Auxiliary classifier, which improves the gradients of early layers."""
 
     def __init__(
         self, in_channels: int, num_classes: int, conv_block: Callable[..., nn.Module] = BasicConv2d, dropout: float = 0.7
@@ -80,10 +80,10 @@ class InceptionAux(nn.Module):
 
 
 class GoogLeNet(nn.Module):
-    """Nine inception blocks. Training with `aux_logits` gives GoogLeNetOutputs, everything else the logits.
+    """Nine inception blocks. In training with `aux_logits` it returns GoogLeNetOutputs, else the logits.
 
-    `transform_input` takes pictures normalised as for the other models (mean and deviation of ImageNet) to what the original weights
-    expect (0.5 and 0.5).
+    `transform_input` converts images normalized with ImageNet's mean and standard deviation to the normalization of the original weights
+    (0.5 and 0.5).
     """
 
     def __init__(
@@ -158,9 +158,9 @@ class GoogLeNet(nn.Module):
 
 
 def googlenet(*, weights: Weights | None = None, **options: Any) -> GoogLeNet:
-    """GoogLeNet: 6.6 million parameters, 13.0 with the two heads that help training.
+    """GoogLeNet: 6.6 million parameters, 13.0 with the two auxiliary heads.
 
-    As in torchvision, `weights` imply `transform_input=True` and drop the heads after loading, unless the options say otherwise.
+    As in torchvision, `weights` imply `transform_input=True` and remove the heads after loading, unless the options say otherwise.
     """
     if weights is None:
         return build(GoogLeNet, None, **options)

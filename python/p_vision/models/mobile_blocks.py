@@ -1,4 +1,4 @@
-"""The parts that MobileNetV3, EfficientNet and convolutional stems are made of."""
+"""Building blocks of MobileNetV3, EfficientNet and convolutional stems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .building import NormLayer
 
 
 class Conv2dNormActivation(nn.Sequential):
-    """A convolution that keeps the size, unless it has a stride, with a norm and an activation behind it."""
+    """A same-padded convolution, followed by a norm and an activation."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Conv2dNormActivation(nn.Sequential):
 
 
 class SqueezeExcitation(nn.Module):
-    """Channels weighted by a small network that sees their means (Hu et al. 2017)."""
+    """Squeeze-and-excitation: scales the channels by a small network of their means (Hu et al. 2017)."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class StochasticDepth(nn.Module):
-    """While training, replaces its input by zeros with probability p: that of a sample ("row") or of the batch (Huang et al. 2016)."""
+    """Stochastic depth: in training, zeroes the input per sample ("row") or per batch with probability p (Huang et al. 2016)."""
 
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class StochasticDepth(nn.Module):
 
 
 def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any]) -> None:
-    """The start of the mobile networks: He's for convolutions, ones and zeros for norms, and linear layers as the caller says."""
+    """Initializes mobile networks: He initialization for convolutions, ones and zeros for norms, init_linear_ for linear layers."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")

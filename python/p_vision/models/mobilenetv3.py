@@ -15,20 +15,20 @@ from .mobile_blocks import Conv2dNormActivation, SqueezeExcitation, init_convolu
 
 @dataclass(frozen=True)
 class InvertedResidualConfig:
-    """A block: channels in, inside and out, and what happens to them."""
+    """The configuration of a block."""
 
     input_channels: int
     kernel: int
     expanded_channels: int
     out_channels: int
     use_se: bool
-    use_hs: bool  # hardswish, else relu
+    use_hs: bool  # hardswish, else ReLU
     stride: int
     dilation: int
 
 
 class InvertedResidual(nn.Module):
-    """More channels, a convolution of each by itself, and fewer channels again, beside the identity where shapes allow."""
+    """Inverted residual block: expansion, depthwise convolution, projection; with a residual connection if the shapes match."""
 
     def __init__(self, config: InvertedResidualConfig, norm_layer: NormLayer) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """A stem, inverted residual blocks, a last convolution, the mean over the picture, and two linear layers."""
+    """MobileNetV3: a stem, inverted residual blocks, a last convolution, average pooling and two linear layers."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class MobileNetV3(nn.Module):
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
-# Kernel, channels inside, channels out, squeeze and excitation, hardswish, stride. Channels in are those that come out before.
+# Kernel size, expanded channels, output channels, squeeze-and-excitation, hardswish, stride. Input channels are the previous output.
 _LARGE = [
     (3, 16, 16, False, False, 1),
     (3, 64, 24, False, False, 2),
@@ -124,7 +124,7 @@ _SMALL = [
     (5, 576, 96, True, True, 1),
     (5, 576, 96, True, True, 1),
 ]
-_TAIL = 3  # blocks that `reduced_tail` halves and `dilated` widens
+_TAIL = 3  # the last blocks, which `reduced_tail` halves and `dilated` dilates
 
 
 def _configs(
@@ -139,7 +139,7 @@ def _configs(
         in_tail = k >= len(table) - _TAIL
         if reduced_tail and in_tail:
             out //= 2
-            inside = inside if k == len(table) - _TAIL else inside // 2  # the first one still gets what comes before the tail
+            inside = inside if k == len(table) - _TAIL else inside // 2  # the first tail block has the full input
         dilation = 2 if dilated and in_tail else 1
         configs.append(InvertedResidualConfig(scaled(channels), kernel, scaled(inside), scaled(out), squeeze, hardswish, stride, dilation))
         channels = out

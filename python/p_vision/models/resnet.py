@@ -19,7 +19,7 @@ def conv1x1(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions of 3 x 3 beside the identity."""
+    """Two 3 x 3 convolutions with a residual connection."""
 
     expansion = 1
 
@@ -56,7 +56,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """Fewer channels, a convolution of 3 x 3, and all channels again, beside the identity. The second convolution has the stride."""
+    """Bottleneck block: 1 x 1, 3 x 3 and 1 x 1 convolutions with a residual connection. The 3 x 3 convolution has the stride."""
 
     expansion = 4
 
@@ -93,7 +93,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """A stem, four stages of blocks, the mean over the picture, and a linear layer."""
+    """ResNet: a stem, four stages of blocks, average pooling and a linear layer."""
 
     def __init__(
         self,

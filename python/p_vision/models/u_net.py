@@ -1,4 +1,4 @@
-"""U-Net (Ronneberger et al. 2015) with batch norms and padding, under the names of its most used PyTorch checkpoints."""
+"""U-Net (Ronneberger et al. 2015) with batch norms and padding, and the parameter names of its most used PyTorch checkpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .building import Weights, build
 
 
 class DoubleConv(nn.Module):
-    """Twice a convolution, a batch norm and a relu."""
+    """Two times convolution, batch norm and ReLU."""
 
     def __init__(self, in_channels: int, out_channels: int, mid_channels: int | None = None) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class DoubleConv(nn.Module):
 
 
 class Down(nn.Module):
-    """Half the size, then two convolutions."""
+    """Downsampling by 2, then two convolutions."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Down(nn.Module):
 
 
 class Up(nn.Module):
-    """Twice the size, beside what the way down had at that size, then two convolutions."""
+    """Upsampling by 2, concatenation with the skip connection, then two convolutions."""
 
     def __init__(self, in_channels: int, out_channels: int, bilinear: bool = False) -> None:
         super().__init__()
@@ -56,13 +56,13 @@ class Up(nn.Module):
     def forward(self, x: Tensor, skipped: Tensor) -> Tensor:
         x = self.up(x)
         rows, columns = skipped.shape[2] - x.shape[2], skipped.shape[3] - x.shape[3]
-        if rows or columns:  # a size that was odd on the way down
+        if rows or columns:  # the size was odd before downsampling
             x = nn.functional.pad(x, [columns // 2, columns - columns // 2, rows // 2, rows - rows // 2])
         return self.conv(pyburn.cat([skipped, x], dim=1))
 
 
 class OutConv(nn.Module):
-    """The classes of a pixel from its channels."""
+    """Maps the channels of each pixel to class scores."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -73,12 +73,14 @@ class OutConv(nn.Module):
 
 
 class UNet(nn.Module):
-    """Four halvings and four doublings; pictures of any size of at least 16. `width` is the number of channels at full size."""
+    """U-Net with four downsampling and four upsampling steps, for images of size 16 and larger. `width` is the number of channels at
+    full size.
+    """
 
     def __init__(self, n_channels: int, n_classes: int, bilinear: bool = False, width: int = 64) -> None:
         super().__init__()
         self.n_channels, self.n_classes, self.bilinear = n_channels, n_classes, bilinear
-        half = 2 if bilinear else 1  # interpolation does not halve the channels, so the convolutions do
+        half = 2 if bilinear else 1  # interpolation keeps the channels, so the convolutions halve them
         self.inc = DoubleConv(n_channels, width)
         self.down1 = Down(width, width * 2)
         self.down2 = Down(width * 2, width * 4)

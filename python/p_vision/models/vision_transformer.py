@@ -18,7 +18,7 @@ _NORM = partial(nn.LayerNorm, eps=1e-6)
 
 
 class ConvStemConfig(NamedTuple):
-    """A convolution in front of the transformer, in the place of patches (Xiao et al. 2021)."""
+    """A convolution of a stem that replaces the patch embedding (Xiao et al. 2021)."""
 
     out_channels: int
     kernel_size: int
@@ -28,7 +28,7 @@ class ConvStemConfig(NamedTuple):
 
 
 class MLPBlock(nn.Sequential):
-    """Two linear layers with a gelu between them."""
+    """Two linear layers with a GELU between them."""
 
     _version = 2
 
@@ -40,7 +40,7 @@ class MLPBlock(nn.Sequential):
         super().__init__(layers[0], nn.GELU(), nn.Dropout(dropout), layers[1], nn.Dropout(dropout))
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        """The published checkpoints call the layers linear_1 and linear_2."""
+        """Renames linear_1 and linear_2 of the published checkpoints."""
         for old, new in (("linear_1", "0"), ("linear_2", "3")):
             for name in ("weight", "bias"):
                 if f"{prefix}{old}.{name}" in state_dict:
@@ -49,7 +49,7 @@ class MLPBlock(nn.Sequential):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention and two linear layers, each behind a norm and beside the identity."""
+    """Pre-norm transformer block: self-attention and an MLP, each with a residual connection."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class EncoderBlock(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Learned positions, the blocks, and a norm."""
+    """Position embeddings, transformer blocks and a final norm."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """A picture as a sequence of patches behind a token of its own, whose last state is classified."""
+    """Vision transformer: classifies the class token of a sequence of image patches."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ def _conv_stem(configs: Sequence[ConvStemConfig], hidden_dim: int) -> nn.Sequent
 
 
 def _heads(hidden_dim: int, representation_size: int | None, num_classes: int) -> nn.Sequential:
-    """The classifier starts at zero, so that a fresh one says nothing."""
+    """Builds the classifier; its last layer is initialized to zero."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     inputs = hidden_dim
     if representation_size is not None:
@@ -191,7 +191,7 @@ def _heads(hidden_dim: int, representation_size: int | None, num_classes: int) -
 def interpolate_embeddings(
     image_size: int, patch_size: int, model_state: Mapping[str, Tensor], interpolation_mode: str = "bicubic", reset_heads: bool = False
 ) -> dict[str, Tensor]:
-    """The state for pictures of another size: its positions, stretched over the new patches. `reset_heads` drops the heads."""
+    """Adapts a state dict to another image size by interpolating the position embeddings. `reset_heads` drops the heads."""
     state = dict(model_state)
     positions = state["encoder.pos_embedding"]
     one, length, hidden = positions.shape

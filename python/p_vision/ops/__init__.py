@@ -1,4 +1,4 @@
-"""Keras's `ops`: functions of tensors under its names and arguments, which also draw models when they are given symbols.
+"""Keras's `ops`: functions of tensors with its names and arguments, which build functional models when called with symbols.
 
 from p_vision import ops
 
@@ -29,7 +29,7 @@ Axis = int | Sequence[int] | None
 
 
 def _operation(function: Callable[..., Any], name: str | None = None) -> Any:
-    """Adds a function to the table; with symbols, it draws."""
+    """Adds a function to the table; called with symbols, it adds a node to the graph."""
     key = name or function.__name__
     globals()[key] = drawing(function, key)
     return globals()[key]
@@ -43,7 +43,7 @@ def _reduction(name: str, function: Callable[..., Tensor], **fixed: Any) -> None
     def reduce(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         given = pyburn.as_tensor(x)
         if name in ("mean", "std", "var", "logsumexp") and not given.is_floating_point():
-            given = given.float()  # the mean of truth values is a share
+            given = given.float()  # the mean of booleans is a fraction
         return function(given, _axes(given, axis), keepdim=keepdims, **fixed)
 
     _operation(reduce, name)
@@ -56,7 +56,7 @@ _reduction("min", pyburn.amin)
 _reduction("std", pyburn.std, correction=0)
 _reduction("var", pyburn.var, correction=0)
 
-# Functions of tensors, element by element or of two, whose arguments are those of pyburn in the same order.
+# Element-wise functions of one or two tensors with the same arguments in pyburn.
 _SAME = """
 abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil cos cosh
 cross deg2rad diag divide einsum erf erfinv exp exp2 expm1 fmod floor floor_divide heaviside hypot isclose isfinite isinf isnan
@@ -81,7 +81,7 @@ _OTHER_NAMES = {
 
 
 def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose first argument may be a number beside a tensor."""
+    """Wraps a binary function whose first argument can be a number."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -377,7 +377,7 @@ def full_like(x: Tensor, fill_value: float, dtype: Any = None) -> Tensor:
 
 @_operation
 def get_item(x: Tensor, key: Any) -> Tensor:
-    """What `x[key]` gives; slices are written as {"slice": [start, stop, step]}, since that is what files hold."""
+    """Returns `x[key]`; slices are written as {"slice": [start, stop, step]}, as in files."""
     return x[tuple(_read(part) for part in key)] if isinstance(key, list) else x[_read(key)]
 
 
@@ -388,7 +388,7 @@ def _read(key: Any) -> Any:
 
 
 def written(key: Any) -> Any:
-    """A subscript as files hold it."""
+    """Converts a subscript to its form in files."""
     if isinstance(key, tuple):
         return [written(part) for part in key]
     if isinstance(key, builtins.slice):
@@ -396,7 +396,7 @@ def written(key: Any) -> Any:
     return "..." if key is Ellipsis else key
 
 
-# ---- what takes no symbols
+# ---- functions that do not accept symbols
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
@@ -412,7 +412,7 @@ def full(shape: Any, fill_value: float, dtype: Any = None) -> Tensor:
 
 
 def convert_to_tensor(x: Any, dtype: Any = None) -> Tensor:
-    """An array as a tensor; float64 becomes float32 unless asked for."""
+    """Converts an array to a tensor; float64 becomes float32 unless a dtype is given."""
     tensor = as_input(x) if hasattr(x, "__array__") else pyburn.as_tensor(x)
     return tensor if dtype is None else tensor.to(dtype=dtype_of(dtype))
 
@@ -441,12 +441,12 @@ def size(x: Any) -> int:
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Calls one of two functions; the condition is read."""
+    """Calls one of two functions; reads the condition from the device."""
     return true_fn() if bool(pred) else false_fn()
 
 
 def dtype(x: Any) -> str:
-    """The name of the dtype of a tensor."""
+    """Returns the name of the dtype of a tensor."""
     return x.dtype.name
 
 
@@ -455,13 +455,13 @@ def view(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def vectorized_map(function: Callable[..., Any], elements: Any) -> Any:
-    """The function of each row of a tensor, or of the rows of several, stacked."""
+    """Applies a function to each row of a tensor, or to the rows of several tensors, and stacks the results."""
     rows = [function(row) for row in elements] if isinstance(elements, Tensor) else [function(list(row)) for row in zip(*elements)]
     return _stacked(rows)
 
 
 def map(f: Callable[..., Any], xs: Any) -> Any:
-    """As vectorized_map; rows of several tensors come in their container."""
+    """Like vectorized_map; rows of several tensors keep their container type."""
     if isinstance(xs, Tensor):
         return _stacked([f(row) for row in xs])
     return _stacked([f(type(xs)(row)) for row in zip(*xs)])
@@ -474,7 +474,7 @@ def _stacked(rows: list[Any]) -> Any:
 
 
 def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int = 1) -> Any:
-    """Carries a value along rows: (the last value, what each step gave)."""
+    """Carries a value along rows; returns the last value and the stacked outputs."""
     count = length if xs is None else len(xs)
     if count is None:
         raise ValueError("[scan] give xs or a length")
@@ -502,7 +502,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """Calls one of several functions; the index is read, and brought within their number."""
+    """Calls the function at an index; the index is read from the device and clamped."""
     return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
 
 
@@ -511,7 +511,7 @@ def vectorize(pyfunc: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("nn", "numpy", "linalg", "core", "math"):  # Keras has its functions in these too
+    if name in ("nn", "numpy", "linalg", "core", "math"):  # Keras has these submodules
         return sys.modules[__name__]
     raise AttributeError(f"p_vision.ops has no {name!r}: functions of pyburn take tensors too, and `Lambda` puts them into a model")
 

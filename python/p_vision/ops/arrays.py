@@ -1,4 +1,4 @@
-"""Functions of arrays for `ops`: joining and cutting, statistics, sums by segment, writing into parts."""
+"""Array functions of `ops`: joining and splitting, statistics, segment reductions, scatter updates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..layer import dtype_of
 Axis = int | Sequence[int] | None
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
-# Functions of pyburn with Keras's name and arguments.
+# pyburn functions with the same name and arguments in Keras.
 _SAME = """
 allclose bitwise_left_shift bitwise_right_shift cdist count_nonzero cov corrcoef diagflat dstack erfc fliplr flipud fmax fmin gcd hstack
 i0 isin isneginf isposinf isreal lcm ldexp logaddexp2 nextafter rot90 signbit vander vstack
@@ -180,13 +180,13 @@ def select(condlist: Sequence[Tensor], choicelist: Sequence[Any], default: Any =
 
 @_function
 def scatter(indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
-    """Zeros of a shape, with values added at indices (..., number of axes)."""
+    """Adds values at indices (..., number of dimensions) to zeros of a shape."""
     return _scattered(pyburn.zeros(list(shape), dtype=values.dtype, device=values.device), indices, values, accumulate=True)
 
 
 @_function
 def scatter_update(inputs: Tensor, indices: Any, updates: Tensor, reduction: str | None = None) -> Tensor:
-    """A copy with other values at indices (n, number of axes); with reduction="add" they are added."""
+    """Returns a copy with new values at indices (n, number of dimensions); reduction="add" adds them."""
     if reduction not in (None, "add"):
         raise ValueError(f"[scatter_update] reduction is None or 'add': got {reduction!r}")
     return _scattered(inputs.clone(), pyburn.as_tensor(indices, device=inputs.device), updates, accumulate=reduction == "add")
@@ -198,14 +198,14 @@ def _scattered(x: Tensor, indices: Tensor, values: Tensor, accumulate: bool) -> 
 
 
 def slice_(inputs: Tensor, start_indices: Sequence[int], shape: Sequence[int]) -> Tensor:
-    """A part that begins at indices and has a shape; -1 is all that is left."""
+    """Returns the slice that starts at indices and has a shape; -1 is the rest of a dimension."""
     parts = tuple(slice(int(a), None if n == -1 else int(a) + int(n)) for a, n in zip(start_indices, shape))
     return inputs[parts]
 
 
 @_function
 def slice_update(inputs: Tensor, start_indices: Sequence[int], updates: Tensor) -> Tensor:
-    """A copy with other values from indices on."""
+    """Returns a copy with a block of new values from the start indices on."""
     made = inputs.clone()
     made[tuple(slice(int(a), int(a) + n) for a, n in zip(start_indices, updates.shape))] = updates
     return made
@@ -248,7 +248,7 @@ def trapezoid(y: Tensor, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tens
 
 @_function
 def saturate_cast(x: Tensor, dtype: Any) -> Tensor:
-    """Values beyond what a dtype holds become its limits."""
+    """Casts to a dtype; values outside its range are clamped to its limits."""
     kind = dtype_of(dtype)
     assert kind is not None
     limits = pyburn.finfo(kind) if kind.is_floating_point else pyburn.iinfo(kind)
@@ -267,7 +267,7 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
 
 
 def _waves(count: int, like: Tensor, sign: float) -> tuple[Tensor, Tensor]:
-    """The matrix of the discrete Fourier transform: real and imaginary part."""
+    """Returns the real and the imaginary part of the matrix of the discrete Fourier transform."""
     steps = pyburn.arange(count, device=like.device)
     angle = (steps.unsqueeze(1) * steps % count).to(like.dtype) * (2 * math.pi / count)
     return angle.cos(), sign * angle.sin()
@@ -282,26 +282,26 @@ def _transformed(x: Sequence[Tensor], axis: int, sign: float) -> tuple[Tensor, T
 
 @_function
 def fft(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The Fourier transform of (real, imaginary) along the last axis, as a product with a matrix: n² operations for n numbers."""
+    """Fourier transform of (real, imaginary) along the last dimension, as a matrix product with O(n²) operations."""
     return _transformed(x, -1, -1.0)
 
 
 @_function
 def fft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The Fourier transform of (real, imaginary) along the last two axes."""
+    """Fourier transform of (real, imaginary) along the last two dimensions."""
     return _transformed(_transformed(x, -1, -1.0), -2, -1.0)
 
 
 @_function
 def ifft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The way back from fft2."""
+    """Inverse of fft2."""
     real, imaginary = _transformed(_transformed(x, -1, 1.0), -2, 1.0)
     count = real.shape[-1] * real.shape[-2]
     return real / count, imaginary / count
 
 
 def _plain() -> dict[str, Callable[..., Any]]:
-    """What takes no symbols: made of numbers and shapes."""
+    """Returns the functions that do not accept symbols, since they take only numbers and shapes."""
 
     def empty(shape: Any, dtype: Any = None) -> Tensor:
         return pyburn.empty([shape] if isinstance(shape, int) else list(shape), dtype=dtype_of(dtype))

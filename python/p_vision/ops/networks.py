@@ -1,4 +1,4 @@
-"""Functions of networks and matrices for `ops`: convolutions, pools, normalisations, attention, decompositions, pictures."""
+"""Network functions of `ops`: convolution, pooling, normalization, attention, decompositions, images."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _convolved(
 def conv(
     inputs: Tensor, kernel: Tensor, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
 ) -> Tensor:
-    """A convolution with a kernel (..., inputs, outputs); channels that the kernel has fewer of than the inputs are groups."""
+    """Convolution with a kernel (..., inputs, outputs). If the inputs have more channels than the kernel, it is a grouped convolution."""
     channels = inputs.shape[1 if data_format == "channels_first" else -1]
     return _convolved(inputs, kernel, strides, padding, data_format, dilation_rate, channels // kernel.shape[-2], "conv")
 
@@ -87,7 +87,7 @@ def conv(
 def depthwise_conv(
     inputs: Tensor, kernel: Tensor, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
 ) -> Tensor:
-    """Each channel with kernels of its own: (..., channels, kernels of each)."""
+    """Depthwise convolution with a kernel (..., channels, multiplier)."""
     channels = kernel.shape[-2]
     flat = kernel.reshape(*kernel.shape[:-2], 1, channels * kernel.shape[-1])
     return _convolved(inputs, flat, strides, padding, data_format, dilation_rate, channels, "depthwise_conv")
@@ -124,7 +124,7 @@ def conv_transpose(
     data_format: str | None = None,
     dilation_rate: Any = 1,
 ) -> Tensor:
-    """The way back of a convolution, with a kernel (..., outputs, inputs)."""
+    """Transposed convolution with a kernel (..., outputs, inputs)."""
     rank = inputs.ndim - 2
     layer: Any = _TRANSPOSED[rank](
         kernel.shape[-2],
@@ -191,7 +191,7 @@ def dot_product_attention(
     flash_attention: Any = None,
     attn_logits_soft_cap: float | None = None,
 ) -> Tensor:
-    """Of (batch, steps, heads, numbers); `mask` is True where attention is allowed."""
+    """Scaled dot-product attention of (batch, steps, heads, features); `mask` is True where attention is allowed."""
     if attn_logits_soft_cap is not None:
         raise ValueError("[dot_product_attention] attn_logits_soft_cap is not supported")
     allowed = bias if mask is None else mask if bias is None else pyburn.where(mask, bias, float("-inf"))
@@ -207,7 +207,7 @@ def ctc_loss(target: Tensor, output: Tensor, target_length: Tensor, output_lengt
 
 @_function
 def depth_to_space(x: Tensor, block_size: int, data_format: str = "channels_last") -> Tensor:
-    """Channels become blocks of pixels."""
+    """Rearranges channels into blocks of pixels."""
     if data_format == "channels_first":
         n, c, h, w = x.shape
         y = x.reshape(n, block_size, block_size, c // block_size**2, h, w).permute(0, 3, 4, 1, 5, 2)
@@ -219,7 +219,7 @@ def depth_to_space(x: Tensor, block_size: int, data_format: str = "channels_last
 
 @_function
 def space_to_depth(x: Tensor, block_size: int, data_format: str = "channels_last") -> Tensor:
-    """Blocks of pixels become channels."""
+    """Rearranges blocks of pixels into channels."""
     if data_format == "channels_first":
         return space_to_depth(x.movedim(1, -1), block_size).movedim(-1, 1)
     n, h, w, c = x.shape
@@ -232,11 +232,11 @@ def psnr(x1: Tensor, x2: Tensor, max_val: float) -> Tensor:
     return 20 * pyburn.log10(pyburn.tensor(float(max_val))) - 10 * (x1 - x2).square().mean().log10()
 
 
-# ---- pictures: ops.image
+# ---- images: ops.image
 
 
 def _pictures(x: Tensor, data_format: str | None) -> tuple[Tensor, bool]:
-    """(N, channels, height, width), and whether there was no N."""
+    """Converts to (N, channels, height, width); also returns whether the batch dimension was missing."""
     single = x.ndim == 3
     return channels_first(x.unsqueeze(0) if single else x, checked_format("image", data_format)), single
 
@@ -305,7 +305,7 @@ def crop_images(
 
 
 def _sides(name: str, before: int | None, after: int | None, total: int | None) -> tuple[int, int]:
-    """Two of three are given."""
+    """Computes the third of two sides and a total."""
     if total is None:
         return before or 0, after or 0
     first = before if before is not None else total - after if after is not None else total // 2
@@ -318,7 +318,7 @@ def _sides(name: str, before: int | None, after: int | None, total: int | None) 
 def extract_patches(
     images: Tensor, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid", data_format: str | None = None
 ) -> Tensor:
-    """(N, rows, columns, height * width * channels) of each patch."""
+    """Extracts patches: (N, rows, columns, height * width * channels)."""
     x, single = _pictures(images, data_format)
     window = extents("extract_patches", "size", size, 2)
     steps = window if strides is None else extents("extract_patches", "strides", strides, 2)

@@ -1,4 +1,4 @@
-"""Optimisers under Keras's names and defaults, over those of pyburn.optim."""
+"""Optimizers with Keras's names and defaults, based on pyburn.optim."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .steps import FactoredSteps, LayerwiseSteps, LeaderSteps, OrthogonalSteps, 
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if wanted."""
+    """Stochastic gradient descent, optionally with momentum."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SGD(Optimizer):
         return optim.SGD(parameters, lr=1.0, momentum=self.momentum, nesterov=self.nesterov and self.momentum > 0)
 
     def _before_step(self, rate: float) -> None:
-        # Keras gathers steps, PyTorch gradients: when the rate changes, those of the past keep theirs.
+        # Keras accumulates steps, PyTorch gradients: when the learning rate changes, past steps keep the old one.
         before = self._last_rate
         if self.momentum and before and rate and before != rate and self._inner is not None:
             with pyburn.no_grad():
@@ -42,7 +42,7 @@ class SGD(Optimizer):
 
 
 class _Moments(Optimizer):
-    """Adam and its relatives."""
+    """Base class of Adam variants."""
 
     kind: Callable[..., optim.Optimizer]
 
@@ -62,7 +62,7 @@ class _Moments(Optimizer):
 
 
 class _Corrected(_Moments):
-    """Those whose epsilon Keras adds before it corrects the mean square, so that it counts more in the first steps."""
+    """Base class of optimizers whose epsilon Keras adds before the bias correction."""
 
     def _before_step(self, rate: float) -> None:
         if self._inner is not None:
@@ -72,7 +72,7 @@ class _Corrected(_Moments):
 
 
 class Adam(_Corrected):
-    """Steps scaled by moving averages of the gradient and of its square; with `amsgrad` by the largest of the latter."""
+    """Adam: steps scaled by moving averages of the gradient and its square; `amsgrad` uses the maximum of the latter."""
 
     kind = optim.Adam
 
@@ -93,20 +93,20 @@ class Adam(_Corrected):
 
 
 class Adamax(_Moments):
-    """Adam with the largest gradient in place of the mean square."""
+    """Adamax: Adam with the infinity norm of the gradients."""
 
     kind = optim.Adamax
 
 
 class Nadam(_Moments):
-    """Adam with Nesterov's momentum, which grows sooner than in PyTorch's."""
+    """Nadam: Adam with Nesterov momentum. Keras's momentum schedule grows faster than PyTorch's."""
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return optim.NAdam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, momentum_decay=1.0)
 
 
 class AdamW(_Corrected):
-    """Adam with weights that decay by themselves."""
+    """Adam with decoupled weight decay."""
 
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, amsgrad: bool = False, **options: Any) -> None:
         super().__init__(learning_rate, weight_decay=weight_decay, **options)
@@ -117,12 +117,12 @@ class AdamW(_Corrected):
         return {**_Moments.config_arguments(), "amsgrad": False, "weight_decay": 0.004}
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        betas = (self.beta_1, self.beta_2)  # weights decay before the step, as those of all optimisers here
+        betas = (self.beta_1, self.beta_2)  # weight decay is applied before the step, as in all optimizers here
         return optim.Adam(parameters, lr=1.0, betas=betas, eps=self.epsilon, amsgrad=self.amsgrad)
 
 
 class RMSprop(Optimizer):
-    """Steps scaled by a moving average of the square of the gradient."""
+    """RMSprop: steps scaled by a moving average of the squared gradient."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps scaled by the sum of the squares of all gradients."""
+    """Adagrad: steps scaled by the sum of all squared gradients."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps scaled by moving averages of the squares of gradients and of steps."""
+    """Adadelta: steps scaled by moving averages of squared gradients and squared steps."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Adadelta(Optimizer):
 
 
 class Lion(Optimizer):
-    """Steps by the sign of a moving average of the gradient."""
+    """Lion: steps by the sign of a moving average of the gradient."""
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **options: Any) -> None:
         super().__init__(learning_rate, **options)
@@ -186,14 +186,14 @@ class Lion(Optimizer):
 
 
 class Lamb(_Moments):
-    """Adam whose step of each weight has a length in proportion to the length of the weight, for large batches."""
+    """LAMB: Adam with layer-wise scaling of the step by the norm of the weight, for large batches."""
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return LayerwiseSteps(parameters, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon)
 
 
 class Adafactor(Optimizer):
-    """Adam in less memory: of the mean squares of a matrix it keeps one row and one column."""
+    """Adafactor: Adam with factored second moments, which needs less memory."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class Adafactor(Optimizer):
 
 
 class Ftrl(Optimizer):
-    """Follows the regularised leader: with an L1 strength, weights of rare features become zero."""
+    """FTRL (follow the regularized leader); an L1 strength makes the weights of rare features zero."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class Ftrl(Optimizer):
 
 
 class Muon(Optimizer):
-    """Steps of matrices that turn and do not stretch; other weights, and embeddings, are trained by Adam."""
+    """Muon: orthogonalized momentum for matrices; other weights, and by default embeddings, are trained by Adam."""
 
     def __init__(
         self,
@@ -303,9 +303,9 @@ class Muon(Optimizer):
 
 
 class LossScaleOptimizer(Optimizer):
-    """Another optimiser, for gradients in float16: they are computed of a loss that is scaled up, and scaled down again before the step.
+    """Wraps an optimizer for float16 gradients: scales the loss, and unscales the gradients before the step.
 
-    A step whose gradients are not finite is left out and halves the scale; `dynamic_growth_steps` good ones double it.
+    A step with non-finite gradients is skipped and halves the scale; `dynamic_growth_steps` successful steps double it.
     """
 
     def __init__(
@@ -346,7 +346,7 @@ class LossScaleOptimizer(Optimizer):
 
     def step(self) -> None:
         grads = [parameter.grad for parameter in self._trained() if parameter.grad is not None]
-        if grads and not pyburn.stack([grad.isfinite().all() for grad in grads]).all():  # one read for all of them
+        if grads and not pyburn.stack([grad.isfinite().all() for grad in grads]).all():  # one device read for all gradients
             self.dynamic_scale, self.step_counter = self.dynamic_scale / 2, 0
             return
         with pyburn.no_grad():
@@ -375,7 +375,7 @@ class LossScaleOptimizer(Optimizer):
 
 
 class Wrapped(Optimizer):
-    """An optimiser of pyburn.optim: made already, or a function of the parameters that makes one."""
+    """Wraps an optimizer of pyburn.optim, or a function that creates one from the parameters."""
 
     def __init__(self, inner: Any) -> None:
         made = isinstance(inner, optim.Optimizer)
@@ -413,7 +413,7 @@ _named = Named(
 
 
 def get(identifier: Any) -> Optimizer:
-    """The optimiser that a name or an object means: also one of pyburn.optim, or a function of the parameters that gives one."""
+    """Returns the optimizer for a name, a class, an Optimizer, an optimizer of pyburn.optim or a function of the parameters."""
     if isinstance(identifier, str):
         return _named(identifier)()
     if isinstance(identifier, Optimizer):

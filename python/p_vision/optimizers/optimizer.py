@@ -1,4 +1,4 @@
-"""Optimizer: one of pyburn.optim under Keras's arguments, with what all of Keras's can do besides."""
+"""Optimizer: an optimizer of pyburn.optim with Keras's arguments and methods."""
 
 from __future__ import annotations
 
@@ -18,11 +18,23 @@ from .steps import OwnSteps
 
 
 class Optimizer(Configured):
-    """An optimiser before and while it works: options first, state from the first step on.
+    """Base class of optimizers; the state is created at the first step.
 
-    `learning_rate` may be set at any time, and is a number or a schedule of the step. All optimisers take the other arguments by name:
-    `gradient_accumulation_steps` batches make one step, with the mean of their gradients; with `use_ema` the weights are replaced by their
-    moving averages every `ema_overwrite_frequency` steps, and when training ends.
+    Args:
+        learning_rate: A number or a schedule; it can be set at any time.
+        weight_decay: The decoupled weight decay.
+        clipnorm: The maximum norm of each gradient.
+        clipvalue: The maximum absolute value of gradient elements.
+        global_clipnorm: The maximum norm of all gradients together.
+        use_ema: Replaces the weights by their moving averages every `ema_overwrite_frequency` steps and when training ends.
+        ema_momentum: The decay of the moving averages.
+        ema_overwrite_frequency: The number of steps between replacements; None for only at the end of training.
+        gradient_accumulation_steps: The number of batches per step, which uses the mean of their gradients.
+        loss_scale_factor: The loss is multiplied by it, and the gradients are divided by it.
+        name: The name of the optimizer.
+
+    Raises:
+        ValueError: More than one of clipnorm, clipvalue and global_clipnorm is given.
     """
 
     def __init__(
@@ -50,14 +62,18 @@ class Optimizer(Configured):
         self.loss_scale_factor = loss_scale_factor
         self.iterations = 0
         self._last_rate: float | None = None  # of the last step
-        self._sums: dict[int, Tensor] = {}  # gradients of batches that wait for a step
-        self._averages: dict[int, Tensor] = {}  # of weights
+        self._sums: dict[int, Tensor] = {}  # accumulated gradients
+        self._averages: dict[int, Tensor] = {}  # moving averages of the weights
         self._undecayed: set[int] = set()
         self._undecayed_names: list[str] = []
         self._inner: optim.Optimizer | None = None
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        """The optimiser of pyburn.optim that does the work; that of a class of your own calls its `update_step` for each weight."""
+        """Creates the underlying optimizer of pyburn.optim. For a custom subclass it calls `update_step` for each weight.
+
+        Raises:
+            NotImplementedError: The subclass does not define update_step.
+        """
         if type(self).update_step is Optimizer.update_step:
             raise NotImplementedError(
                 f"{type(self).__name__} does not say how it works: define update_step(self, gradient, variable, learning_rate)"
@@ -66,13 +82,13 @@ class Optimizer(Configured):
         return OwnSteps(parameters, self)
 
     def build(self, variables: Sequence[Tensor]) -> None:
-        """Makes what an optimiser of your own keeps for each weight; called before the first step."""
+        """Creates the state of a custom optimizer; called before the first step."""
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
-        """Changes one weight; an optimiser of your own defines it."""
+        """Updates one weight; a custom optimizer defines it."""
 
     def add_variable_from_reference(self, reference_variable: Tensor, name: str | None = None, initializer: Any = "zeros") -> Tensor:
-        """Numbers of the shape of a weight, where the weight is."""
+        """Creates a state tensor with the shape and the device of a weight."""
         values = initializers.get(initializer)(list(reference_variable.shape), reference_variable.dtype)
         return state(values.to(device=reference_variable.device), name)
 
@@ -90,17 +106,17 @@ class Optimizer(Configured):
 
     @property
     def variables(self) -> list[Any]:
-        """What the optimiser keeps, as arrays and numbers."""
+        """The state of the optimizer, as tensors and numbers."""
         kept = self._inner.state_dict()["state"] if self._inner is not None else {}
         return [self.iterations, self.learning_rate, *(value for part in kept.values() for value in part.values())]
 
     def exclude_from_weight_decay(self, var_list: Sequence[Tensor] | None = None, var_names: Sequence[str] | None = None) -> None:
-        """Weights that do not decay: given, or with a part of their name."""
+        """Excludes weights from weight decay, given directly or by a part of their name."""
         self._undecayed = {id(variable) for variable in var_list or ()}
         self._undecayed_names = list(var_names or ())
 
     def decay_of(self, parameter: Tensor) -> float | None:
-        """The decay of one weight."""
+        """Returns the weight decay of a weight."""
         return self.weight_decay
 
     def _decays(self, parameter: Tensor) -> bool:
@@ -108,12 +124,12 @@ class Optimizer(Configured):
         return id(parameter) not in self._undecayed and not any(re.search(part, name) for part in self._undecayed_names)
 
     def scale_loss(self, loss: Any) -> Any:
-        """The loss times `loss_scale_factor`; a step divides the gradients by it."""
+        """Multiplies the loss by `loss_scale_factor`; `step` divides the gradients by it."""
         return loss * self.loss_scale_factor if self.loss_scale_factor else loss
 
     @property
     def learning_rate(self) -> Any:
-        """The rate of the next step, as a number."""
+        """The learning rate of the next step, as a number."""
         return self._rate(self.iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate
 
     @learning_rate.setter
@@ -133,7 +149,7 @@ class Optimizer(Configured):
         return {**super().get_config(), "learning_rate": self._rate}
 
     def follow(self, parameters: Sequence[Tensor]) -> None:
-        """Trains these parameters from now on; what is known about those it trained already stays."""
+        """Sets the parameters to train; keeps the state of parameters that are already trained."""
         if self._inner is None:
             if not parameters:
                 raise ValueError("[optimizer] there is nothing to train: the model has no weights, or all of them are frozen")
@@ -145,14 +161,14 @@ class Optimizer(Configured):
             self._inner.add_param_group({"params": new})
 
     def moved(self) -> None:
-        """Called when the parameters have gone to another device: the state follows them."""
+        """Moves the state to the device of the parameters; called after they have moved."""
         if self._inner is not None:
             self._inner.load_state_dict(self._inner.state_dict())
         for held in (self._averages, self._sums):
             held.update({id(p): held[id(p)].to(p.device) for p in self._trained() if id(p) in held})
 
     def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """What a file needs to go on from here: numbers, and tensors by name."""
+        """Returns the state for a file: numbers, and tensors by name."""
         kept = self._inner.state_dict() if self._inner is not None else {"state": {}}
         numbers: dict[str, Any] = {}
         tensors: dict[str, Tensor] = {}
@@ -167,7 +183,7 @@ class Optimizer(Configured):
         return {"iterations": self.iterations, "rate": rate, "last_rate": self._last_rate, "state": numbers}, tensors
 
     def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
-        """Goes on from what `notes` gave."""
+        """Restores the state returned by `notes`."""
         self.follow(parameters)
         assert self._inner is not None
         state: dict[int, dict[str, Any]] = {}
@@ -189,7 +205,11 @@ class Optimizer(Configured):
             self._inner.zero_grad()
 
     def step(self) -> None:
-        """One step with the gradients that the parameters have."""
+        """Runs one step with the gradients of the parameters.
+
+        Raises:
+            RuntimeError: The optimizer has no parameters yet.
+        """
         if self._inner is None:
             raise RuntimeError("[optimizer] no parameters yet: a model that is compiled with it gives them")
         parameters = [p for p in self._trained() if p.grad is not None]
@@ -217,14 +237,14 @@ class Optimizer(Configured):
             self._average(parameters)
 
     def _before_step(self, rate: float) -> None:
-        """Where the formula of pyburn.optim is not Keras's, what makes it so."""
+        """Adjusts the underlying optimizer if Keras's formula differs."""
 
     def _steps(self) -> int:
-        """The steps so far; batches that only add to the gradients are none."""
+        """Returns the number of steps; batches that only accumulate gradients do not count."""
         return self.iterations // (self.gradient_accumulation_steps or 1)
 
     def _is_due(self, parameters: list[Tensor]) -> bool:
-        """Whether this batch makes a step; gradients become the means of those that waited."""
+        """Returns whether this batch completes a step; then the gradients are replaced by the accumulated means."""
         count = self.gradient_accumulation_steps
         if not count or count < 2:
             return True
@@ -250,21 +270,21 @@ class Optimizer(Configured):
             self.finalize_variable_values(parameters)
 
     def finalize_variable_values(self, parameters: Sequence[Tensor]) -> None:
-        """Gives the weights their moving averages, if there are some."""
+        """Replaces the weights by their moving averages, if there are any."""
         with pyburn.no_grad():
             for parameter in parameters:
                 if id(parameter) in self._averages:
                     parameter.copy_(self._averages[id(parameter)])
 
     def minimize(self, loss: Tensor, parameters: Sequence[Tensor]) -> None:
-        """One step of these parameters down the gradient of a loss."""
+        """Runs the backward pass and one step for these parameters."""
         self.follow(parameters)
         self.zero_grad()
         self.scale_loss(loss).backward()
         self.step()
 
     def apply(self, grads: Sequence[Tensor | None], trainable_variables: Sequence[Tensor] | None = None) -> None:
-        """One step with gradients of your own; without parameters, those that it trains already."""
+        """Runs one step with the given gradients; by default of the parameters that it already trains."""
         parameters = list(trainable_variables) if trainable_variables is not None else self._trained()
         if len(grads) != len(parameters):
             raise ValueError(f"[optimizer] expected a gradient for each of {len(parameters)} parameters: got {len(grads)}")
@@ -275,7 +295,7 @@ class Optimizer(Configured):
         self.step()
 
     def apply_gradients(self, grads_and_vars: Any) -> None:
-        """One step with pairs of a gradient and its parameter."""
+        """Runs one step with pairs (gradient, parameter)."""
         pairs = list(grads_and_vars)
         self.apply([grad for grad, _ in pairs], [parameter for _, parameter in pairs])
 

@@ -1,4 +1,4 @@
-"""Learning rates as functions of the step."""
+"""Learning-rate schedules: functions of the step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..configured import Configured
 
 
 class LearningRateSchedule(Configured):
-    """Base of schedules: called with the number of the step, gives the rate."""
+    """Base class of schedules: called with the step, returns the learning rate."""
 
     def __call__(self, step: int) -> float:
         raise NotImplementedError
 
 
 class ExponentialDecay(LearningRateSchedule):
-    """initial_learning_rate * decay_rate ** (step / decay_steps)."""
+    """Exponential decay: initial_learning_rate * decay_rate ** (step / decay_steps)."""
 
     def __init__(
         self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "ExponentialDecay"
@@ -35,7 +35,7 @@ class ExponentialDecay(LearningRateSchedule):
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """values[i] up to and with the step boundaries[i], then the last one."""
+    """Piecewise constant: values[i] up to and including the step boundaries[i], then the last value."""
 
     def __init__(self, boundaries: Sequence[int], values: Sequence[float], name: str = "PiecewiseConstantDecay") -> None:
         if len(boundaries) + 1 != len(values):
@@ -48,7 +48,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 
 class PolynomialDecay(LearningRateSchedule):
-    """From one rate to another in decay_steps, along a power of the rest of the way."""
+    """Polynomial decay from initial_learning_rate to end_learning_rate in decay_steps."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class PolynomialDecay(LearningRateSchedule):
 
 
 class CosineDecay(LearningRateSchedule):
-    """Down half a wave of the cosine in decay_steps, to a share alpha; after a warm-up where warmup_target is given."""
+    """Cosine decay to the fraction alpha in decay_steps, with a linear warm-up if warmup_target is given."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class CosineDecay(LearningRateSchedule):
 
 
 class InverseTimeDecay(LearningRateSchedule):
-    """initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
+    """Inverse time decay: initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
 
     def __init__(
         self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "InverseTimeDecay"
@@ -111,7 +111,7 @@ class InverseTimeDecay(LearningRateSchedule):
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """Down half a wave of the cosine again and again: each time `t_mul` as long, from a rate `m_mul` as high."""
+    """Cosine decay with warm restarts: each period is `t_mul` times as long and starts `m_mul` times as high."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Steps that pyburn.optim does not have, or has with other formulas than Keras: they do the work of some classes of `optimizers`."""
+"""Optimizer steps that pyburn.optim does not have, or whose formulas differ in Keras; used by the classes of `optimizers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyburn import Tensor, optim
 
 
 class Steps(optim.Optimizer):
-    """Updates the parameters one by one; subclasses say how in `update`."""
+    """Base class: updates the parameters one by one with `update`."""
 
     def __init__(self, parameters: list[Tensor], **options: Any) -> None:
         super().__init__(parameters, {"lr": 1.0, **options})
@@ -24,12 +24,12 @@ class Steps(optim.Optimizer):
         return result
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step of one parameter; `state` is empty before the first."""
+        """Updates one parameter; `state` is empty before the first step."""
         raise NotImplementedError
 
 
 class RootMeanSquareSteps(Steps):
-    """RMSprop with epsilon inside of the root, as Keras has it: 1e-7 there is 3e-4 outside of it, where PyTorch has it."""
+    """RMSprop with epsilon inside the square root, as in Keras: 1e-7 there corresponds to 3e-4 outside, where PyTorch adds it."""
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate, rho = group["lr"], group["rho"]
@@ -49,7 +49,7 @@ class RootMeanSquareSteps(Steps):
 
 
 def _adam_change(grad: Tensor, state: dict[str, Any], beta_1: float, beta_2: float) -> tuple[Tensor, Tensor]:
-    """The mean gradient and the root of the mean square, both without the bias of their start."""
+    """Returns the bias-corrected mean of the gradients and the root of their mean square."""
     if not state:
         state.update(step=0, mean=pyburn.zeros_like(grad), square=pyburn.zeros_like(grad))
     state["step"] += 1
@@ -59,7 +59,7 @@ def _adam_change(grad: Tensor, state: dict[str, Any], beta_1: float, beta_2: flo
 
 
 class LayerwiseSteps(Steps):
-    """Lamb."""
+    """The LAMB step."""
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         mean, root = _adam_change(grad, state, group["beta_1"], group["beta_2"])
@@ -71,7 +71,7 @@ class LayerwiseSteps(Steps):
 
 
 class FactoredSteps(Steps):
-    """Adafactor: the last two axes of the mean squares are kept as the means of rows and of columns."""
+    """The Adafactor step: second moments are factored into row and column means of the last two dimensions."""
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["step"] = step = state.get("step", 0) + 1
@@ -94,7 +94,7 @@ class FactoredSteps(Steps):
 
 
 class LeaderSteps(Steps):
-    """Ftrl."""
+    """The FTRL step."""
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate, power = group["lr"], -group["power"]
@@ -108,11 +108,11 @@ class LeaderSteps(Steps):
 
 
 class OrthogonalSteps(Steps):
-    """Muon: the momentum of a matrix is brought near to an orthogonal one by a few steps of a polynomial."""
+    """The Muon step: the momentum of a matrix is approximately orthogonalized by a few polynomial iterations."""
 
     @staticmethod
     def turns(parameter: Tensor, embeddings: bool) -> bool:
-        """Whether a weight is trained so, and not by Adam."""
+        """Returns whether a weight is trained by Muon rather than Adam."""
         return parameter.ndim == 2 and (embeddings or "embedding" not in (getattr(parameter, "name", None) or ""))
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def _orthogonal(matrix: Tensor, polynomial: tuple[float, float, float], iteratio
 
 
 class OwnSteps(Steps):
-    """An optimiser that a user wrote as Keras has it: `update_step(gradient, variable, learning_rate)` of an `Optimizer`."""
+    """Runs the `update_step(gradient, variable, learning_rate)` of a custom `Optimizer`."""
 
     def __init__(self, parameters: list[Tensor], owner: Any) -> None:
         super().__init__(parameters)

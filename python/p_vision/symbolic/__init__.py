@@ -1,1 +1,1 @@
-"""Drawings of models: symbols that stand for tensors, nested structures of them, masks, and what is noted when a layer is called."""
+"""Symbolic graphs of models: symbols, nested structures, masks and recorded calls."""

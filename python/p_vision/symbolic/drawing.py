@@ -1,4 +1,4 @@
-"""Drawings of models as data: which layers, which calls, from which inputs to which outputs."""
+"""Serialization of model graphs: layers, calls, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .symbol import Symbol, symbolic_call
 
 
 class PlainLayer(Configured):
-    """A layer of pyburn.nn in a saved drawing: its class and options."""
+    """The class and the options of a pyburn.nn layer in a saved graph."""
 
     def __init__(self, kind: str, options: dict[str, Any]) -> None:
         self.kind, self.options = kind, options
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
-        """The module itself. Only layers that pyburn.nn makes of options are allowed."""
+        """Creates the module. Only layers that pyburn.nn creates from options are allowed."""
         from pyburn.nn import _layers
 
         kind, options = config["kind"], config["options"]
@@ -43,14 +43,14 @@ def _in_a_row(parts: dict[str, Any]) -> Module:
 
 
 class BuiltLayer(Configured):
-    """A layer of p_vision that stands where no drawing says its input: with the shape that it was built for."""
+    """A p_vision layer outside of a graph, with the input shape that it was built for."""
 
     def __init__(self, layer: Layer, shape: Any) -> None:
         self.layer, self.shape = layer, shape
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
-        """The layer itself, built."""
+        """Returns the layer, built."""
         layer = config["layer"]
         if not isinstance(layer, Layer):
             raise pyburn.FormatError(f"[load] a part of a model is no layer: got {layer!r}")
@@ -59,7 +59,7 @@ class BuiltLayer(Configured):
 
 
 def part_config(layer: Any) -> Any:
-    """What stands for a layer in a config."""
+    """Returns the representation of a layer in a config."""
     if isinstance(layer, Configured):
         return layer
     from pyburn.nn import _layers
@@ -73,7 +73,7 @@ def part_config(layer: Any) -> Any:
 
 
 def drawing_of(model: Any) -> dict[str, Any]:
-    """The layers and calls of a functional model; symbols are written as the number of their call and of the output in it."""
+    """Serializes a functional model; symbols are written as the indices of their call and of the output in it."""
     calls = [symbol.node for symbol in leaves(model._inputs)] + model._nodes
     layers = list(dict.fromkeys(node.layer for node in calls))
     places = {id(symbol): [index, k] for index, node in enumerate(calls) for k, symbol in enumerate(leaves(node.output))}
@@ -94,7 +94,7 @@ def name_in(model: Module, layer: Module) -> str:
 
 
 def drawn(cls: Any, config: dict[str, Any]) -> Any:
-    """The model of a drawing. Names of layers are kept, so that weights find their places."""
+    """Creates the model of a serialized graph. Layer names are kept, so that weights match."""
     for key in ("parts", "calls", "inputs", "outputs"):
         if key not in config:
             raise pyburn.FormatError(f"[load] a drawing of a model has no {key!r}")

@@ -1,4 +1,4 @@
-"""Masks: which steps of a sequence count. A tensor carries its mask to the next layer, as in Keras."""
+"""Masks of time steps. A tensor carries its mask to the next layer, as in Keras."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .structure import leaves, mapped
 
 
 def mask_of(tensor: Any) -> Tensor | None:
-    """The mask that a layer gave to a tensor: False where a step does not count."""
+    """Returns the mask of a tensor, which is False at masked steps, or None."""
     return getattr(tensor, "_mask", None)
 
 
 def with_mask(tensor: Tensor, mask: Tensor | None) -> Tensor:
-    """The tensor, which carries a mask from now on."""
+    """Attaches a mask to a tensor and returns the tensor."""
     if mask is not None or mask_of(tensor) is not None:
         tensor._mask = mask  # type: ignore[attr-defined]
     return tensor
 
 
 def masks_of(inputs: Any) -> Any:
-    """The masks of nested inputs in the same containers; None where no input has one."""
+    """Returns the masks of nested inputs in the same structure; None if no input has a mask."""
     if isinstance(inputs, Tensor):
         return mask_of(inputs)
     if all(mask_of(leaf) is None for leaf in leaves(inputs)):
@@ -33,14 +33,14 @@ def masks_of(inputs: Any) -> Any:
 
 
 def takes_mask(cls: Any) -> bool:
-    """Whether what a layer computes has an argument `mask`."""
+    """Returns whether the forward method of a layer has an argument `mask`."""
     if "_computes_with_mask" not in cls.__dict__:
         cls._computes_with_mask = "mask" in inspect.signature(cls.computed_by()).parameters
     return cls._computes_with_mask
 
 
 def hand_on(layer: Any, inputs: Any, masks: Any, output: Any) -> None:
-    """Gives the output of a layer the mask that `compute_mask` says; without one, the mask of the inputs ends here."""
+    """Attaches the mask from `compute_mask` to the output; a layer without masks drops the mask of its input with a warning."""
     if not layer.makes_masks():
         if masks is not None:
             warnings.warn(f"[{type(layer).__name__}] does not use masks: that of its input ends here", stacklevel=3)
@@ -54,12 +54,12 @@ def hand_on(layer: Any, inputs: Any, masks: Any, output: Any) -> None:
 
 
 def spread(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask or weights with axes of 1 behind, as many as the tensor has more, in its dtype."""
+    """Appends dimensions of size 1 to a mask or weights up to the rank of a tensor, and casts to its dtype."""
     return mask.reshape(*mask.shape, *[1] * max(like.ndim - mask.ndim, 0)).to(like.dtype)
 
 
 def weights_of(mask: Tensor | None, sample_weight: Tensor | None, values: Tensor, scaled: bool) -> Tensor | None:
-    """The weights of values: those given, and zero where a mask says so; scaled, so that a mean over all is one over what counts."""
+    """Returns the sample weights multiplied by the mask; if scaled, so that the mean over all values is the mean over unmasked ones."""
     if mask is None:
         return sample_weight
     counted = mask.to(values.dtype)

@@ -1,4 +1,4 @@
-"""Functions of tensors that draw when they are given symbols, and the layer that a drawing notes for them."""
+"""Functions of tensors that accept symbols, and the layer that represents them in a graph."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..layer import Layer, as_input
 from .structure import mapped
 from .symbol import has_symbol
 
-table: dict[str, Callable[..., Any]] = {}  # what files name
+table: dict[str, Callable[..., Any]] = {}  # functions by their name in files
 
 
 class Operation(Layer):
-    """One of the functions of `ops` as a layer: what a drawing notes where one was called with symbols."""
+    """A layer that runs a function of `ops`; created when the function is called with a symbol."""
 
     def __init__(self, operation: str, **options: Any) -> None:
         super().__init__(**options)
         if operation not in table:
-            importlib.import_module("p_vision.ops")  # which fills the table
+            importlib.import_module("p_vision.ops")  # this import fills the table
         if operation not in table:
             raise ValueError(f"[Operation] there is no {operation!r} in ops")
         self.operation = operation
@@ -33,11 +33,11 @@ class Operation(Layer):
         return self._name or self.operation.rpartition(".")[2]
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
-        """Functions of tensors leave masks alone, as Keras's do."""
+        """Does nothing: functions of tensors do not propagate masks, as in Keras."""
 
 
 def drawing(function: Callable[..., Any], key: str, name: str | None = None) -> Any:
-    """The function, which draws where it is given symbols; files call it by the key."""
+    """Wraps a function to add a node to the graph when it is called with symbols; files refer to it by the key."""
     table[key] = function
 
     @functools.wraps(function)

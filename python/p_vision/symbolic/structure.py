@@ -1,4 +1,4 @@
-"""Nested lists, tuples and dicts: what models take and give."""
+"""Nested lists, tuples and dicts of model inputs and outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in nested containers, in order."""
+    """Iterates over the leaves of nested containers, in order, except None."""
     if isinstance(value, (Mapping, list, tuple)):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from leaves(item)
@@ -16,7 +16,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same containers around what the function makes of each leaf."""
+    """Applies a function to each leaf and keeps the containers."""
     if isinstance(value, Mapping):
         return {key: mapped(function, item) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -27,5 +27,5 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def single(items: list[Any]) -> Any:
-    """The one item of a list, or the list."""
+    """Returns the only item of a list, or the list."""
     return items[0] if len(items) == 1 else items

@@ -1,7 +1,7 @@
-"""Tensors before there is data: what functional models are drawn with.
+"""Symbolic tensors, from which functional models are built.
 
-A layer that is called with symbols runs on the `null` device, which knows shapes and dtypes and computes nothing. Unknown extents (the
-batch, the time) are found by running at two sizes: an extent of the result that changes is unknown too.
+A layer that is called with symbols runs on the `null` device, which computes only shapes and dtypes. Unknown sizes (batch, time) are
+found by running at two sizes: a size of the result that changes is unknown too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..variables import Assignable, Shown
 from .structure import leaves, mapped
 
 Shape = tuple["int | None", ...]
-_SIZES = ((2, 64), (3, 96))  # what unknown extents are taken to be: the first axis, the others
+_SIZES = ((2, 64), (3, 96))  # sizes used for unknown dimensions: the first dimension, the others
 
 
 class Text:
-    """Stands for a dtype where an input is text, which no tensor holds: arrays of strings go to the layers that read them."""
+    """The dtype of text inputs, which tensors cannot hold: arrays of strings are passed to the layers."""
 
     name = "string"
     is_floating_point = False
@@ -34,28 +34,28 @@ TEXT: Any = Text()
 
 
 def is_text(value: Any) -> bool:
-    """Whether something is an array of strings."""
+    """Returns whether a value is an array of strings."""
     return hasattr(value, "dtype") and getattr(value.dtype, "kind", "") in "UST" and not isinstance(value, Tensor)
 
 
 def text_array(shape: Shape, sizes: tuple[int, int]) -> Any:
-    """Texts of as many words as the unknown extents are taken to be."""
+    """Returns an array of strings that stands for a text input; the number of words depends on sizes."""
     import numpy
 
     return numpy.full([sizes[min(axis, 1)] if extent is None else extent for axis, extent in enumerate(shape)], " ".join("x" * sizes[1]))
 
 
 class Node:
-    """One call of a layer with symbols."""
+    """A call of a layer with symbols."""
 
     def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.layer, self.args, self.kwargs = layer, args, kwargs
         self.inputs: list[Symbol] = [leaf for leaf in leaves([args, kwargs]) if isinstance(leaf, Symbol)]
-        self.output: Any = None  # symbols as the layer returns tensors
+        self.output: Any = None  # symbols in the structure of the layer's output
 
 
 class Symbol:
-    """A tensor that has a shape and a dtype, and no values yet. None stands for an extent that is not known."""
+    """A tensor with a shape and a dtype but no values; None is an unknown size."""
 
     def __init__(self, shape: Shape, dtype: DType, node: Node, name: str | None = None) -> None:
         self.shape, self.dtype, self.node, self.name = shape, dtype, node, name
@@ -82,8 +82,8 @@ class Symbol:
     def __bool__(self) -> bool:
         raise TypeError("a symbol has no values yet: a model is drawn with layers, and runs when it is called with tensors")
 
-    __hash__ = object.__hash__  # equality stays that of objects
-    __array_priority__ = 1000  # numpy leaves `array + symbol` alone
+    __hash__ = object.__hash__  # equality stays identity
+    __array_priority__ = 1000  # numpy leaves `array + symbol` to Symbol
 
 
 KerasTensor = Symbol  # Keras's name
@@ -96,7 +96,7 @@ def _operated(operation: str, *args: Any) -> Any:
 
 
 def _add_operators() -> None:
-    """`symbol + 1`, `1 - symbol`, `symbol > 0` and so on draw the function of `ops` that they mean."""
+    """Defines operators such as `symbol + 1` and `symbol > 0` by the functions of `ops`."""
     both = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul", "mod": "mod"}
     single = {"ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal"}
     for operator, operation in {**both, **single}.items():
@@ -109,7 +109,7 @@ _add_operators()
 
 
 def has_symbol(value: Any) -> bool:
-    """Whether a nested value holds a symbol."""
+    """Returns whether a nested value contains a symbol."""
     if isinstance(value, Symbol):
         return True
     if isinstance(value, (list, tuple)):
@@ -118,7 +118,7 @@ def has_symbol(value: Any) -> bool:
 
 
 def symbolic_call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The symbols that a module gives for symbols."""
+    """Returns the output symbols of a module for input symbols."""
     node = Node(module, args, kwargs)
     small, large = (_shapes(module, args, kwargs, sizes) for sizes in _SIZES)
     other = iter(leaves(large))
@@ -146,7 +146,7 @@ def _shapes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: t
 
 
 def without_values(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a module gives for tensors on `null`, with its weights there too."""
+    """Runs a module on tensors on `null`, with its weights replaced by empty ones."""
     named = [*module.named_parameters(), *module.named_buffers()]
     tensors: dict[str, Tensor] = {}
     for name, tensor in named:
@@ -157,7 +157,7 @@ def without_values(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 class _State(threading.local):
     depth = 0
-    device: Any = None  # where weights go that are made while drawing
+    device: Any = None  # device of weights that are created in symbolic calls
 
 
 _state = _State()
@@ -175,18 +175,18 @@ def _drawing() -> Iterator[None]:
 
 
 def drawing_device() -> Any:
-    """The device that weights are made on while layers run for the sake of shapes."""
+    """Returns the device for weights that are created in symbolic calls."""
     return _state.device
 
 
 def is_drawing() -> bool:
-    """Whether layers run for the sake of shapes alone."""
+    """Returns whether layers run only to compute shapes."""
     return _state.depth > 0
 
 
 @contextmanager
 def mode(module: Module, training: bool) -> Iterator[None]:
-    """A module in training or in evaluation mode, and as it was afterwards."""
+    """Context manager that sets training or evaluation mode and restores it afterwards."""
     before = [(part, part.training) for part in module.modules()]
     try:
         for part, _ in before:

@@ -1,4 +1,4 @@
-"""Mixed precision: autocast chooses dtypes, GradScaler keeps small gradients of float16 alive."""
+"""Automatic mixed precision: autocast and GradScaler."""
 
 from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from .grad_scaler import GradScaler

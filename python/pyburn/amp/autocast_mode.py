@@ -1,4 +1,4 @@
-"""autocast: a context manager that also decorates functions."""
+"""autocast: a context manager and decorator for mixed precision."""
 
 from __future__ import annotations
 
@@ -14,16 +14,24 @@ _DTYPES = (float16, bfloat16)
 
 
 def default_dtype(device_type: str) -> Any:
-    """What autocast computes in where nothing is said: bfloat16 on the CPU, float16 on graphics processors, as in PyTorch."""
+    """Returns the default dtype of autocast: bfloat16 on the CPU, float16 on GPUs, as in PyTorch."""
     return bfloat16 if device_type.lower() in ("cpu", "ndarray", "numpy", "torch", "meta", "null") else float16
 
 
 class autocast:  # noqa: N801
-    """While it is entered, products (matmul, linear, convolutions, attention, recurrent layers) compute in a lower dtype, and what needs
-    it (exp, log, pow, softmax, norms, sums, losses) in float32; everything else takes its inputs as they come.
+    """Context manager and decorator: runs matrix products, convolutions, attention and recurrent layers in a lower dtype.
 
-    It holds for the operations of this thread on every device: `device_type` only chooses the dtype, where none is given. Gradients have
-    the dtypes of what they are gradients of.
+    Operations that need the precision (exp, log, pow, softmax, norms, sums, losses) run in float32; all others keep the dtype of their
+    inputs. It applies to the operations of this thread on every device. Gradients have the dtype of their tensors.
+
+    Args:
+        device_type: The type of device; chooses the dtype if none is given.
+        dtype: The lower dtype: bfloat16 or float16; others disable autocast with a warning.
+        enabled: False disables autocast in the block.
+        cache_enabled: Whether to cache the casts of parameters.
+
+    Raises:
+        ValueError: device_type is not a string.
 
     >>> import pyburn
     >>> layer = pyburn.nn.Linear(2, 3)
@@ -68,7 +76,7 @@ class autocast:  # noqa: N801
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast does something on devices of that type: always.
+    """Returns whether autocast supports a type of device: always True.
 
     >>> import pyburn
     >>> pyburn.amp.is_autocast_available("cpu")
@@ -78,7 +86,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on in this thread.
+    """Returns whether autocast is enabled in this thread.
 
     >>> import pyburn
     >>> pyburn.is_autocast_enabled()
@@ -88,7 +96,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that autocast lowers to: of the region that is entered, else what one of that device type would have.
+    """Returns the lower dtype of autocast: that of the active block, else the default of the device type.
 
     >>> import pyburn
     >>> pyburn.get_autocast_dtype("cpu")
@@ -99,7 +107,7 @@ def get_autocast_dtype(device_type: str) -> Any:
 
 
 def clear_autocast_cache() -> None:
-    """Forgets the casts of parameters; the end of the outermost autocast does it by itself.
+    """Clears the cache of cast parameters; the end of the outermost autocast block does so too.
 
     >>> import pyburn
     >>> pyburn.clear_autocast_cache()
@@ -108,7 +116,8 @@ def clear_autocast_cache() -> None:
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:
-    """Decorates the forward of an autograd.Function: with `cast_inputs`, floating tensors arrive in that dtype and autocast is off inside.
+    """Decorates the forward of an autograd.Function: with `cast_inputs`, floating-point tensors are cast and autocast is disabled
+    inside.
 
     >>> import pyburn
     >>> class Double(pyburn.autograd.Function):
@@ -138,7 +147,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Any:
-    """Decorates the backward of an autograd.Function. Gradients are never autocast here, so that it changes nothing.
+    """Decorates the backward of an autograd.Function. Has no effect, since backward passes never run under autocast.
 
     >>> import pyburn
     >>> pyburn.amp.custom_bwd(len) is len

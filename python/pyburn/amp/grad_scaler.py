@@ -1,4 +1,4 @@
-"""GradScaler: losses are scaled up before backward, gradients down before the step."""
+"""GradScaler: scales losses before the backward pass, and unscales gradients before the step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _READY, _UNSCALED, _STEPPED = range(3)
 
 
 class GradScaler:
-    """Scales losses, so that small gradients do not vanish in float16. Steps with infinite or NaN gradients are left out, and the scale
-    is lowered; after `growth_interval` good steps it is raised. With bfloat16 there is no need for it.
+    """Scales losses so that small gradients do not underflow in float16. It is not needed for bfloat16.
+
+    Steps with infinite or NaN gradients are skipped, and the scale is reduced; after `growth_interval` successful steps it is increased.
 
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
@@ -46,11 +47,11 @@ class GradScaler:
         self._start_round()
 
     def _start_round(self) -> None:
-        self._stage: defaultdict[int, int] = defaultdict(int)  # by optimiser
+        self._stage: defaultdict[int, int] = defaultdict(int)  # by optimizer
         self._found_inf: dict[int, Any] = {}  # a tensor on the device until `step` reads it
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or a list or tuple of losses, times the scale."""
+        """Multiplies a loss, or a list or tuple of losses, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -62,7 +63,11 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the gradients of an optimiser by the scale; `step` does it by itself. For clipping in between."""
+        """Divides the gradients of an optimizer by the scale, for gradient clipping before `step`, which otherwise does it.
+
+        Raises:
+            RuntimeError: The gradients are already unscaled, or step() was already called.
+        """
         if not self._enabled:
             return
         if self._stage[id(optimizer)] == _UNSCALED:
@@ -75,7 +80,11 @@ class GradScaler:
         self._stage[id(optimizer)] = _UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """optimizer.step(*args, **kwargs), unless a gradient is infinite or NaN."""
+        """Calls optimizer.step(*args, **kwargs), unless a gradient is infinite or NaN.
+
+        Raises:
+            RuntimeError: A closure is given, or step() was already called since the last update().
+        """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -92,7 +101,9 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Ends a round: lowers the scale after bad gradients, raises it after many good ones, or sets it."""
+        """Updates the scale after a step: reduces it after non-finite gradients, increases it after enough successful steps, or sets
+        it.
+        """
         if not self._enabled:
             return
         if new_scale is not None:
@@ -110,39 +121,39 @@ class GradScaler:
         self._start_round()
 
     def get_scale(self) -> float:
-        """The present scale."""
+        """Returns the scale."""
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows."""
+        """Returns the growth factor of the scale."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """By what the scale grows from now on."""
+        """Sets the growth factor of the scale."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale shrinks."""
+        """Returns the backoff factor of the scale."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """By what the scale shrinks from now on."""
+        """Sets the backoff factor of the scale."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many good steps the scale grows."""
+        """Returns the number of successful steps before the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """After how many good steps the scale grows from now on."""
+        """Sets the number of successful steps before the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Returns whether scaling is enabled."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale and how it moves; empty if not enabled."""
+        """Returns the state as a dict; empty if scaling is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -154,7 +165,11 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what state_dict() gave."""
+        """Loads the state returned by state_dict().
+
+        Raises:
+            RuntimeError: The state is empty.
+        """
         if not self._enabled:
             return
         if not state_dict:

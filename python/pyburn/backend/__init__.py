@@ -1,6 +1,6 @@
-"""Backends: what runs operations. Write one in Python, register it under a name, stack decorators on it.
+"""Backends, which run operations: write one in Python, register it under a name, stack decorators on it.
 
-A backend is a class with a kernel per operation; operations without a kernel are made of those that have one::
+A backend is a class with one kernel per operation; operations without a kernel are decomposed into others::
 
     import numpy as np
     from pyburn import backend
@@ -15,8 +15,8 @@ A backend is a class with a kernel per operation; operations without a kernel ar
     backend.register("mine", Mine)
     pyburn.ones(3, device="mine").exp()
 
-Decorators are functions of a backend: ``backend.autodiff(Mine())`` and ``backend.stack("autodiff", "trace", "mine")``
-give devices. Packages announce backends in the entry-point group ``pyburn.backends``.
+Decorators wrap a backend: ``backend.autodiff(Mine())`` and ``backend.stack("autodiff", "trace", "mine")`` return devices. Packages
+provide backends in the entry-point group ``pyburn.backends``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Backend", "Capabilities", "discover", "kernel", "register", "stack"]
 
 
 def __getattr__(name: str) -> Any:
-    # The interface needs numpy, which `import pyburn` does not load; decorators are known by their names alone.
+    # The interface needs numpy, which `import pyburn` does not import; decorators are resolved by name.
     if name in ("Backend", "Capabilities", "kernel"):
         from . import interface
 

@@ -1,4 +1,4 @@
-"""What a backend written in Python is made of."""
+"""The base class of backends written in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def kernel(op: Method) -> Method: ...
 @overload
 def kernel(op: str) -> Callable[[Method], Method]: ...
 def kernel(op: Any) -> Any:
-    """Marks a method as the kernel of an operation: ``@kernel`` of the one with its name, ``@kernel("sum")`` of sum."""
+    """Marks a method as the kernel of an operation: ``@kernel`` for the operation of the same name, ``@kernel("sum")`` for sum."""
     if callable(op):
         return kernel(op.__name__)(op)
 
@@ -33,25 +33,25 @@ def kernel(op: Any) -> Any:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend is like; asked once, when its device is made."""
+    """The properties of a backend; read once, when its device is created."""
 
-    dtypes: Iterable[_core.DType] | None = None  # those that it can store; None: all
-    host_memory: bool = False  # host_view() works: tensors share their memory with numpy and DLPack
-    asynchronous: bool = False  # kernels may return, and fail, before they are done: errors arise in download()
+    dtypes: Iterable[_core.DType] | None = None  # the dtypes that it can store; None for all
+    host_memory: bool = False  # host_view() works: tensors share memory with numpy and DLPack
+    asynchronous: bool = False  # kernels may return, and fail, before they complete: errors are raised in download()
     channels_last: bool = False  # convolutions are faster on channels-last tensors
 
 
 class Backend:
-    """A backend in Python: a name and kernels.
+    """Base class of backends in Python: a name and kernels.
 
-    A kernel gets the tensors as arrays (None where an optional one is left out), then the attributes of the operation
-    as keyword arguments, and returns the result, or a tuple where the operation has several. pyburn has checked shapes
-    and dtypes, promoted and broadcast the inputs; views never arrive. Kernels must not write to their arguments.
-    Attributes are numbers, tuples, strings and ``pyburn.DType``; ``pyburn._core._op_table()`` lists the operations.
+    A kernel receives the tensors as arrays (None for an omitted optional one), then the attributes of the operation as keyword
+    arguments, and returns the result, or a tuple if the operation has several. pyburn has checked shapes and dtypes, and promoted and
+    broadcast the inputs; kernels never receive views. Kernels must not write to their arguments. Attributes are numbers, tuples, strings
+    and ``pyburn.DType``; ``pyburn._core._op_table()`` lists the operations.
 
-    The elements of a tensor live in a buffer: a flat array with one entry per element. The methods below keep buffers
-    as numpy arrays. A library with arrays of its own overrides allocate, as_strided, upload and download, and write
-    where ``array[...] = value`` does not do it. They may be called on any thread, under the GIL.
+    The elements of a tensor are stored in a buffer: a flat array with one entry per element. The methods below keep buffers as numpy
+    arrays. A library with its own arrays overrides allocate, as_strided, upload and download, and write if ``array[...] = value`` does
+    not work. They may be called on any thread, with the GIL held.
 
     ``pyburn.testing.conformance.run("name")`` tests a backend.
     """
@@ -70,7 +70,7 @@ class Backend:
 
     @property
     def device(self) -> _core.Device:
-        """The device of this backend, with autodiff around it. Backend and device then live as long as the process."""
+        """Returns the device of this backend, with autodiff. Backend and device then live until the process ends."""
         if not hasattr(self, "_device"):
             self._device = stack("autodiff", self)
         return self._device
@@ -78,9 +78,9 @@ class Backend:
     # --- running operations ---
 
     def supports(self, op: str, dtype: _core.DType) -> bool | None:
-        """Returns whether op can run here with inputs of this dtype. Asked once; where it cannot, op is decomposed.
+        """Returns whether op can run here with inputs of this dtype. Called once; if False, op is decomposed.
 
-        None means that it depends on the call: supports_call is asked each time.
+        None means that it depends on the call: supports_call is called each time.
         """
         return op in self._kernels
 
@@ -89,7 +89,11 @@ class Backend:
         return True
 
     def run(self, op: str, inputs: list[Array], attributes: dict[str, Any], outputs: int) -> tuple[Array, ...]:
-        """Calls the kernel of op."""
+        """Calls the kernel of op.
+
+        Raises:
+            ValueError: The kernel returns the wrong number of results.
+        """
         results = self._kernels[op](self, *inputs, **attributes)
         if not isinstance(results, tuple):
             results = (results,)
@@ -99,32 +103,34 @@ class Backend:
         return results
 
     def synchronize(self) -> None:
-        """Waits until everything asked of the library is done."""
+        """Waits until all pending work of the library is complete."""
 
     def memory(self) -> dict[str, int] | None:
-        """Bytes in_use, reserved and peak as the library counts them. None: pyburn counts the bytes of tensors that are alive."""
+        """Returns the bytes in_use, reserved and peak as counted by the library. None: pyburn counts the bytes of live tensors."""
         return None
 
-    # --- keeping elements ---
+    # --- storage ---
 
     def allocate(self, dtype: _core.DType, elements: int) -> Array:
-        """A fresh buffer."""
+        """Allocates a buffer."""
         return np.zeros(elements, storage_dtype(dtype))
 
     def as_strided(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
-        """The part of a buffer that a tensor means, without a copy; strides and offset count elements."""
+        """Returns the view of a buffer that a tensor refers to, without a copy; strides and offset count elements."""
         if 0 in shape:
             return np.empty(shape, buffer.dtype)
         step = buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, offset * step, tuple(s * step for s in strides))
 
     def read(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
-        """A tensor as kernels see it. numpy knows no bfloat16: kernels get float32."""
+        """Returns a tensor as the array that kernels receive. numpy has no bfloat16: kernels receive float32."""
         array = self.as_strided(buffer, dtype, shape, strides, offset)
         return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
 
     def write(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array) -> None:
-        """Puts the result of a kernel where a tensor is. A wider dtype of the same kind is rounded; floats are no integers."""
+        """Writes the result of a kernel to the memory of a tensor. A wider dtype of the same kind is rounded; floats are not cast to
+        integers.
+        """
         target = self.as_strided(buffer, dtype, shape, strides, offset)
         if np.shape(value) != target.shape:
             raise ValueError(f"the kernel of {self.name} gave an array of the wrong shape: got {np.shape(value)} for {target.shape}")
@@ -132,48 +138,48 @@ class Backend:
         np.copyto(target, value, casting="same_kind")
 
     def adopt(self, array: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array | None:
-        """Returns the result of a kernel if it may become the buffer of a new tensor, which saves a copy; else None.
+        """Returns the result of a kernel if it can become the buffer of a new tensor, which saves a copy; else None.
 
-        It must have this dtype, shape and strides and be nobody else's: neither an input nor something the backend keeps.
+        It must have this dtype, shape and strides and be unshared: neither an input nor an array that the backend keeps.
         """
         return None
 
     def describe(self, array: Array) -> tuple[tuple[int, ...], Any]:
-        """Shape and dtype of an array, for results of operations that decide their size while they run (nonzero)."""
+        """Returns the shape and dtype of an array, for operations whose output size depends on the data (nonzero)."""
         return tuple(array.shape), array.dtype
 
-    # --- memory in and out ---
+    # --- transfer ---
 
     def upload(self, data: memoryview, dtype: _core.DType) -> Array:
-        """A buffer with the given elements: a copy, since the memory behind data is freed afterwards."""
+        """Returns a buffer with a copy of the given elements; the memory of data is freed afterwards."""
         return np.frombuffer(data, storage_dtype(dtype)).copy()
 
     def download(self, array: Array, dtype: _core.DType) -> Any:
-        """The elements of an array that read() gave, in row-major order, as an object with the buffer protocol."""
+        """Returns the elements of an array returned by read(), in row-major order, as an object with the buffer protocol."""
         if dtype is _core.bfloat16:
             array = round_to_bfloat16(array)
         return np.ascontiguousarray(array, storage_dtype(dtype))
 
     def host_view(self, buffer: Array, dtype: _core.DType) -> Any:
-        """The memory of a buffer as an object with the buffer protocol; asked where capabilities.host_memory is True."""
+        """Returns the memory of a buffer as an object with the buffer protocol; called if capabilities.host_memory is True."""
         return buffer
 
     def share(self, exporter: Any) -> Array | None:
-        """An array on the memory of an object that exports it by DLPack, or None if the library cannot share it."""
+        """Returns an array on the memory of an object that exports DLPack, or None if the library cannot share it."""
         return None
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """The strides of an array that share() gave, in elements."""
+        """Returns the strides of an array returned by share(), in elements."""
         return tuple(s // array.itemsize for s in array.strides)
 
 
 def storage_dtype(dtype: _core.DType) -> np.dtype:
-    """The numpy dtype of a buffer: bfloat16 is kept as its bits."""
+    """Returns the numpy dtype of a buffer: bfloat16 is stored as uint16."""
     return np.dtype(np.uint16 if dtype is _core.bfloat16 else dtype.name)
 
 
 def compute_dtype(dtype: _core.DType) -> np.dtype:
-    """The numpy dtype in which kernels work."""
+    """Returns the numpy dtype in which kernels compute."""
     return np.dtype(np.float32 if dtype is _core.bfloat16 else dtype.name)
 
 
@@ -182,7 +188,7 @@ def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
 
 
 def round_to_bfloat16(value: Any) -> np.ndarray:
-    """The bits of the nearest bfloat16, ties to even."""
+    """Rounds to the nearest bfloat16, ties to even, and returns its bits."""
     bits = np.array(value, np.float32, copy=True).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     quiet = (bits >> 16) | 0x40

@@ -1,4 +1,4 @@
-"""Names of backends: registering them, finding those of other packages, stacking them."""
+"""Registers backends by name, discovers those of other packages, and builds stacks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ def register(
     doc: str = "",
     unavailable: Callable[[], str | None] | None = None,
 ) -> None:
-    """Makes ``device=name`` mean the backend that factory returns.
+    """Registers a backend, so that ``device=name`` refers to it.
 
-    factory is called once, when the name is first used: without arguments, or with the text after the colon for
-    ``"name:text"``. unavailable says why the backend cannot be used here, or None when it can.
+    Args:
+        name: The name, case-insensitive.
+        factory: Called once, when the name is first used: without arguments, or with the text after the colon for ``"name:text"``.
+        aliases: Other names.
+        doc: A line of documentation; by default the first line of the docstring of factory.
+        unavailable: Returns why the backend cannot be used here, or None if it can.
     """
     _core._register_backend(name.lower(), factory, [a.lower() for a in aliases], doc or (factory.__doc__ or "").split("\n")[0], unavailable)
 
 
 def discover() -> None:
-    """Registers the backends that installed packages announce; pyburn calls it before it calls a name unknown.
+    """Registers the backends of installed packages; called before a name is reported as unknown.
 
-    An entry point names a function that calls register(), or a module that does so when it is imported. One that fails
-    leaves the others alone: its name is registered as unavailable, with the reason.
+    An entry point names a function that calls register(), or a module that does so on import. If one fails, its name is registered as
+    unavailable with the reason, and the others are not affected.
     """
     _discovery.run()
 
@@ -49,10 +53,13 @@ def _register_failed(name: str, error: str) -> None:
 
 
 def stack(*parts: str | _core.Device | Backend) -> _core.Device:
-    """The device of a stack, outermost part first: ``stack("autodiff", "trace", "numpy")``.
+    """Returns the device of a stack, outermost part first: ``stack("autodiff", "trace", "numpy")``.
 
-    All parts but the last are names of decorators; the last is a name, a device or a Backend object. The stack is
-    taken as written: autodiff is not added.
+    Args:
+        parts: Names of decorators, then a name, a device or a Backend object. autodiff is not added automatically.
+
+    Raises:
+        TypeError: There are no parts.
     """
     if not parts:
         raise TypeError("[stack] expected at least one part: got none")

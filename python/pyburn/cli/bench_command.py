@@ -1,4 +1,4 @@
-"""pyburn bench: a few numbers about this machine, in seconds."""
+"""pyburn bench: a few measurements of this machine, in seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .main import CommandError
 
 
 def median_seconds(work: Callable[[], Any], seconds: float, finish: Callable[[], Any]) -> float:
-    """The median time of a call, over as many as fit into the time; short ones are timed in groups."""
+    """Returns the median time of a call within a time budget; short calls are timed in groups."""
     work()
     finish()
     start = time.perf_counter()
@@ -33,7 +33,7 @@ def median_seconds(work: Callable[[], Any], seconds: float, finish: Callable[[],
 
 
 def measurements(device: Any, seconds: float) -> list[dict[str, Any]]:
-    """Name, microseconds and, where it is a matter of arithmetic, GFLOP/s."""
+    """Returns rows with name, microseconds and, for arithmetic-bound operations, GFLOP/s."""
     import pyburn
     from pyburn import nn, optim
     from pyburn.nn import functional as F

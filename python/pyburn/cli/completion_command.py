@@ -1,4 +1,4 @@
-"""pyburn completion SHELL: scripts made from the command line itself."""
+"""pyburn completion SHELL: completion scripts generated from the argument parser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def options_of(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def choices_of(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
-    """Values of options, and of the positional argument under the name ""."""
+    """Returns the choices of options, and of the positional argument under the name ""."""
     found = {}
     for action in parser._actions:
         if action.choices and not isinstance(action, argparse._SubParsersAction):
@@ -103,7 +103,7 @@ def fish() -> str:
 
 
 def _quoted(text: str) -> str:
-    """Without what ends a quotation or a description in the shells."""
+    """Removes the characters that end a quoted string or a description in the shells."""
     return text.replace("'", "").replace("[", "(").replace("]", ")").replace(":", " -")
 
 

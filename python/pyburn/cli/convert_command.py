@@ -63,7 +63,7 @@ def _rule(item: str) -> tuple[re.Pattern[str], str]:
 def _renamed(name: str, pattern: re.Pattern[str], new: str) -> str:
     try:
         return pattern.sub(new, name)
-    except (re.error, IndexError) as error:  # \2 where there is one group, \g<nobody>
+    except (re.error, IndexError) as error:  # such as \2 with only one group, or an unknown group name
         raise CommandError(f"--rename: {new!r} does not fit {pattern.pattern!r}: {error}") from error
 
 

@@ -21,6 +21,6 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"{error}. Each run has a report.html as well, and TensorBoard reads runs: tensorboard --logdir {options.folder}"
         ) from error
-    except (OSError, UnicodeError) as error:  # the second: a name that cannot be one of a machine
+    except (OSError, UnicodeError) as error:  # UnicodeError: the text is not a valid host name
         raise CommandError(f"--host {options.host} cannot be listened on: {getattr(error, 'strerror', None) or error}") from error
     return 0

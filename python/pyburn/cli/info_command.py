@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-_PARTS = {  # the extras of the package: what each brings, and what for
+_PARTS = {  # the optional dependencies of the package and their purpose
     "dashboard": (("textual", "starlette", "uvicorn"), "the dashboards in the terminal and in the browser"),
     "vision": (("PIL",), "reading and writing images"),
     "parquet": (("pyarrow",), "reading Parquet files"),
@@ -16,7 +16,7 @@ _PARTS = {  # the extras of the package: what each brings, and what for
 
 
 def facts() -> dict[str, Any]:
-    """What the command prints, as values."""
+    """Returns what the command prints."""
     import pyburn
     from pyburn.train.run import environment
 

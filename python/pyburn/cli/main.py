@@ -1,4 +1,4 @@
-"""Arguments of the command; each subcommand is a module that is loaded when it is called."""
+"""The argument parser; each subcommand is a module that is imported when it is run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EPILOG = """examples:
 
 
 class _Wide(argparse.RawDescriptionHelpFormatter):
-    """Each command on the line of its explanation: argparse leaves out that commands are indented when it counts how long they are."""
+    """Keeps each command and its help on one line: argparse does not count the indentation of subcommands."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -29,7 +29,7 @@ class _Wide(argparse.RawDescriptionHelpFormatter):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The whole command line; completion and documentation are made from it."""
+    """Builds the argument parser; completion and documentation are generated from it."""
     parser = argparse.ArgumentParser(prog="pyburn", description=DESCRIPTION, epilog=EPILOG, formatter_class=_Wide)
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--cmake", action="store_true", help="print the folder to give CMake as pyburn_DIR")
@@ -109,7 +109,11 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; gives the exit code: 0, 1 for what went wrong, 2 for a wrong command line, 130 after Ctrl-C."""
+    """Runs a command.
+
+    Returns:
+        The exit code: 0, 1 for an error, 2 for a wrong command line, 130 after Ctrl-C.
+    """
     parser = make_parser()
     _hint(parser, list(sys.argv[1:] if arguments is None else arguments))
     options = parser.parse_args(arguments)
@@ -131,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module = importlib.import_module(f".{options.command}_command", __package__)
     try:
         return module.run(options)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as head, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -143,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _hint(parser: argparse.ArgumentParser, words: list[str]) -> None:
-    """Ends with a word that is close to what was typed, where the command is not known."""
+    """Exits with a suggestion if the command is unknown but similar to an existing one."""
     import difflib
 
     commands = next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
@@ -154,4 +158,4 @@ def _hint(parser: argparse.ArgumentParser, words: list[str]) -> None:
 
 
 class CommandError(Exception):
-    """Something that the user can put right: told without a traceback."""
+    """An error that the user can fix; reported without a traceback."""

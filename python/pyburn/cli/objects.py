@@ -1,4 +1,4 @@
-"""Objects by name: what configurations and the command line mean by `my_models:Net`."""
+"""Looks up objects by name, such as `my_models:Net`, for configurations and the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ _KEYS = {"object", "arguments", "positional"}
 
 
 def find_object(name: str, places: tuple[str, ...] = ()) -> Any:
-    """`module:name`, `module.name`, or a plain name in one of the modules `places`."""
+    """Imports `module:name`, `module.name`, or a name from one of the modules `places`.
+
+    Raises:
+        CommandError: There is no such object.
+    """
     if ":" in name:
         module, _, path = name.partition(":")
         return _attribute(_module(module, name), path, name)
@@ -57,7 +61,9 @@ def _attribute(found: Any, path: str, name: str) -> Any:
 
 
 def build(spec: Any, places: tuple[str, ...], what: str, *first: Any) -> Any:
-    """Makes what a table with `object`, `positional` and `arguments` describes; a text is the object alone, called without arguments."""
+    """Calls the object described by a table with `object`, `positional` and `arguments`; a string is an object called without
+    arguments.
+    """
     if isinstance(spec, str):
         spec = {"object": spec}
     if not isinstance(spec, Mapping) or "object" not in spec:
@@ -79,12 +85,12 @@ def build(spec: Any, places: tuple[str, ...], what: str, *first: Any) -> Any:
         if not is_about_the_call(error):
             raise
         raise CommandError(f"{what}: {spec['object']} does not take these arguments: {error}") from error
-    except OSError as error:  # files of a data set
+    except OSError as error:  # such as missing files of a data set
         raise CommandError(f"{what}: {error}") from error
 
 
 def is_about_the_call(error: BaseException) -> bool:
-    """Whether the arguments did not fit, or pyburn has refused them. What goes wrong in code of the user's needs its traceback."""
+    """Returns whether the arguments did not fit or were rejected by pyburn. Errors in user code need their traceback."""
     place = error.__traceback__
     if place is None or place.tb_next is None:
         return True
@@ -94,7 +100,7 @@ def is_about_the_call(error: BaseException) -> bool:
 
 
 def _value(item: Any, places: tuple[str, ...], what: str) -> Any:
-    """Objects may be arguments of objects."""
+    """Builds nested objects in arguments."""
     if isinstance(item, Mapping):
         if "object" in item:
             return build(item, places, what)
@@ -103,7 +109,7 @@ def _value(item: Any, places: tuple[str, ...], what: str) -> Any:
 
 
 def parse_value(text: str) -> Any:
-    """As JSON if it is, else as text."""
+    """Parses JSON; text that is not JSON is returned unchanged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -111,7 +117,11 @@ def parse_value(text: str) -> Any:
 
 
 def key_values(items: list[str], option: str) -> dict[str, Any]:
-    """KEY=VALUE of the command line."""
+    """Parses KEY=VALUE arguments.
+
+    Raises:
+        CommandError: An argument does not have this form.
+    """
     found = {}
     for item in items:
         key, equals, value = item.partition("=")

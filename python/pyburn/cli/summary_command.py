@@ -11,7 +11,7 @@ from typing import Any
 from .main import CommandError
 from .objects import find_object, is_about_the_call, key_values
 
-_SUFFIXES = (".pt", ".pth", ".safetensors", ".npz", ".npy", ".pyburn", ".onnx")  # names of files, not of modules
+_SUFFIXES = (".pt", ".pth", ".safetensors", ".npz", ".npy", ".pyburn", ".onnx")  # file extensions, as opposed to module names
 
 
 def run(options: argparse.Namespace) -> int:

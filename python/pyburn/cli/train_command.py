@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             resume_with=command,
             **experiment.fit,
         )
-        if learner.stop_request.signal or history.stopped.startswith("Ctrl-C"):  # the second: a key in the terminal's dashboard
+        if learner.stop_request.signal or history.stopped.startswith("Ctrl-C"):  # history.stopped: a key in the terminal dashboard
             return 128 + (learner.stop_request.signal or signal.SIGINT)
         if "test" in data:
             results = learner.evaluate(data["test"])
@@ -75,14 +75,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _changes(options: argparse.Namespace) -> list[str]:
-    """The options that put something in place of what CONFIG says: who resumes gives them again."""
+    """Returns the options that override the configuration; they are needed again to resume."""
     given = {"--epochs": options.epochs, "--device": options.device}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     return words + [word for item in options.set for word in ("--set", item)]
 
 
 def _rescued(learner: Any, name: str) -> str:
-    """Saves the weights of a training whose folder takes nothing any more to where there is room, since they end with this process."""
+    """Saves the weights elsewhere if the run folder cannot be written, since they would be lost with the process."""
     from pyburn import save
 
     if not learner.state.step:
@@ -98,7 +98,7 @@ def _rescued(learner: Any, name: str) -> str:
 
 
 def _check(experiment: Experiment) -> int:
-    """One batch forward and backward, with the metrics."""
+    """Runs the forward and backward pass and the metrics on one batch."""
     learner, data = experiment.learner, experiment.data
     from pyburn.train.steps import run_step, to_device
 

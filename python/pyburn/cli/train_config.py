@@ -1,4 +1,4 @@
-"""Configurations of `pyburn train`: read, checked, and made into a Learner."""
+"""Configurations of `pyburn train`: reads and checks them, and creates a Learner."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ _CHECKPOINTS = ("last", "best", "every_epochs", "every_steps", "every_minutes")
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """A table from a .toml or .json file."""
+    """Reads a .toml or .json file.
+
+    Raises:
+        CommandError: The file cannot be read or parsed.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -68,7 +72,7 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 def set_value(config: dict[str, Any], key: str, value: Any) -> None:
-    """`optimizer.arguments.lr` reaches into tables."""
+    """Sets a value by dotted key, such as `optimizer.arguments.lr`."""
     *path, last = key.split(".")
     table = config
     for part in path:
@@ -79,7 +83,7 @@ def set_value(config: dict[str, Any], key: str, value: Any) -> None:
 
 
 def check_keys(table: Any, known: Any, where: str) -> dict[str, Any]:
-    """A misspelt key is told with the one that was probably meant."""
+    """Raises CommandError for unknown keys, with a suggestion for misspelled ones."""
     if not isinstance(table, dict):
         raise CommandError(f"{where} must be a table: got {table!r}")
     for key in table:
@@ -93,7 +97,7 @@ def check_keys(table: Any, known: Any, where: str) -> dict[str, Any]:
 
 @dataclass
 class Experiment:
-    """What a configuration describes, made."""
+    """The objects created from a configuration."""
 
     learner: Any
     data: dict[str, Any]
@@ -102,7 +106,11 @@ class Experiment:
 
 
 def make_experiment(config: dict[str, Any]) -> Experiment:
-    """Imports and calls what the configuration names. Seeds first, so that weights are the same each time."""
+    """Creates the objects of a configuration. Seeds first, so that the initial weights are reproducible.
+
+    Raises:
+        CommandError: The configuration is invalid.
+    """
     import pyburn
     from pyburn.train import EarlyStopping, Learner
 

@@ -1,10 +1,10 @@
-"""Runs in the browser: `pyburn dashboard runs/`, or from a program that trains.
+"""A browser dashboard for runs: `pyburn dashboard runs/`, or from a training program.
 
     with pyburn.dashboard.Dashboard("runs") as dashboard:
         print(dashboard.url)
         ...  # train
 
-Everything comes out of the package, nothing from elsewhere; it listens on this machine only unless it is told otherwise.
+All files are served from the package. It listens on the loopback address unless another host is given.
 """
 
 from .serving import PORT, Dashboard, serve

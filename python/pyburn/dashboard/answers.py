@@ -1,4 +1,4 @@
-"""What the server answers: runs, their curves, and what else a run left, as JSON and bytes. It reads run folders and knows no network."""
+"""The data behind the dashboard: runs, curves and files, as JSON and bytes. It reads run folders and is independent of HTTP."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _logger = logging.getLogger("pyburn.dashboard")
 
 
 class NotFoundError(Exception):
-    """There is no such run or file."""
+    """The run or file does not exist."""
 
 
 class Answers:
-    """Everything below one folder of runs."""
+    """Reads the runs below a folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -38,17 +38,17 @@ class Answers:
 
     def _identity(self, record: RunRecord) -> str:
         name = record.folder.relative_to(self.root).as_posix() if record.folder != self.root else "."
-        return name.encode("utf-8", "backslashreplace").decode()  # names of folders need not be text
+        return name.encode("utf-8", "backslashreplace").decode()  # folder names need not be valid Unicode
 
     def _run(self, identity: str) -> RunRecord:
-        # Only what is listed can be asked for: no path of a request ever reaches the disk.
+        # Only listed runs can be requested: no path from a request is ever opened.
         for record in list_runs(self.root):
             if self._identity(record) == identity:
                 return record
         raise NotFoundError(f"there is no run {identity!r}")
 
     def runs(self) -> dict[str, Any]:
-        """Every run with its state, configuration, best results and the names of its curves."""
+        """Returns all runs with their state, configuration, best results and curve names."""
         return {"folder": str(self.root), "runs": [self._summary(record) for record in list_runs(self.root)]}
 
     def _summary(self, record: RunRecord) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Answers:
                 "metrics": status.get("metrics", {}),
                 "curves": record.names(),
             }
-        except Exception as error:  # whatever is wrong with one run, the others are shown
+        except Exception as error:  # an invalid run must not hide the others
             _logger.warning("the run in %s cannot be read: %r", record.folder, error)
             empty: dict[str, Any] = {"config": {}, "best": {}, "metrics": {}, "curves": []}
             return {
@@ -76,9 +76,13 @@ class Answers:
             }
 
     def curves(self, request: Mapping[str, Any]) -> bytes:
-        """Many curves at once. The answer is a line of JSON (points per curve), then all x and y as float64, little-endian.
+        """Returns many curves at once: a line of JSON (points per curve), then all x and y as little-endian float64.
 
-        The request: `curves` (a list of [run, kind, split, name]), `axis`, `from`, `to`, `points`, `smoothing`.
+        Args:
+            request: `curves` (a list of [run, kind, split, name]), `axis`, `from`, `to`, `points`, `smoothing`.
+
+        Raises:
+            ValueError: The request is invalid.
         """
         wanted = request.get("curves", [])
         axis = str(request.get("axis", "step"))
@@ -105,7 +109,7 @@ class Answers:
         return head + b" " * (-(len(head) + 1) % 8) + b"\n" + b"".join(parts)
 
     def run(self, identity: str) -> dict[str, Any]:
-        """All that a run left but its curves."""
+        """Returns everything about a run except its curves."""
         record = self._run(identity)
         return {
             "id": identity,
@@ -122,7 +126,11 @@ class Answers:
         }
 
     def image(self, identity: str, name: str) -> bytes:
-        """A picture of predictions/."""
+        """Returns an image from the predictions/ folder of a run.
+
+        Raises:
+            NotFoundError: There is no such image.
+        """
         if not _IMAGE.fullmatch(name):
             raise NotFoundError(f"there is no picture {name!r}")
         try:
@@ -131,14 +139,14 @@ class Answers:
             raise NotFoundError(f"there is no picture {name!r}") from error
 
     def stop(self, identity: str) -> None:
-        """Asks a run to stop after its step, as the file `stop` does."""
+        """Requests a run to stop after the current step, like the file `stop`."""
         record = self._run(identity)
         if record.state in ("running", "paused"):
             touch_inside(record.folder, "stop")
 
 
 def number(value: Any, otherwise: float) -> float:
-    """A number of a request, or what stands for it."""
+    """Converts a value of a request to a number; invalid values and NaN give the default."""
     try:
         return otherwise if value is None or math.isnan(float(value)) else float(value)
     except (TypeError, ValueError):
@@ -146,7 +154,7 @@ def number(value: Any, otherwise: float) -> float:
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested options as one level, with dots: what stands in a column of a table.
+    """Flattens nested options to dotted keys, for the columns of a table.
 
     >>> pyburn.dashboard.answers.flat({"optimizer": {"lr": 0.1}, "epochs": 2})
     {'optimizer.lr': 0.1, 'epochs': 2}

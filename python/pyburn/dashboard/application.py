@@ -1,4 +1,4 @@
-"""The addresses of the dashboard: its page, and what the page asks for."""
+"""The HTTP endpoints of the dashboard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .answers import Answers, NotFoundError
 
 ASSETS = Path(__file__).parent / "assets"
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-# Scripts, styles and data come from this server, and no attribute or element of the page holds any of them.
+# Content security policy: only scripts, styles and data from this server, and nothing inline.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -33,7 +33,7 @@ def application(answers: Answers) -> Starlette:
 
     def post(make: Callable[[dict[str, Any]], Response]) -> Callable[[Request, bytes], Response]:
         def posted(request: Request, body: bytes) -> Response:
-            # Only a page of ours can send this header: another site would have to ask first, and is refused.
+            # Only our own page can send this header: other origins need a CORS preflight, which fails.
             if request.headers.get("X-Pyburn") != "1":
                 raise ValueError("a request must come from the dashboard's own page")
             wanted = json.loads(body or b"{}")
@@ -71,7 +71,7 @@ def application(answers: Answers) -> Starlette:
 
 
 def _endpoint(make: Callable[[Request, bytes], Response]) -> Callable[[Request], Any]:
-    """Runs a function in a thread of the pool, and makes responses of its errors."""
+    """Runs a handler in the thread pool and converts its errors to responses."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
@@ -98,7 +98,7 @@ def _json(value: Any) -> Response:
 
 
 def finite(value: Any) -> Any:
-    """The same with numbers that JSON does not have as text, which JavaScript's Number() reads, and without lone surrogates."""
+    """Replaces numbers that JSON does not have by text for JavaScript's Number(), and lone surrogates by escapes."""
     if isinstance(value, dict):
         return {finite(str(key)): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -109,11 +109,11 @@ def finite(value: Any) -> Any:
 
 
 def _revalidated(request: Request, response: Response) -> Response:
-    """Adds a mark of the content; answers 304 to a browser that shows the same mark. Packs texts for those who can unpack them."""
+    """Adds an ETag, answers 304 if it matches, and compresses text if the client accepts it."""
     body = bytes(response.body)
     response.headers["ETag"] = mark = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     if request.headers.get("If-None-Match") == mark:
-        # The browser replaces the headers that it has kept by these, the policy of the page among them.
+        # The browser updates its cached headers with these, including the page's policy.
         kept = {name: value for name, value in response.headers.items() if name not in ("content-length", "content-type")}
         return Response(status_code=304, headers=kept)
     kind = response.headers["Content-Type"]

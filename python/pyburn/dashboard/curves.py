@@ -1,4 +1,4 @@
-"""Curves as a screen shows them: smoothed over all their points, then as few points as there are pixels, no peak lost."""
+"""Curves for display: smoothed over all points, then downsampled without losing peaks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CACHED_BYTES = 512 << 20
 
 
 class CurveCache:
-    """Whole series, kept while their files do not change, so that zooming does not read them again."""
+    """Caches whole series while their files do not change, so that zooming does not read them again."""
 
     def __init__(self, limit: int = _CACHED_BYTES) -> None:
         self._kept: OrderedDict[Path, tuple[tuple[int, int], np.ndarray]] = OrderedDict()
         self._bytes, self._limit, self._lock = 0, limit, threading.Lock()
 
     def rows(self, folder: Path, name: str) -> np.ndarray:
-        """Rows of step, epoch, time and value of a file in the folder of a run; none where there is no file."""
+        """Returns the rows (step, epoch, time, value) of a series file; none if the file does not exist."""
         path = folder / name
         try:
             with open_inside(folder, name) as file:
@@ -50,7 +50,7 @@ class CurveCache:
 
 
 def smoothed(values: np.ndarray, weight: float) -> np.ndarray:
-    """The exponential moving average, corrected for its start; what is not a number is left out and stays a gap.
+    """Computes the bias-corrected exponential moving average; values that are not finite are skipped and remain gaps.
 
     >>> pyburn.dashboard.curves.smoothed(np.array([1.0, 1.0, 4.0]), 0.5).round(3).tolist()
     [1.0, 1.0, 2.714]
@@ -62,7 +62,7 @@ def smoothed(values: np.ndarray, weight: float) -> np.ndarray:
         result = np.array(values)
         result[known] = smoothed(values[known], weight)
         return result
-    # A block at a time: inside of one the average is a product with a triangular matrix, between two a number is carried.
+    # Block by block: within a block the average is a product with a triangular matrix; one number is carried between blocks.
     powers = weight ** np.arange(_BLOCK + 1)
     lags = np.arange(_BLOCK)[:, None] - np.arange(_BLOCK)[None, :]
     triangle = np.where(lags >= 0, (1 - weight) * powers[np.clip(lags, 0, None)], 0.0)
@@ -87,7 +87,19 @@ def curve(
     most: int = 1000,
     weight: float = 0.0,
 ) -> np.ndarray:
-    """A curve of a run as an array of two rows, x and y: the part between two values of x, and a point beyond on either side."""
+    """Returns a curve of a run as an array of two rows, x and y: the range between two values of x, plus one point on either side.
+
+    Args:
+        cache: The cache of series.
+        folder: The folder of the run.
+        kind: The kind of series.
+        split: The data split, such as "train" or "valid".
+        name: The name of the value.
+        axis: The x axis: "step" or another key of AXES.
+        between: The range of x.
+        most: The maximum number of points.
+        weight: The smoothing weight, from 0 to below 1.
+    """
     rows = cache.rows(folder, series_file(kind, split, name))
     if not len(rows):
         return np.zeros((2, 0))

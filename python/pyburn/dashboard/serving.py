@@ -1,4 +1,4 @@
-"""Starts the dashboard: beside a training, or as `pyburn dashboard`."""
+"""Starts the dashboard, from a training program or by `pyburn dashboard`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _NAME = "pyburn dashboard"
 
 
 class Dashboard:
-    """Serves a folder of runs from a thread of its own until it is closed. Needs `pip install pyburn[dashboard]`.
+    """Serves a folder of runs from a background thread until it is closed. Needs `pip install pyburn[dashboard]`.
 
-    On another address than this machine's own it asks for a token, which `url` contains.
+    On other than loopback addresses it requires a token, which `url` contains.
 
     Args:
         folder: The folder of a run, or one with runs below it.
         host: The address to listen on.
         port: The port to listen on, or 0 for a free one.
-        token: The token to ask for. The default is none on a loopback address and a random one elsewhere.
+        token: The required token. The default is none on a loopback address and a random one elsewhere.
 
     Raises:
         ImportError: The packages that serve HTTP are not installed.
-        OSError: The address cannot be listened on.
+        OSError: The server cannot listen on the address.
 
     >>> with pyburn.dashboard.Dashboard("runs", port=0) as dashboard:
     ...     print(dashboard.url.startswith("http://127.0.0.1:"))
@@ -47,11 +47,11 @@ class Dashboard:
 
     @property
     def url(self) -> str:
-        """What to open in a browser."""
+        """The address to open in a browser."""
         return self._server.url
 
     def close(self) -> None:
-        """Stops serving."""
+        """Stops the server."""
         self._server.close()
 
     def __enter__(self) -> Dashboard:
@@ -69,18 +69,18 @@ def serve(
     token: str | None = None,
     open_browser: bool = False,
 ) -> None:
-    """Serves a folder of runs until Ctrl-C: `pyburn dashboard`. A port that is taken gives way to a free one.
+    """Serves a folder of runs until Ctrl-C, as `pyburn dashboard` does. Uses a free port if the given one is taken.
 
     Args:
         folder: The folder of a run, or one with runs below it.
         host: The address to listen on.
         port: The port to listen on, or 0 for a free one.
-        token: The token to ask for. The default is none on a loopback address and a random one elsewhere.
-        open_browser: Whether to open the page in the browser of this machine.
+        token: The required token. The default is none on a loopback address and a random one elsewhere.
+        open_browser: Whether to open the page in the local browser.
 
     Raises:
         ImportError: The packages that serve HTTP are not installed.
-        OSError: The address cannot be listened on.
+        OSError: The server cannot listen on the address.
     """
     if not Path(folder).is_dir():
         print(f"There is no folder {os.fspath(folder)} yet: runs appear when they are written there.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Distributions under the names of torch.distributions: samples, densities, entropies and divergences."""
+"""Probability distributions with the names of torch.distributions: sampling, densities, entropies and divergences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .transformed import *  # noqa: F403
 
 __all__ = [*basic.__all__, *families.__all__, *gammas.__all__, *transformed.__all__]
 
-# PyTorch has a file per distribution, which programs import from: torch.distributions.normal.Normal.
+# PyTorch has one module per distribution, from which programs import: torch.distributions.normal.Normal.
 _FILES = (
     "bernoulli",
     "beta",

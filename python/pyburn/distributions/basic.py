@@ -1,4 +1,4 @@
-"""The distributions that programs use most, with samples, densities, entropies and divergences."""
+"""The base class, the most used distributions, and kl_divergence."""
 
 from __future__ import annotations
 
@@ -14,22 +14,26 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 
 
 class Distribution:
-    """Base of distributions. `batch_shape` is the shape of one sample."""
+    """Base class of distributions. `batch_shape` is the shape of a single sample."""
 
     has_rsample = False
     batch_shape: Any = _core.Size(())
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Numbers drawn, without a gradient."""
+        """Draws samples without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Numbers drawn as a function of the parameters, which have a gradient through it."""
+        """Draws samples that are differentiable with respect to the parameters (reparameterization trick).
+
+        Raises:
+            NotImplementedError: The distribution has no reparameterization.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no rsample")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density or probability of a value."""
+        """Returns the log density or log probability of a value."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
@@ -44,7 +48,7 @@ def _tensors(*values: Any) -> list[Tensor]:
 
 
 class Normal(Distribution):
-    """A normal distribution of each pair of mean and standard deviation."""
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     has_rsample = True
 
@@ -73,7 +77,7 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """Numbers from `low` to below `high`."""
+    """The uniform distribution on [low, high)."""
 
     has_rsample = True
 
@@ -98,7 +102,7 @@ class Uniform(Distribution):
 
 
 class Bernoulli(Distribution):
-    """1 with a probability, else 0; by `probs` or by `logits`."""
+    """The Bernoulli distribution: 1 with probability `probs` (or `logits`), else 0."""
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
@@ -122,7 +126,7 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """One of several classes, along the last axis of `probs` or `logits`."""
+    """The categorical distribution over the last dimension of `probs` or `logits`."""
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
@@ -152,7 +156,7 @@ class Categorical(Distribution):
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The divergence of p from q, for two of a kind."""
+    """Returns the Kullback-Leibler divergence of two distributions of the same class."""
     if isinstance(p, Normal) and isinstance(q, Normal):
         ratio = (p.scale / q.scale) ** 2
         return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())

@@ -1,4 +1,4 @@
-"""Families of distributions beside the four of `basic`: by location and scale, of events, of vectors."""
+"""Further distributions: Independent, Laplace, Gumbel, Exponential, Poisson, MultivariateNormal, OneHotCategorical."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Exponential", "Gumbel", "Independent", "Laplace", "MultivariateNorma
 
 
 class Independent(Distribution):
-    """A distribution whose last axes are one event: their log probabilities are added."""
+    """Treats the last batch dimensions of a distribution as one event: log probabilities are summed."""
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         shape = base_distribution.batch_shape
@@ -58,7 +58,7 @@ class _LocationScale(Distribution):
 
 
 class Laplace(_LocationScale):
-    """exp(-|x - loc| / scale) / (2 scale)."""
+    """The Laplace distribution with density exp(-|x - loc| / scale) / (2 scale)."""
 
     mean = property(lambda self: self.loc)
 
@@ -74,7 +74,7 @@ class Laplace(_LocationScale):
 
 
 class Gumbel(_LocationScale):
-    """The largest of many."""
+    """The Gumbel distribution."""
 
     mean = property(lambda self: self.loc + self.scale * 0.5772156649015329)
 
@@ -90,7 +90,7 @@ class Gumbel(_LocationScale):
 
 
 class Exponential(Distribution):
-    """rate exp(-rate x)."""
+    """The exponential distribution with density rate exp(-rate x)."""
 
     has_rsample = True
 
@@ -111,7 +111,7 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """How often something of this rate happens."""
+    """The Poisson distribution with the given rate."""
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = _tensors(rate)
@@ -128,7 +128,7 @@ class Poisson(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors with a covariance, a precision or a triangular factor of the covariance."""
+    """The multivariate normal distribution, given by its covariance, its precision or a Cholesky factor of the covariance."""
 
     has_rsample = True
 
@@ -171,7 +171,7 @@ class MultivariateNormal(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """Categories as vectors with one 1."""
+    """The categorical distribution over one-hot vectors."""
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         from .basic import Categorical

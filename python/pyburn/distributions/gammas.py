@@ -1,4 +1,4 @@
-"""Distributions whose samples come from gamma variables: Gamma, Chi2, StudentT, Beta and Dirichlet."""
+"""Distributions that are sampled from gamma variables: Gamma, Chi2, StudentT, Beta and Dirichlet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
 
 def _standard_gamma(shape: Tensor) -> Tensor:
-    """Gamma variables of rate 1 (Marsaglia and Tsang): squeezed normal ones, those that do not fit drawn again."""
+    """Samples from gamma distributions of rate 1 by Marsaglia and Tsang's rejection method."""
     if shape.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError("samples of gamma variables have no gradient for their concentration: use sample(), or no_grad()")
     shape = shape.detach()
@@ -26,12 +26,12 @@ def _standard_gamma(shape: Tensor) -> Tensor:
         fits = (v > 0) & (u.log() < x * x / 2 + d * (1 - v + v.clamp(min=1e-30).log()))
         result = _core.where(waiting & fits, d * v, result)
         waiting = waiting & ~fits
-    small = _core.rand_like(shape) ** shape.reciprocal()  # concentrations below 1 are those of one more, times this
+    small = _core.rand_like(shape) ** shape.reciprocal()  # for concentrations below 1: a sample of concentration + 1, times this
     return (result * _core.where(shape < 1, small, 1.0)).clamp(min=finfo(shape.dtype).tiny)
 
 
 class Gamma(Distribution):
-    """x^(concentration - 1) exp(-rate x), scaled."""
+    """The gamma distribution with density proportional to x^(concentration - 1) exp(-rate x)."""
 
     has_rsample = True
 
@@ -59,7 +59,7 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of df squares of normal variables."""
+    """The chi-squared distribution with df degrees of freedom."""
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (degrees,) = _tensors(df)
@@ -69,7 +69,7 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """A normal variable divided by the root of a chi-squared one: heavier tails the fewer degrees of freedom."""
+    """Student's t-distribution with df degrees of freedom, location and scale."""
 
     has_rsample = True
 
@@ -108,7 +108,7 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Shares that add up to 1, along the last axis."""
+    """The Dirichlet distribution over the last dimension."""
 
     has_rsample = True
 
@@ -145,7 +145,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """A share between 0 and 1: the first of the two of a Dirichlet distribution."""
+    """The beta distribution."""
 
     has_rsample = True
 

@@ -1,4 +1,4 @@
-"""Distributions of functions of samples: TransformedDistribution, its transforms, LogNormal."""
+"""TransformedDistribution, its transforms, and LogNormal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AffineTransform", "ExpTransform", "LogNormal", "SigmoidTransform", "
 
 
 class TanhTransform:
-    """y = tanh x."""
+    """The transform y = tanh(x)."""
 
     def __init__(self, cache_size: int = 0) -> None:
         pass
@@ -30,7 +30,7 @@ class TanhTransform:
 
 
 class ExpTransform(TanhTransform):
-    """y = exp x."""
+    """The transform y = exp(x)."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -43,7 +43,7 @@ class ExpTransform(TanhTransform):
 
 
 class SigmoidTransform(TanhTransform):
-    """y = 1 / (1 + exp -x)."""
+    """The transform y = 1 / (1 + exp(-x))."""
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -56,7 +56,7 @@ class SigmoidTransform(TanhTransform):
 
 
 class AffineTransform(TanhTransform):
-    """y = loc + scale x."""
+    """The transform y = loc + scale * x."""
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         self.loc, self.scale = loc, scale
@@ -72,7 +72,7 @@ class AffineTransform(TanhTransform):
 
 
 class TransformedDistribution(Distribution):
-    """What a distribution becomes when functions of one number each are applied to its samples, one after the other."""
+    """Applies a sequence of element-wise transforms to the samples of a distribution."""
 
     has_rsample = True
 
@@ -97,7 +97,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp of a normal."""
+    """The log-normal distribution: the exponential of a normal distribution."""
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale), ExpTransform())

@@ -1,4 +1,4 @@
-"""Functions of functions: modules called with other parameters than their own, derivatives, and functions of batches."""
+"""Functional transforms: functional_call, derivatives and vmap."""
 
 from ..nn.utils.stateless import functional_call
 from .stacking import stack_module_state

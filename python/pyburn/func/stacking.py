@@ -1,4 +1,4 @@
-"""Several models as one batch of parameters."""
+"""Ensembles: the parameters of several models as one batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from .._core import Tensor
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of models of one kind, each with the models along a new first axis.
+    """Stacks the parameters and the buffers of models of the same class along a new first dimension.
+
+    Raises:
+        RuntimeError: The models have different classes.
 
     >>> models = [pyburn.nn.Linear(2, 3) for _ in range(4)]
     >>> pyburn.func.stack_module_state(models)[0]["weight"].shape

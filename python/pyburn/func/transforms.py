@@ -1,6 +1,6 @@
-"""Derivatives of functions and functions of batches, under the names of torch.func.
+"""Derivatives of functions and vmap, with the names of torch.func.
 
-Gradients are recorded as any others, so that they nest. `vmap` runs the function once for each element and puts the results together.
+Gradients are recorded by autograd, so transforms nest. `vmap` runs the function once per element and stacks the results.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def _replaced(args: tuple[Any, ...], argnums: int | tuple[int, ...], values: tup
 
 
 def _points(tree: Any) -> Any:
-    """Tensors to differentiate by: views of those that have a history already, so that outer derivatives see through."""
+    """Returns the tensors to differentiate by: views if they have a history, so that outer derivatives include it."""
     return tree_map(lambda x: (x.view_as(x) if x.requires_grad else x.detach().requires_grad_()) if isinstance(x, Tensor) else x, tree)
 
 
 def _slopes(outputs: list[Tensor], weights: list[Tensor], points: Any) -> Any:
-    """The gradient in the form of `points`, with zeros where nothing depends on one."""
+    """Returns the gradients in the structure of `points`, with zeros for points that nothing depends on."""
     leaves, spec = tree_flatten(points)
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     found: Any = [None] * len(leaves)
@@ -47,14 +47,19 @@ def _slopes(outputs: list[Tensor], weights: list[Tensor], points: Any) -> Any:
 
 
 def _settled(tree: Any, args: Any) -> Any:
-    """Results without a history, unless the arguments had one: an outer derivative needs it then."""
+    """Detaches results, unless the arguments had a history, which an outer derivative needs."""
     if any(isinstance(x, Tensor) and x.requires_grad for x in tree_leaves(args)):
         return tree
     return tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, tree)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func`, which returns one number, and that number.
+    """Returns a function that computes the gradient and the value of `func`.
+
+    Args:
+        func: A function that returns a tensor with one element.
+        argnums: The arguments to differentiate by.
+        has_aux: Whether func returns (value, aux).
 
     >>> pyburn.func.grad_and_value(lambda x: (x * x).sum())(pyburn.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
@@ -76,7 +81,12 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func`, which returns one number.
+    """Returns a function that computes the gradient of `func`.
+
+    Args:
+        func: A function that returns a tensor with one element.
+        argnums: The arguments to differentiate by.
+        has_aux: Whether func returns (value, aux); then the result is (gradient, aux).
 
     >>> pyburn.func.grad(pyburn.func.grad(lambda x: x**3))(pyburn.tensor(2.0))
     tensor(12.)
@@ -90,7 +100,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The outputs, and a function that gives the gradient of v · outputs.
+    """Returns the outputs, and a function that computes vector-Jacobian products.
 
     >>> outputs, pull = pyburn.func.vjp(lambda x: x * x, pyburn.tensor([1.0, 2.0]))
     >>> pull(pyburn.ones(2))
@@ -112,7 +122,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """The outputs, and how they change along the tangents: a gradient of a gradient, which is linear in its weights.
+    """Returns the outputs and the Jacobian-vector product, by double backward.
 
     >>> pyburn.func.jvp(lambda x: x * x, (pyburn.tensor([1.0, 2.0]),), (pyburn.ones(2),))[1]
     tensor([2., 4.])
@@ -131,7 +141,7 @@ def jvp(
 
 
 def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
-    """A function that gives all derivatives, (*output, *input).
+    """Returns a function that computes the Jacobian, of shape (*output, *input), in reverse mode.
 
     >>> pyburn.func.jacrev(lambda x: x * x)(pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -157,11 +167,11 @@ def _rows(output: Tensor, points: Any, single: bool) -> Any:
     return together[0] if single else together
 
 
-jacfwd = jacrev  # the same numbers, computed row by row
+jacfwd = jacrev  # the same values, computed in reverse mode
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """A function that gives all second derivatives.
+    """Returns a function that computes the Hessian.
 
     >>> pyburn.func.hessian(lambda x: (x**3).sum())(pyburn.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
@@ -171,7 +181,14 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Cal
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None) -> Any:
-    """`func` for each element along an axis of its arguments; None in `in_dims` gives an argument whole.
+    """Vectorizes `func` over a dimension of its arguments.
+
+    Args:
+        func: The function of one element.
+        in_dims: The dimension of each argument to map over; None passes an argument whole.
+        out_dims: The dimension of the results to stack along.
+        randomness: Accepted for compatibility; has no effect.
+        chunk_size: Accepted for compatibility; has no effect.
 
     >>> pyburn.func.vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(pyburn.ones(3, 2), pyburn.ones(2))
     tensor([2., 2., 2.])
@@ -193,7 +210,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         for i in range(count):
             parts = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             others = [x[i] if isinstance(x, Tensor) else x for x in named]
-            with keeping_graphs(i + 1 < count):  # the function may take gradients of a graph that all elements share
+            with keeping_graphs(i + 1 < count):  # the function may take gradients in a graph that all elements share
                 results.append(func(*tree_unflatten(parts, spec), **tree_unflatten(others, names)))
         return _stacked(results, out_dims)
 
@@ -201,7 +218,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
 
 def _dims_of(tree: Any, dims: Any) -> list[int | None]:
-    """The axis of each leaf: `dims` may stop at any level, and holds for all below."""
+    """Returns the dimension of each leaf; an entry of `dims` applies to all leaves below it."""
     if isinstance(dims, int) or dims is None:
         return [dims if isinstance(x, Tensor) else None for x in tree_leaves(tree)]
     items = list(tree.values()) if isinstance(tree, dict) else list(tree)

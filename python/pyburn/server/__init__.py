@@ -1,6 +1,6 @@
-"""What every HTTP server of pyburn stands on: uvicorn, h11 and starlette, and in front of them the checks and bounds of docs/servers.md.
+"""The HTTP server of pyburn: uvicorn, h11 and starlette, with the checks and limits of docs/servers.md.
 
-Needs `pip install pyburn[dashboard]`, which is loaded when a server starts.
+Needs `pip install pyburn[dashboard]`; these packages are imported when a server starts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def require_http_stack(name: str) -> None:
     """Raises ImportError if the packages that serve HTTP are not installed.
 
     Args:
-        name: What needs them, for the message.
+        name: The feature that needs them, for the message.
 
     Raises:
         ImportError: A package is missing. The message says how to install it.
@@ -36,22 +36,22 @@ def require_http_stack(name: str) -> None:
 def start_server(
     app: App, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None, name: str = "pyburn server", limits: Limits | None = None
 ) -> RunningServer:
-    """Serves an ASGI application from a thread of its own. Everything in pyburn that listens for HTTP is started here.
+    """Serves an ASGI application from a background thread. All HTTP servers of pyburn are started here.
 
     Args:
-        app: The application. It gets requests that have passed every check of docs/servers.md, each with its whole body.
-        host: The address to listen on. Any other than a loopback address asks every request for a token.
+        app: The application. It receives requests that have passed all checks of docs/servers.md, each with its complete body.
+        host: The address to listen on. Other than loopback addresses require a token for every request.
         port: The port to listen on, or 0 for a free one.
-        token: The token to ask for. The default is none on a loopback address and a random one elsewhere.
+        token: The required token. The default is none on a loopback address and a random one elsewhere.
         name: The name of the thread, and of the server in messages.
-        limits: The bounds of the server.
+        limits: The limits of the server.
 
     Returns:
         The running server. Close it, or use it in a `with` statement.
 
     Raises:
         ImportError: The packages that serve HTTP are not installed.
-        OSError: The address cannot be listened on.
+        OSError: The server cannot listen on the address.
     """
     require_http_stack(name)
     from .running import RunningServer

@@ -1,4 +1,4 @@
-"""Connections with deadlines and a bound on their number, on uvicorn's HTTP protocol, which has neither for slow clients."""
+"""Connections with timeouts and a limit on their number, based on uvicorn's HTTP protocol, which has neither for slow clients."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .limits import Limits
 
-_logger = logging.getLogger("pyburn.server")  # not uvicorn's, whose settings belong to the user's program
+_logger = logging.getLogger("pyburn.server")  # not uvicorn's logger, whose configuration belongs to the user's program
 
 
 class OpenConnections:
-    """The connections of a server, in the order in which they last got a response (or were opened)."""
+    """The open connections of a server, ordered by their last response (or opening)."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._open: dict[Connection, None] = {}
 
     def add(self, connection: Connection) -> None:
-        """Adds one and, above the bound, closes the oldest whose client is to blame: so nobody can keep others out by waiting."""
+        """Adds a connection. Above the limit, closes the oldest one that waits for its client, so that idle clients cannot lock out
+        others.
+        """
         self._open[connection] = None
         if len(self._open) > self.most:
             oldest = next((one for one in self._open if one.waits_for_client), connection)
@@ -32,7 +34,7 @@ class OpenConnections:
             oldest.drop()
 
     def renew(self, connection: Connection) -> None:
-        """Notes that a response was given."""
+        """Moves a connection to the end after a response."""
         if connection in self._open:
             del self._open[connection]
             self._open[connection] = None
@@ -42,7 +44,7 @@ class OpenConnections:
 
 
 class Connection(H11Protocol):
-    """A connection whose client must send whole headers and read its responses in time."""
+    """A connection whose client must send headers and read responses within a time limit."""
 
     def __init__(self, *args: Any, others: OpenConnections, limits: Limits, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -53,7 +55,7 @@ class Connection(H11Protocol):
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether the next move is the client's: to send the rest of a request, or to read the response."""
+        """Whether the client has to act next: send the rest of a request, or read the response."""
         return not self._answering or self.cycle.more_body or self.flow.write_paused
 
     @property
@@ -74,7 +76,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._others.renew(self)
-        if not self._answering:  # else it goes on with a request that had arrived already
+        if not self._answering:  # otherwise it continues with a pipelined request
             self._expect_head()
 
     def pause_writing(self) -> None:
@@ -90,7 +92,7 @@ class Connection(H11Protocol):
         for timer in (self._head_deadline, self._read_deadline):
             _cancel(timer)
         self._others.remove(self)
-        # The end is sent even where a forked child still has a copy of the socket.
+        # Shuts the socket down even if a forked child still has a copy of it.
         with contextlib.suppress(OSError):
             self.transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
         super().connection_lost(exc)
@@ -102,7 +104,7 @@ class Connection(H11Protocol):
             super().shutdown()
 
     def drop(self) -> None:
-        """Ends the connection at once. What the client has not read is thrown away, also by the system."""
+        """Closes the connection at once and discards unsent data, in the kernel too."""
         if self.transport.get_write_buffer_size():
             with contextlib.suppress(OSError):
                 self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -113,7 +115,7 @@ class Connection(H11Protocol):
         self._head_deadline = self.loop.call_later(self._seconds_to_read(self._limits.head_seconds), self.drop)
 
     def _seconds_to_read(self, seconds: float) -> float:
-        """A time limit, longer while there is much that the client has yet to read."""
+        """Returns a time limit, extended by the time the client needs to read the buffered data."""
         return seconds + self.transport.get_write_buffer_size() / self._limits.read_rate
 
 

@@ -1,4 +1,4 @@
-"""The checks that a request passes before the application sees it. Plain ASGI, which imports no HTTP library."""
+"""Security checks before a request reaches the application. Plain ASGI, without HTTP libraries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 METHODS = ("GET", "HEAD", "POST")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
 _DRAIN_SECONDS = 1.0
-# For answers that are no page. A page states what it loads.
+# For responses that are not pages. A page has its own policy.
 _HEADERS = {
     b"content-security-policy": b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
@@ -34,7 +34,7 @@ _HEADERS = {
 
 
 class Refused(Exception):
-    """The request is not passed on."""
+    """The request is rejected."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -42,14 +42,14 @@ class Refused(Exception):
 
 
 class _ClientLeft(Exception):
-    """The connection ended before the body did."""
+    """The connection was closed before the body was complete."""
 
 
 class Guard:
-    """Wraps an ASGI application. See docs/servers.md for what it refuses.
+    """Wraps an ASGI application with the checks of docs/servers.md.
 
-    A body is read as a whole before the application runs, and a connection whose request was refused is closed, so that no byte of a body
-    is ever taken for the next request.
+    The body is read completely before the application runs. A connection with a rejected request is closed, so that no byte of its body
+    is taken for the next request.
     """
 
     def __init__(self, app: App, *, hosts: frozenset[str] | None, token: str | None, cookie: str, limits: Limits) -> None:
@@ -75,9 +75,9 @@ class Guard:
             await self.app(scope, receive, _with_headers(send, cookie))
 
     def _check_framing(self, scope: Scope, headers: Headers) -> bool:
-        """Refuses what two HTTP parsers could read in two ways. Returns whether there is a body."""
+        """Rejects requests that two HTTP parsers could read differently (request smuggling). Returns whether there is a body."""
         size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope["raw_path"]) + len(scope["query_string"])
-        if size > self.limits.head_bytes:  # h11 counts only heads that arrive in pieces
+        if size > self.limits.head_bytes:  # h11 only limits headers that arrive in pieces
             raise Refused(431, f"the address and the headers of a request have at most {self.limits.head_bytes} bytes")
         if scope["method"] not in METHODS:
             raise Refused(405, f"the methods are {', '.join(METHODS)}")
@@ -96,7 +96,7 @@ class Guard:
         return bool(encodings or length)
 
     def _check_host(self, headers: Headers) -> str:
-        """Refuses names that are not the server's: another site may point its own name at this machine (DNS rebinding)."""
+        """Rejects foreign host names, since another site may resolve its name to this machine (DNS rebinding)."""
         found = headers.all("host")
         host = found[0].lower() if len(found) == 1 else ""
         match = _HOST.fullmatch(host)
@@ -107,7 +107,7 @@ class Guard:
         return host
 
     def _check_token(self, scope: Scope, headers: Headers) -> bool:
-        """Returns whether the token was in the address, so that a cookie is to replace it."""
+        """Checks the token. Returns whether it was in the query string, in which case a cookie replaces it."""
         if self.token is None:
             return False
         query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -145,8 +145,8 @@ class Guard:
         return once
 
     async def _refuse(self, refused: Refused, headers: Headers, receive: Receive, send: Send) -> None:
-        # A socket that is closed while bytes arrive resets the connection, and the client might never see the answer.
-        # Whoever asks first ("Expect: 100-continue") sends nothing.
+        # Closing a socket while data arrives resets the connection, and the client might not receive the response. A client that sends
+        # "Expect: 100-continue" sends no body.
         if not headers.all("expect"):
             with contextlib.suppress(asyncio.TimeoutError, TimeoutError, Refused, _ClientLeft):
                 await asyncio.wait_for(_read(receive, self.limits.body_bytes), _DRAIN_SECONDS)
@@ -168,12 +168,12 @@ class Headers:
             self._found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
 
     def all(self, name: str) -> list[str]:
-        """Every value of a header."""
+        """Returns all values of a header."""
         return self._found.get(name, [])
 
 
 def _check_origin(method: str, headers: Headers, host: str) -> None:
-    """Refuses what the pages of other origins send. A program that is no browser sends neither header."""
+    """Rejects requests from pages of other origins. Clients that are not browsers send neither header."""
     for origin in headers.all("origin"):
         scheme, _, name = origin.lower().partition("://")
         if scheme not in ("http", "https") or name != host:
@@ -200,7 +200,7 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _with_headers(send: Send, cookie: str | None) -> Send:
-    """Adds the headers of `_HEADERS` to a response, where the application has not set them."""
+    """Adds the headers of `_HEADERS` to a response unless the application has set them."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""Bounds of a server."""
+"""The limits of a server."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What clients may ask of a server; see docs/servers.md.
+    """Limits for clients; see docs/servers.md.
 
     Attributes:
-        head_bytes: The largest request line and headers, together.
-        body_bytes: The largest body of a request. It is held in memory.
-        head_seconds: From the opening of a connection, or the end of the response before, to the end of a request's headers.
-        body_seconds: From the headers of a request to the end of its body.
-        idle_seconds: How long a connection is kept for another request.
-        read_seconds: Within this time, plus a second per `read_rate` bytes, a client has to read a response.
-        read_rate: The slowest client, in bytes per second.
-        connections: The most open connections. One more closes the oldest that waits for its client.
+        head_bytes: The maximum size of the request line and the headers together.
+        body_bytes: The maximum size of a request body, which is held in memory.
+        head_seconds: The time limit from the opening of a connection, or the end of the previous response, to the end of the request
+            headers.
+        body_seconds: The time limit from the request headers to the end of the body.
+        idle_seconds: How long an idle connection is kept open.
+        read_seconds: The time limit for reading a response, plus one second per `read_rate` bytes.
+        read_rate: The minimum read rate of a client, in bytes per second.
+        connections: The maximum number of open connections. One more closes the oldest that waits for its client.
     """
 
     head_bytes: int = 32 << 10

@@ -1,4 +1,4 @@
-"""Starts a server in a thread of its own."""
+"""Runs a server in a background thread."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .connections import Connection, OpenConnections
 from .guard import App, Guard
 from .limits import Limits
 
-# Connections that asyncio accepts in one turn of its loop. Some turns pass before it knows that one was closed again, so that a few times
-# this number may be open beyond the bound. The others wait in the kernel.
+# The number of connections that asyncio accepts per event loop iteration. It notices closed connections a few iterations later, so a few
+# times this number may be open beyond the limit. The others wait in the kernel.
 _ACCEPTED_AT_ONCE = 16
 _WAITING = 2048
 _START_SECONDS = 30.0
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether an address can be reached from this machine only."""
+    """Returns whether an address is a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -35,12 +35,12 @@ def is_loopback(host: str) -> bool:
 
 
 class RunningServer:
-    """A server that answers in a thread of its own until it is closed. `start_server` makes one.
+    """A server in a background thread, until it is closed; created by `start_server`.
 
     Attributes:
         host: The address that it listens on.
         port: The port that it listens on.
-        token: What a request has to show, or None.
+        token: The required token, or None.
     """
 
     def __init__(self, app: App, *, host: str, port: int, token: str | None, name: str, limits: Limits) -> None:
@@ -51,7 +51,7 @@ class RunningServer:
         self.host, self.port = host, int(self._socket.getsockname()[1])
         self.token = token or (None if local else secrets.token_urlsafe(18))
         hosts = frozenset({"localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host.lower()}) if local else None
-        # Cookies are shared by the ports of a machine, so the port is part of the name.
+        # Cookies are shared by all ports of a host, so the port is part of the name.
         guard = Guard(app, hosts=hosts, token=self.token, cookie=f"pyburn_token_{self.port}", limits=limits)
         config = uvicorn.Config(
             guard,
@@ -61,7 +61,7 @@ class RunningServer:
             lifespan="off",
             interface="asgi3",
             log_config=None,
-            proxy_headers=False,  # nobody is believed who says who somebody else is
+            proxy_headers=False,  # forwarding headers are not trusted
             server_header=False,
             backlog=_ACCEPTED_AT_ONCE,
             timeout_keep_alive=limits.idle_seconds,
@@ -82,7 +82,7 @@ class RunningServer:
         return f"http://{name}:{self.port}/" + (f"?token={self.token}" if self.token else "")
 
     def close(self) -> None:
-        """Finishes the responses that are under way, for at most a second, and stops listening."""
+        """Stops listening and closes the server; responses in progress get up to one second."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
@@ -108,18 +108,18 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for one in sockets or []:
-            one.listen(_WAITING)  # asyncio has set it to what it accepts at once
+            one.listen(_WAITING)  # asyncio has set the backlog to the number it accepts at once
         self.ready.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # lets them close
+        await asyncio.sleep(0)  # lets the connections close
 
 
 def _most_connections(limits: Limits) -> int:
-    """The bound on connections, lowered so that half of the descriptors that the process may open remain for everything else."""
+    """Returns the limit on connections, reduced so that half of the process's file descriptors remain for other uses."""
     try:
         import resource
     except ImportError:  # Windows

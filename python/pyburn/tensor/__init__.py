@@ -90,7 +90,7 @@ __all__ = [
 
 
 class _CallableModule(ModuleType):
-    """PyTorch users call pyburn.tensor(...), Burn users import from pyburn.tensor: both are right."""
+    """A callable module: PyTorch users call pyburn.tensor(...), Burn users import from pyburn.tensor."""
 
     __call__ = staticmethod(tensor)
 

@@ -1,4 +1,4 @@
-"""copy, deepcopy and pickle of tensors."""
+"""copy, deepcopy and pickle support for tensors."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def _rebuild(cls: type[Tensor], data: bytes, shape: tuple[int, ...], dtype: Any,
 
 
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """Elements in plain order; memory that tensors share is not shared any more afterwards."""
+    """Pickles the elements in row-major order; tensors that share memory do not share it after unpickling."""
     arguments = (type(self), self.detach()._download(), tuple(self.shape), self.dtype, _core._typed_device_name(self), self.requires_grad)
     return _rebuild, arguments, self.__dict__ or None
 
 
 def __copy__(self: Tensor) -> Tensor:
-    """Another tensor on the same memory."""
+    """Returns another tensor on the same memory."""
     made = Tensor.__new__(type(self), self.detach())
     if self.requires_grad:
         _core._set_requires_grad(made, True)
@@ -53,6 +53,6 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def install() -> None:
-    """Gives the Tensor class its copying methods."""
+    """Adds the copy methods to the Tensor class."""
     for function in (__reduce_ex__, __copy__, __deepcopy__):
         setattr(Tensor, function.__name__, function)

@@ -1,4 +1,4 @@
-"""Tensors from data: numbers, lists, arrays, other tensors, random draws."""
+"""Creates tensors from numbers, lists, arrays, other tensors and random numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 def tensor(data: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A new tensor with a copy of data: a number, nested sequences of numbers, an array, or a tensor.
+    """Creates a tensor with a copy of data.
 
-    Without dtype, floats give the default dtype, integers int64 and bools bool; arrays and tensors keep theirs.
+    Args:
+        data: A number, nested sequences of numbers, an array, or a tensor.
+        dtype: The dtype. By default floats give the default dtype, integers int64 and bools bool; arrays and tensors keep theirs.
+        device: The device.
+        requires_grad: Whether autograd records operations on the tensor.
 
     >>> pyburn.tensor([[1.0, 2.0], [3.0, 4.0]])
     tensor([[1., 2.],
@@ -31,7 +35,7 @@ def tensor(data: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | No
 
 
 def as_tensor(data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
-    """data as a tensor, without a copy where possible: tensors stay themselves, numpy arrays share their memory.
+    """Converts data to a tensor, without a copy if possible: tensors are returned unchanged, numpy arrays share their memory.
 
     >>> pyburn.as_tensor([1, 2, 3])
     tensor([1, 2, 3])
@@ -48,7 +52,14 @@ def as_tensor(data: Any, dtype: DTypeLike | None = None, device: DeviceLike | No
 def asarray(
     obj: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """obj as a tensor: with a copy (copy=True), without one (copy=False; an error where that cannot be), or as needed.
+    """Converts obj to a tensor.
+
+    Args:
+        obj: A tensor, an array, a DLPack capsule, a storage, a number or nested sequences of numbers.
+        dtype: The dtype.
+        device: The device.
+        copy: True copies, False raises an error if a copy is needed, None copies if needed.
+        requires_grad: Whether autograd records operations on the tensor.
 
     >>> x = pyburn.ones(2)
     >>> pyburn.asarray(x) is x
@@ -56,7 +67,7 @@ def asarray(
     """
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
-    elif type(obj).__name__ == "UntypedStorage":  # of .storage, which imports this module
+    elif type(obj).__name__ == "UntypedStorage":  # UntypedStorage is defined in .storage, which imports this module
         obj = obj.elements(_core.uint8)
     if copy:
         made = tensor(obj, dtype=dtype, device=device)
@@ -73,7 +84,7 @@ def asarray(
 
 
 def scalar_tensor(s: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor without axes that holds one number, of the default dtype if none is given.
+    """Creates a 0-d tensor; by default of the default dtype.
 
     >>> pyburn.scalar_tensor(2)
     tensor(2.)
@@ -89,7 +100,7 @@ def empty_strided(
     device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of the given size and strides; what it holds is not specified (here: zeros).
+    """Creates a tensor with the given size and strides; its values are unspecified (here: zeros).
 
     >>> pyburn.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -102,7 +113,7 @@ def empty_strided(
 
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
-    """A tensor of the given size whose axes lie in memory in the given order, the last one side by side.
+    """Creates a tensor of the given size whose dimensions are laid out in memory in the given order; the last one is contiguous.
 
     >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
@@ -117,7 +128,8 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A vector on the memory of an object that has a buffer, from the byte `offset` on. A read-only one is copied.
+    """Creates a 1-d tensor on the memory of an object with the buffer protocol, starting at byte `offset`. Read-only buffers are
+    copied.
 
     >>> pyburn.frombuffer(bytearray([1, 2, 3, 4]), dtype=pyburn.uint8, offset=1)
     tensor([2, 3, 4], dtype=pyburn.uint8)
@@ -149,9 +161,12 @@ def _may_be_shared(array: Any) -> bool:
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor on the memory of a numpy array: a write to one is seen by the other.
+    """Creates a tensor that shares the memory of a numpy array.
 
-    A read-only array is copied, with a warning. Negative strides are refused, as in PyTorch.
+    A read-only array is copied, with a warning. Negative strides are not supported, as in PyTorch.
+
+    Raises:
+        TypeError: ndarray is not a numpy array.
 
     >>> import numpy
     >>> a = numpy.zeros(3)
@@ -165,16 +180,23 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return _core._share(ndarray)
 
 
-# DLPack's device types other than the CPU, as devices of PyTorch.
+# DLPack device types other than the CPU, as PyTorch device types.
 _DEVICES_OF_TORCH = {2: "cuda", 8: "mps", 10: "cuda", 14: "xpu"}
 
 
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of an object of another library that speaks DLPack, or of a DLPack capsule.
+    """Creates a tensor on the memory of a DLPack object of another library, or of a DLPack capsule.
 
-    Memory of the CPU becomes a tensor on the CPU, memory of a GPU one on the torch backend. device names another device: a
-    backend in Python whose library can share the memory (torch, numpy) does so, else the elements are copied; copy=False
-    refuses that with a BufferError, copy=True always copies.
+    CPU memory becomes a tensor on the CPU, GPU memory a tensor on the torch backend.
+
+    Args:
+        ext_tensor: An object with `__dlpack__`, or a capsule.
+        device: Another device: a backend in Python whose library can share the memory (torch, numpy) shares it, else the elements are
+            copied.
+        copy: False raises BufferError instead of copying, True always copies.
+
+    Raises:
+        DeviceError: The type of device is not supported.
 
     >>> import numpy
     >>> pyburn.from_dlpack(numpy.arange(3))
@@ -206,7 +228,7 @@ def _capsule(exporter: Any) -> Any:
         return exporter
     try:
         return exporter.__dlpack__(max_version=(1, 0))
-    except TypeError:  # a library that knows version 0 only
+    except TypeError:  # a library that only supports DLPack version 0
         return exporter.__dlpack__()
 
 
@@ -219,7 +241,18 @@ def random_tensor(
     requires_grad: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Random numbers of a distribution. Tensor.random is another name for it.
+    """Samples a tensor from a distribution; also available as Tensor.random.
+
+    Args:
+        size: The size.
+        distribution: The distribution.
+        dtype: The dtype.
+        device: The device.
+        requires_grad: Whether autograd records operations on the tensor.
+        generator: The random generator; by default the default one.
+
+    Raises:
+        TypeError: distribution is not a Distribution.
 
     >>> pyburn.random_tensor((2, 3), pyburn.Distribution.Normal(0, 1)).shape
     pyburn.Size([2, 3])
@@ -235,7 +268,7 @@ def random_tensor(
 
 
 def rand(*size: int | Sequence[int], distribution: Distribution | None = None, **options: Any) -> Tensor:
-    """Uniform random numbers from [0, 1), or those of a distribution.
+    """Samples from the uniform distribution on [0, 1), or from the given distribution.
 
     Keyword arguments: distribution, dtype, device, requires_grad, generator.
 
@@ -250,7 +283,7 @@ def rand(*size: int | Sequence[int], distribution: Distribution | None = None, *
 
 
 def is_tensor(obj: Any) -> bool:
-    """Is obj a tensor?
+    """Returns whether obj is a tensor.
 
     >>> pyburn.is_tensor(pyburn.ones(2)), pyburn.is_tensor([1])
     (True, False)
@@ -259,7 +292,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Returns the number of elements.
 
     >>> pyburn.numel(pyburn.ones(2, 3))
     6

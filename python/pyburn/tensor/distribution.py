@@ -1,4 +1,4 @@
-"""What random tensors are drawn from."""
+"""Distributions for random tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Distribution:
-    """Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std).
+    """A distribution for random tensors: Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std).
 
     >>> pyburn.Distribution.Uniform(-1, 1)
     Distribution.Uniform(-1.0, 1.0)
@@ -35,7 +35,7 @@ class Distribution:
 
     @staticmethod
     def Bernoulli(p: float) -> Distribution:
-        """1 with probability p, else 0.
+        """The Bernoulli distribution: 1 with probability p, else 0.
 
         >>> pyburn.rand(3, distribution=pyburn.Distribution.Bernoulli(0.0))
         tensor([0., 0., 0.])
@@ -46,7 +46,7 @@ class Distribution:
 
     @staticmethod
     def Uniform(low: float, high: float) -> Distribution:
-        """Any number from low up to high; integers for integer dtypes.
+        """The uniform distribution on [low, high); integers for integer dtypes.
 
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(7, 8), dtype=pyburn.int64)
         tensor([7, 7])
@@ -57,7 +57,7 @@ class Distribution:
 
     @staticmethod
     def Normal(mean: float, std: float) -> Distribution:
-        """The normal distribution.
+        """The normal distribution with the given mean and standard deviation.
 
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Normal(3, 0))
         tensor([3., 3.])
@@ -74,21 +74,21 @@ class Distribution:
         device: DeviceLike | None = None,
         generator: Generator | None = None,
     ) -> Tensor:
-        """A tensor of numbers of this distribution.
+        """Samples a tensor from the distribution.
 
         >>> pyburn.Distribution.Normal(0, 1).draw((2, 2)).shape
         pyburn.Size([2, 2])
         """
         made = _core.empty(size, dtype=dtype, device=device)
         kind, parameters = self.kind, self.parameters
-        if kind == "Default" and made.dtype is _core.bool:  # fair coins
+        if kind == "Default" and made.dtype is _core.bool:  # 0 or 1 with equal probability
             kind, parameters = "Bernoulli", (0.5,)
         elif kind == "Default":
             kind, parameters = "Uniform", (0.0, 1.0)
         if kind == "Bernoulli":
             return made.bernoulli_(*parameters, generator=generator)
         if kind == "Uniform" and not made.dtype.is_floating_point and self.kind != "Default":
-            low, high = (-int(-p // 1) for p in parameters)  # the integers of [low, high)
+            low, high = (-int(-p // 1) for p in parameters)  # the integers in [low, high)
             return _core.randint(low, high, made.shape, dtype=made.dtype, device=made.device, generator=generator)
         if not made.dtype.is_floating_point:
             raise _core.DTypeError(f"[Distribution.{self.kind}] expected a floating dtype: got {made.dtype.name}")

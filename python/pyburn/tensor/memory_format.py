@@ -1,10 +1,10 @@
-"""The order of axes in memory, as PyTorch names it: `x.to(memory_format=pyburn.channels_last)`."""
+"""Memory formats and layouts with PyTorch's names: `x.to(memory_format=pyburn.channels_last)`."""
 
 from __future__ import annotations
 
 
 class layout:  # noqa: N801  (a name of PyTorch)
-    """How elements lie in memory: always strided here."""
+    """The layout of a tensor; always strided."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -17,7 +17,7 @@ class layout:  # noqa: N801  (a name of PyTorch)
 
 
 class memory_format(layout):  # noqa: N801  (a name of PyTorch)
-    """The order of the axes in memory. Without one, pyburn chooses it by itself."""
+    """The memory order of the dimensions. By default pyburn chooses it."""
 
 
 strided = layout("strided")

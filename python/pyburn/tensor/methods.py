@@ -1,4 +1,4 @@
-"""Methods of the Tensor class that need no C++: conversions, other forms of operations, sharing with numpy."""
+"""Tensor methods written in Python: conversions, variants of operations, sharing memory with numpy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def to(
     non_blocking: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; itself when nothing changes.
+    """Converts the tensor to another dtype or device, or to those of another tensor; returns itself if nothing changes.
 
     x.to(dtype), x.to(device), x.to(device, dtype), x.to(other). Differentiable, also between devices.
 
@@ -39,7 +39,7 @@ def to(
     tensor([1., 2.])
     """
     for position, value in enumerate(args):
-        if isinstance(value, bool):  # non_blocking and copy may be given by position
+        if isinstance(value, bool):  # non_blocking and copy can be positional
             copy = copy or (value and position == len(args) - 1 and sum(isinstance(a, bool) for a in args) == 2)
         elif isinstance(value, Tensor):
             dtype, device = value.dtype, value.device
@@ -54,21 +54,21 @@ def to(
 
 
 def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
-    """The tensor in another dtype; without one, the name of its type.
+    """Converts the tensor to another dtype; without one, returns the name of its type.
 
     >>> pyburn.ones(2).type(pyburn.int32)
     tensor([1, 1], dtype=pyburn.int32)
     """
     if dtype is None:
         return f"pyburn.{_LEGACY_NAMES[self.dtype.name]}Tensor"
-    if isinstance(dtype, str) and dtype.endswith("Tensor"):  # "torch.FloatTensor"
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):  # such as "torch.FloatTensor"
         names = {f"{name}Tensor": known for known, name in _LEGACY_NAMES.items()}
         dtype = names.get(dtype.rpartition(".")[2], dtype)
-    return _core._to(self, getattr(dtype, "of", dtype), None, False)  # FloatTensor is of float32
+    return _core._to(self, getattr(dtype, "of", dtype), None, False)  # FloatTensor has the dtype float32
 
 
 def new(self: Tensor, *args: Any) -> Tensor:
-    """A tensor of this one's dtype and device: of a size, or with the values of a sequence or tensor.
+    """Creates a tensor with this dtype and device, from a size or from the values of a sequence or tensor.
 
     >>> pyburn.ones(2, dtype=pyburn.float64).new([1, 2])
     tensor([1., 2.], dtype=pyburn.float64)
@@ -77,7 +77,7 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
 
 def cpu(self: Tensor) -> Tensor:
-    """The tensor on the CPU; itself when it is there.
+    """Moves the tensor to the CPU; returns itself if it is there.
 
     >>> pyburn.ones(2).cpu().device
     device('autodiff(ndarray)')
@@ -96,7 +96,7 @@ def _caster(name: str, dtype: DType) -> Any:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of other.
+    """Casts the tensor to the dtype of other.
 
     >>> pyburn.ones(2).type_as(pyburn.arange(2))
     tensor([1, 1])
@@ -115,7 +115,7 @@ def _size(size: tuple[Any, ...], options: dict[str, Any]) -> Any:
 
 
 def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Zeros of another size with this dtype and device; both, and requires_grad, can be given.
+    """Creates a tensor of zeros with this dtype and device by default; dtype, device and requires_grad can be given.
 
     >>> pyburn.ones(2, dtype=pyburn.int64).new_zeros(3)
     tensor([0, 0, 0])
@@ -124,7 +124,7 @@ def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
 
 
 def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Ones of another size with this dtype and device.
+    """Creates a tensor of ones with this dtype and device by default.
 
     >>> pyburn.zeros(2).new_ones(3)
     tensor([1., 1., 1.])
@@ -133,7 +133,7 @@ def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
 
 
 def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
-    """A tensor of another size with this dtype and device; what it holds is not specified.
+    """Creates a tensor with unspecified values, and with this dtype and device by default.
 
     >>> pyburn.zeros(2).new_empty(3).shape
     pyburn.Size([3])
@@ -142,7 +142,7 @@ def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
 
 
 def new_full(self: Tensor, size: Sequence[int], fill_value: Number, **options: Any) -> Tensor:
-    """A constant of another size with this dtype and device.
+    """Creates a tensor filled with fill_value, with this dtype and device by default.
 
     >>> pyburn.zeros(2).new_full((2,), 7)
     tensor([7., 7.])
@@ -151,7 +151,7 @@ def new_full(self: Tensor, size: Sequence[int], fill_value: Number, **options: A
 
 
 def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
-    """A tensor of data with this dtype and device.
+    """Creates a tensor from data, with this dtype and device by default.
 
     >>> pyburn.ones(2, dtype=pyburn.float64).new_tensor([1, 2])
     tensor([1., 2.], dtype=pyburn.float64)
@@ -160,7 +160,7 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
 
 
 def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
-    """A tensor of another size and strides with this dtype and device; what it holds is not specified.
+    """Creates a tensor with the given size and strides and unspecified values, with this dtype and device by default.
 
     >>> pyburn.zeros(2).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -169,7 +169,7 @@ def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], 
 
 
 def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers; one number for a tensor without axes.
+    """Returns the elements as nested lists of Python numbers; a 0-d tensor gives a number.
 
     >>> pyburn.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
@@ -178,10 +178,17 @@ def tolist(self: Tensor) -> Any:
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
-    """A numpy array on the same memory: a write to one is seen by the other.
+    """Returns a numpy array that shares the memory of the tensor.
 
-    The tensor must be in the memory of the CPU and not require a gradient; force=True detaches and copies where needed. On a
-    device that queues operations over the CPU, such as fusion(ndarray), the array is a copy.
+    On a device that queues operations on the CPU, such as fusion(ndarray), the array is a copy.
+
+    Args:
+        force: Detaches the tensor and copies it to the CPU if needed. Without it, the tensor must be on the CPU and not require a
+            gradient.
+
+    Raises:
+        RuntimeError: The tensor requires a gradient.
+        TypeError: The dtype is bfloat16, which numpy does not have.
 
     >>> pyburn.ones(3).numpy()
     array([1., 1., 1.], dtype=float32)
@@ -231,7 +238,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 def _exporting_array(tensor: Tensor) -> Any:
-    """The array of the library behind a backend in Python, if it speaks DLPack: memory of a GPU."""
+    """Returns the array of the library behind a Python backend if it supports DLPack, such as GPU memory."""
     array = _core._library_array(tensor)
     return array if hasattr(array, "__dlpack__") else None
 
@@ -249,7 +256,7 @@ def __reversed__(self: Tensor) -> Tensor:
 
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero, a row each; as_tuple=True gives a tensor per axis.
+    """Returns the indices of the nonzero elements, one row each; as_tuple=True returns one tensor per dimension.
 
     >>> pyburn.tensor([[0, 3], [4, 0]]).nonzero(as_tuple=True)
     (tensor([0, 1]), tensor([1, 0]))
@@ -262,7 +269,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 
 def polygamma(self: Tensor, n: int) -> Tensor:
-    """The derivative of order n of digamma.
+    """Computes the n-th derivative of digamma.
 
     >>> pyburn.tensor([1.0]).polygamma(1)
     tensor([1.6449])
@@ -271,7 +278,7 @@ def polygamma(self: Tensor, n: int) -> Tensor:
 
 
 def polygamma_(self: Tensor, n: int) -> Tensor:
-    """The form of polygamma that changes the tensor itself.
+    """In-place version of polygamma.
 
     >>> pyburn.tensor([1.0]).polygamma_(1)
     tensor([1.6449])
@@ -280,7 +287,7 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 
 def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
-    """The elements where condition holds, those of other elsewhere.
+    """Returns the elements where condition is True, and those of other elsewhere.
 
     >>> pyburn.tensor([1, 2]).where(pyburn.tensor([True, False]), 9)
     tensor([1, 9])
@@ -289,7 +296,7 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def _of_a_function(name: str, example: str) -> Any:
-    """The method that calls pyburn's function of that name, which is loaded then."""
+    """Returns a method that calls the pyburn function of that name, which is imported on the first call."""
 
     def method(self: Tensor, *arguments: Any, **named: Any) -> Any:
         import pyburn
@@ -313,7 +320,7 @@ _FUNCTIONS = {
 
 
 def install() -> None:
-    """Gives the Tensor class its methods."""
+    """Adds the methods to the Tensor class."""
     setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
     for name, example in _FUNCTIONS.items():
         setattr(Tensor, name, _of_a_function(name, example))
@@ -327,7 +334,7 @@ def install() -> None:
               "byte": "uint8", "bfloat16": "bfloat16", "bool": "bool"}  # fmt: skip
     for name, dtype in dtypes.items():
         setattr(Tensor, name, _caster(name, getattr(_core, dtype)))
-    # The priority: numpy's operators leave tensors to us.
+    # __array_priority__: the operators of numpy arrays defer to Tensor.
     others = {"type": type_, "random": staticmethod(creation.random_tensor), "__array_priority__": 1000}
     for name, value in others.items():
         setattr(Tensor, name, value)

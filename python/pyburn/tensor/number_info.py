@@ -1,4 +1,4 @@
-"""The limits of dtypes."""
+"""Numerical limits of dtypes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .. import _core
 if TYPE_CHECKING:
     from .._types import DType
 
-# bits, exponent of the smallest normal number, digits of the fraction, decimal digits
+# bits, exponent of the smallest normal number, fraction bits, decimal digits
 _FLOATS = {"float64": (64, -1022, 52, 15), "float32": (32, -126, 23, 6), "float16": (16, -14, 10, 3), "bfloat16": (16, -126, 7, 2)}
 
 
 class finfo:  # noqa: N801  (PyTorch's and numpy's name)
-    """Limits of a floating dtype; of the default dtype when none is given.
+    """The numerical limits of a floating-point dtype; by default of the default dtype.
 
     >>> pyburn.finfo(pyburn.float32).eps
     1.1920928955078125e-07
@@ -41,7 +41,7 @@ class finfo:  # noqa: N801  (PyTorch's and numpy's name)
 
 
 class iinfo:  # noqa: N801
-    """Limits of an integer dtype.
+    """The limits of an integer dtype.
 
     >>> pyburn.iinfo(pyburn.int8)
     iinfo(min=-128, max=127, dtype=int8)

@@ -1,4 +1,4 @@
-"""What functions of C++ accept besides their own arguments, for functions that are written in Python: `out=` and NumPy's names."""
+"""Adds `out=` and NumPy's argument names, which C++ functions accept, to functions written in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input",
 
 
 def into(out: Any, result: Any) -> Any:
-    """`out` with the elements of the result; of each, where there are several. Shapes and dtypes must fit as for functions of C++."""
+    """Copies a result, or each of several, into `out`. Shapes and dtypes must match as for C++ functions."""
     if isinstance(result, Tensor):
         return _core.contiguous(result, out=out)  # type: ignore[call-arg]
     for target, part in zip(out, result, strict=True):
@@ -22,7 +22,7 @@ def into(out: Any, result: Any) -> Any:
 
 
 def takes_out(function: Any) -> Any:
-    """The function, which takes `out=` as well (a tensor, or as many as it has results), and its arguments under NumPy's names."""
+    """Decorator that adds `out=` (a tensor, or one per result) and NumPy's argument names."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     usual = {other: name for other, name in NUMPY_NAMES.items() if name in names and other not in names}
@@ -30,7 +30,7 @@ def takes_out(function: Any) -> Any:
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         for other in usual.keys() & kwargs.keys():
-            if usual[other] not in kwargs:  # else it is an unexpected argument
+            if usual[other] not in kwargs:  # otherwise it is an unexpected argument
                 kwargs[usual[other]] = kwargs.pop(other)
         result = function(*args, **kwargs)
         return result if out is None else into(out, result)

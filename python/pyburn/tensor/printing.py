@@ -1,4 +1,4 @@
-"""How tensors are printed."""
+"""Printing of tensors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets how tensors are printed; None leaves an option as it is, but sci_mode=None lets the values decide.
+    """Sets the print options of tensors. None leaves an option unchanged, except for sci_mode.
 
-    precision: digits after the point. threshold: more elements are summarised. edgeitems: elements at the ends of a
-    summarised axis. profile: "default", "short" or "full"; any other has no effect.
+    Args:
+        precision: The number of digits after the decimal point.
+        threshold: Tensors with more elements are summarized.
+        edgeitems: The number of elements at both ends of a summarized dimension.
+        linewidth: The maximum line length.
+        profile: "default", "short" or "full"; any other has no effect.
+        sci_mode: Whether to use scientific notation; None decides by the values.
 
     >>> pyburn.set_printoptions(precision=2)
     >>> pyburn.tensor([1.2345])
@@ -46,7 +51,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options, as set_printoptions takes them.
+    """Returns the print options as a dict for set_printoptions.
 
     >>> pyburn.get_printoptions()["precision"]
     4
@@ -55,7 +60,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 class printoptions:  # noqa: N801  (a context manager is called like a function)
-    """Other options for the time of a with block.
+    """Context manager that sets print options temporarily.
 
     >>> with pyburn.printoptions(precision=1):
     ...     print(pyburn.tensor([1.25]))

@@ -1,4 +1,4 @@
-"""Products whose arguments take forms that a schema cannot say."""
+"""einsum and tensordot, whose arguments a schema cannot describe."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Sums of products of the operands; the equation names their axes by letters and says which of them the result has.
+    """Computes sums of products by the Einstein summation convention.
 
-    Axes may also be numbers: each operand is then followed by the list of its axes, and the last list is the result's.
+    Dimensions can also be numbers: each operand is then followed by the list of its dimensions, and the last list is that of the result.
 
     >>> pyburn.einsum("ij,jk->ik", pyburn.ones(2, 3), pyburn.ones(3, 4)).shape
     pyburn.Size([2, 4])
@@ -39,7 +39,7 @@ def _letters(axes: Any) -> str:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, dims_b: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Sums of products over the last dims axes of a and the first of b, or over two lists of axes; what is left of a comes first.
+    """Contracts the last dims dimensions of a with the first of b, or two lists of dimensions.
 
     >>> pyburn.tensordot(pyburn.ones(2, 3, 4), pyburn.ones(3, 4, 5)).shape
     pyburn.Size([2, 5])

@@ -1,4 +1,4 @@
-"""Questions about tensors, shapes and dtypes."""
+"""Predicates on tensors, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Is the dtype of input a floating one?
+    """Returns whether the dtype is floating point.
 
     >>> pyburn.is_floating_point(pyburn.ones(2)), pyburn.is_floating_point(pyburn.arange(2))
     (True, False)
@@ -23,7 +23,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def is_signed(input: Tensor) -> bool:
-    """Can the dtype of input hold negative numbers?
+    """Returns whether the dtype is signed.
 
     >>> pyburn.is_signed(pyburn.arange(2))
     True
@@ -32,7 +32,7 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_complex(input: Tensor) -> bool:
-    """Always False: there are no complex tensors.
+    """Returns False: there are no complex tensors.
 
     >>> pyburn.is_complex(pyburn.ones(2))
     False
@@ -41,7 +41,10 @@ def is_complex(input: Tensor) -> bool:
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Is the one element of input not zero?
+    """Returns whether the only element is not zero.
+
+    Raises:
+        ArgumentError: input does not have exactly one element.
 
     >>> pyburn.is_nonzero(pyburn.tensor([1.5])), pyburn.is_nonzero(pyburn.tensor(False))
     (True, False)
@@ -52,7 +55,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Have two tensors the same shape?
+    """Returns whether two tensors have the same shape.
 
     >>> pyburn.is_same_size(pyburn.ones(2), pyburn.ones(2, 1))
     False
@@ -61,7 +64,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Do both tensors stand for the same memory in the same way?
+    """Returns whether both tensors refer to the same memory with the same offset, shape and strides.
 
     >>> x = pyburn.ones(2)
     >>> x.is_set_to(x.detach())
@@ -72,7 +75,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 
 def isreal(input: Tensor) -> Tensor:
-    """True everywhere: there are no complex tensors.
+    """Returns True for each element: there are no complex tensors.
 
     >>> pyburn.isreal(pyburn.tensor([1.0]))
     tensor([True])
@@ -81,7 +84,7 @@ def isreal(input: Tensor) -> Tensor:
 
 
 def real(input: Tensor) -> Tensor:
-    """input itself: there are no complex tensors.
+    """Returns input: there are no complex tensors.
 
     >>> pyburn.real(pyburn.tensor([1.0]))
     tensor([1.])
@@ -90,7 +93,7 @@ def real(input: Tensor) -> Tensor:
 
 
 def conj(input: Tensor) -> Tensor:
-    """input itself: there are no complex tensors.
+    """Returns input: there are no complex tensors.
 
     >>> pyburn.tensor([1.0]).conj()
     tensor([1.])
@@ -99,7 +102,7 @@ def conj(input: Tensor) -> Tensor:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The shape that tensors of the given shapes are stretched to.
+    """Returns the shape that results from broadcasting the given shapes.
 
     >>> pyburn.broadcast_shapes((2, 1), (3,))
     pyburn.Size([2, 3])
@@ -114,7 +117,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """May results of one dtype be written into a tensor of another?
+    """Returns whether results of one dtype can be written into a tensor of another.
 
     >>> pyburn.can_cast(pyburn.int64, pyburn.float32), pyburn.can_cast(pyburn.float32, pyburn.int64)
     (True, False)
@@ -127,7 +130,7 @@ def can_cast(from_: DType, to: DType) -> bool:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype of the sum of two tensors or numbers.
+    """Returns the dtype of the sum of two tensors or numbers by type promotion.
 
     >>> pyburn.result_type(pyburn.tensor([1, 2]), 1.5)
     pyburn.float32
@@ -143,7 +146,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 
 def get_device(self: Tensor) -> int:
-    """The number of the device; -1, as there is one CPU.
+    """Returns -1: there is one CPU.
 
     >>> pyburn.ones(2).get_device()
     -1
@@ -152,7 +155,7 @@ def get_device(self: Tensor) -> int:
 
 
 def install() -> None:
-    """Gives the Tensor class these methods."""
+    """Adds these methods to the Tensor class."""
     for function in (is_complex, is_nonzero, is_same_size, is_set_to, isreal, conj, get_device):
         setattr(Tensor, function.__name__, function)
     for name in ("resolve_conj", "resolve_neg", "conj_physical"):

@@ -1,4 +1,4 @@
-"""Methods that give a tensor another shape or other memory: the object stays, what it stands for changes."""
+"""In-place methods that change the shape or the memory of a tensor."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def _become(self: Tensor, function: str, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """self becomes change(self), a view of its memory, with the history of that."""
+    """Replaces self by change(self), a view of its memory, including the autograd history."""
     if self.is_leaf and self.requires_grad:
         if _core._get_modes()[0]:
             raise _core.GradientError(f"[{function}] a leaf Variable that requires grad is being used in an in-place operation")
         self.data = change(self.data)
     else:
         self._swap(change(self))
-    _core._increment_version(self)  # as a write does: what was saved for a backward pass is not this tensor any more
+    _core._increment_version(self)  # as after a write: tensors saved for the backward pass are outdated
     return self
 
 
@@ -44,7 +44,10 @@ def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def resize_(self: Tensor, *size: Any) -> Tensor:
-    """Gives the tensor another size on the same memory, or on more of it if that is too small; new elements are 0.
+    """Resizes the tensor in place, on the same memory or on larger memory if needed; new elements are 0.
+
+    Raises:
+        GradientError: The tensor requires a gradient.
 
     >>> pyburn.arange(6).resize_(2, 2)
     tensor([[0, 1],
@@ -58,7 +61,7 @@ def resize_(self: Tensor, *size: Any) -> Tensor:
     strides = tuple(math.prod(wanted[i + 1 :]) for i in range(len(wanted)))
     try:
         view = _core.as_strided(self, wanted, strides)
-    except _core.PyburnError:  # more elements than the memory holds
+    except _core.PyburnError:  # the memory is too small
         view = _core.zeros(wanted, dtype=self.dtype, device=self.device)
         if self.numel():
             view.view(-1)[: self.numel()] = self.reshape(-1)
@@ -67,7 +70,7 @@ def resize_(self: Tensor, *size: Any) -> Tensor:
 
 
 def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
-    """Gives the tensor the size of another one.
+    """Resizes the tensor in place to the size of another one.
 
     >>> pyburn.arange(6).resize_as_(pyburn.zeros(2, 2)).shape
     pyburn.Size([2, 2])
@@ -76,7 +79,7 @@ def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Makes the tensor share the memory, the size and the strides of source, a tensor or a storage; without one it becomes empty.
+    """Makes the tensor share the memory, size and strides of a tensor or storage; without source it becomes empty.
 
     >>> x, y = pyburn.zeros(2), pyburn.ones(3)
     >>> x.set_(y)
@@ -103,7 +106,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 
 def install() -> None:
-    """Gives the Tensor class these methods."""
+    """Adds these methods to the Tensor class."""
     examples = {
         "squeeze": "pyburn.zeros(1, 2).squeeze_().shape",
         "unsqueeze": "pyburn.zeros(2).unsqueeze_(0).shape",

@@ -1,4 +1,4 @@
-"""Tensors in memory that several processes see."""
+"""Tensors in shared memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from .._core import Tensor
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Moves the elements into memory that other processes see, together with all tensors on the same storage.
+    """Moves the elements, and with them all tensors on the same storage, to shared memory.
 
-    Processes that are forked later see writes, and so do those that get the tensor through `multiprocessing`: as an argument
-    of a process, through a queue or a pipe. The memory is freed when the last process that uses it ends.
+    Processes forked later see writes, and so do those that receive the tensor through `multiprocessing`: as an argument of a process, or
+    through a queue or a pipe. The memory is freed when the last process that uses it ends.
 
-    Raises DeviceError if the tensor is not on the CPU.
+    Raises:
+        DeviceError: The tensor is not on the CPU.
 
     >>> x = pyburn.zeros(2).share_memory_()
     >>> x.is_shared()
@@ -27,7 +28,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Are the elements in memory that other processes see?
+    """Returns whether the elements are in shared memory.
 
     >>> pyburn.zeros(2).is_shared()
     False
@@ -36,16 +37,16 @@ def is_shared(self: Tensor) -> bool:
 
 
 def _pass_to_processes(cls: type[Tensor]) -> None:
-    """Tells `multiprocessing` how to pass tensors on. Not on import, which changes nothing outside of pyburn."""
+    """Registers the reducers with `multiprocessing`. Not done on import, which has no side effects outside of pyburn."""
     from multiprocessing.reduction import ForkingPickler
 
     for each in (Tensor, cls):
-        if each.__reduce_ex__ is Tensor.__reduce_ex__:  # a Parameter passes a Tensor
+        if each.__reduce_ex__ is Tensor.__reduce_ex__:  # a Parameter is passed as a Tensor
             ForkingPickler.register(each, _reduce_for_process)
 
 
 def _reduce_for_process(tensor: Tensor) -> Any:
-    """Passes the descriptor of the memory to the other process; tensors that are not shared are copied."""
+    """Passes the file descriptor of shared memory to the other process; other tensors are copied."""
     descriptor = _core._shared_descriptor(tensor)
     if descriptor < 0:
         return tensor.__reduce_ex__(4)
@@ -58,7 +59,7 @@ def _reduce_for_process(tensor: Tensor) -> Any:
 
 
 def _rebuild(cls: type[Tensor], handle: Any, layout: tuple[Any, ...], requires_grad: bool) -> Tensor:
-    _pass_to_processes(cls)  # what was received can be passed on
+    _pass_to_processes(cls)  # a received tensor can be passed on
     descriptor = handle.detach()
     try:
         made = _core._on_shared_memory(descriptor, *layout)
@@ -72,6 +73,6 @@ def _rebuild(cls: type[Tensor], handle: Any, layout: tuple[Any, ...], requires_g
 
 
 def install() -> None:
-    """Gives the Tensor class these methods."""
+    """Adds these methods to the Tensor class."""
     for function in (share_memory_, is_shared):
         setattr(Tensor, function.__name__, function)

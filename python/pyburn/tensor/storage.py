@@ -1,4 +1,4 @@
-"""The memory behind tensors, as PyTorch shows it: to see which tensors share it, and how large it is."""
+"""Storages with PyTorch's names: which tensors share memory, and how large it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._core import Tensor
 
 
 class TypedStorage:
-    """All elements of the memory that a tensor is a view of, in one row. Writes are seen by every tensor on it.
+    """All elements of the memory that a tensor is a view of, as a flat sequence. Writes are visible in every tensor on it.
 
     >>> x = pyburn.zeros(2, 3)
     >>> x[1].storage()[0] = 5.0
@@ -23,35 +23,35 @@ class TypedStorage:
         self._row = _core.as_strided(tensor.detach(), (count,), (1,), 0)
 
     def data_ptr(self) -> int:
-        """Address of the first element."""
+        """Returns the address of the first element."""
         return self._row.data_ptr()
 
     def element_size(self) -> int:
-        """Bytes of an element."""
+        """Returns the number of bytes per element."""
         return self._row.element_size()
 
     def size(self) -> int:
-        """The number of elements."""
+        """Returns the number of elements."""
         return self._row.numel()
 
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Returns the number of bytes."""
         return self._row._storage_bytes
 
     def untyped(self) -> UntypedStorage:
-        """The same memory, without a dtype."""
+        """Returns the same memory without a dtype."""
         return UntypedStorage(self._row)
 
     def elements(self, dtype: Any) -> Tensor:
-        """All elements as a tensor on this memory."""
+        """Returns all elements as a tensor on this memory."""
         return self._row
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """Returns the elements as Python numbers."""
         return self._row.tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
-        """Sets all elements."""
+        """Sets all elements to a value."""
         self._row.fill_(value)
         return self
 
@@ -91,7 +91,7 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, read into memory (shared=True, which would write to the file, raises)."""
+        """Reads the first bytes of a file into memory; shared=True, which would write to the file, raises."""
         import os
 
         import numpy as np
@@ -106,26 +106,26 @@ class UntypedStorage:
         return cls(from_numpy(np.fromfile(filename, np.uint8, nbytes)))
 
     def data_ptr(self) -> int:
-        """Address of the first byte."""
+        """Returns the address of the first byte."""
         return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """Returns the number of bytes."""
         return self._tensor._storage_bytes
 
     size = nbytes
     __len__ = nbytes
 
     def untyped(self) -> UntypedStorage:
-        """Itself."""
+        """Returns itself."""
         return self
 
     def elements(self, dtype: Any) -> Tensor:
-        """All elements as a tensor on this memory."""
+        """Returns all elements as a tensor on this memory."""
         return TypedStorage(self._tensor)._row
 
     def tolist(self) -> list[int]:
-        """The bytes as Python numbers."""
+        """Returns the bytes as Python numbers."""
         return list(TypedStorage(self._tensor)._row.detach()._download())
 
     def __getitem__(self, index: Any) -> Any:
@@ -133,7 +133,7 @@ class UntypedStorage:
             return self.tolist()[index]
         return UntypedStorage(
             TypedStorage(self._tensor)._row.view(_core.uint8)[index].clone()
-        )  # a copy: a storage begins at its first byte
+        )  # a copy, since a storage starts at its first byte
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and self._tensor._storage_id == other._tensor._storage_id
@@ -146,7 +146,7 @@ class UntypedStorage:
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor is a view of.
+    """Returns the memory that the tensor is a view of, as bytes.
 
     >>> pyburn.zeros(2, 3).untyped_storage().nbytes()
     24
@@ -155,7 +155,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """The elements of the memory that the tensor is a view of.
+    """Returns the memory that the tensor is a view of, as elements.
 
     >>> len(pyburn.zeros(2, 3)[1].storage())
     6
@@ -164,6 +164,6 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def install() -> None:
-    """Gives the Tensor class these methods."""
+    """Adds these methods to the Tensor class."""
     for function in (untyped_storage, storage):
         setattr(Tensor, function.__name__, function)

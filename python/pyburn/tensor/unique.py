@@ -1,4 +1,4 @@
-"""Distinct values; how many results there are depends on the flags."""
+"""Unique values; the number of results depends on the flags."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ def _wanted(found: tuple[Tensor, Tensor, Tensor], return_inverse: bool, return_c
 
 
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The distinct elements, or distinct parts along dim, in order (sorted=False gives the same).
+    """Returns the sorted unique elements, or unique slices along dim; sorted=False sorts too.
 
-    With return_inverse also where each element went, with return_counts also how often each occurs.
+    Args:
+        return_inverse: Whether to also return the index of each element in the result.
+        return_counts: Whether to also return how often each element occurs.
 
     >>> pyburn.unique(pyburn.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
@@ -25,7 +27,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The elements without equal neighbours: each run of equal ones becomes one.
+    """Removes consecutive duplicates.
 
     >>> pyburn.unique_consecutive(pyburn.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])

@@ -1,4 +1,4 @@
-"""Views as tensors of their own: `permute_copy(x, ...)` has the elements of `permute(x, ...)` in new memory."""
+"""Copying versions of views: `permute_copy(x, ...)` is a copy of `permute(x, ...)`."""
 
 from __future__ import annotations
 

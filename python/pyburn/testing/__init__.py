@@ -1,4 +1,4 @@
-"""For tests: comparisons and random tensors (PyTorch's torch.testing), and pyburn.testing.conformance for backends."""
+"""Test utilities: comparisons and random tensors (PyTorch's torch.testing), and pyburn.testing.conformance for backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons and random tensors for tests: PyTorch's torch.testing."""
+"""Comparisons and random tensors for tests, as in torch.testing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..tensor import finfo, from_numpy, iinfo, tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
-# rtol and atol of PyTorch, by dtype; other dtypes must be equal.
+# rtol and atol of PyTorch by dtype; other dtypes are compared exactly.
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 
 
 class _Mismatch(Exception):
-    """Two values that differ: the error to raise, without the message of the caller."""
+    """Two values differ; holds the error to raise, without the caller's message."""
 
     def __init__(self, text: str, place: tuple[Any, ...] = (), kind: type[Exception] = AssertionError) -> None:
         if place:
@@ -41,7 +41,25 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Raises an AssertionError unless the values are close: tensors, numbers, numpy's arrays, and sequences and mappings of them."""
+    """Raises AssertionError unless the values are close.
+
+    Args:
+        actual: A tensor, a number, a numpy array, or a nested sequence or mapping of them.
+        expected: The expected value.
+        allow_subclasses: Whether the values may have different classes if one is a subclass of the other.
+        rtol: The relative tolerance; by default it depends on the dtype.
+        atol: The absolute tolerance; by default it depends on the dtype.
+        equal_nan: Whether NaN equals NaN.
+        check_device: Whether the devices must be the same.
+        check_dtype: Whether the dtypes must be the same.
+        check_layout: Accepted for compatibility: all tensors are strided.
+        check_stride: Whether the strides must be the same.
+        msg: The error message, or a function of the default message.
+
+    Raises:
+        AssertionError: The values differ.
+        ValueError: Only one of rtol and atol is given.
+    """
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
@@ -58,14 +76,14 @@ def assert_close(
 def assert_allclose(
     actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
 ) -> None:
-    """The older form of `assert_close`: neither dtypes nor devices are compared."""
+    """Deprecated form of `assert_close`, which does not compare dtypes and devices."""
     warnings.warn("assert_allclose() is deprecated: use assert_close()", FutureWarning, stacklevel=2)
     one, other = (value if isinstance(value, _core.Tensor) else tensor(value) for value in (actual, expected))
     assert_close(one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=False, check_dtype=False, msg=msg or None)
 
 
 def _pairs(actual: Any, expected: Any, place: tuple[Any, ...], subclasses: bool) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
-    """The leaves of two nested values, beside each other."""
+    """Yields the corresponding leaves of two nested values."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if set(actual) != set(expected):
             raise _Mismatch(
@@ -119,7 +137,7 @@ def _compare(
     elif isinstance(actual, _core.Tensor) or hasattr(actual, "__array__"):
         one, other = (value if isinstance(value, _core.Tensor) else from_numpy(value) for value in (actual, expected))
         _compare_attributes(one, other, place, check_device, check_dtype, check_stride)
-        if one.device.type != "meta" and other.device.type != "meta":  # which have no values
+        if one.device.type != "meta" and other.device.type != "meta":  # meta tensors have no values
             _compare_tensors(one, other, place, rtol, atol, equal_nan)
     elif isinstance(actual, str):
         if actual != expected:
@@ -203,7 +221,22 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A tensor of numbers drawn between low (-9 by default, 0 for unsigned) and high (10 for integers, else 9), which is excluded."""
+    """Creates a tensor of random numbers from [low, high).
+
+    Args:
+        shape: The shape.
+        dtype: The dtype.
+        device: The device.
+        low: The lower limit; by default -9, or 0 for unsigned dtypes.
+        high: The upper limit, excluded; by default 10 for integers, else 9.
+        requires_grad: Whether autograd records operations on the tensor.
+        noncontiguous: Whether the tensor is not contiguous.
+        exclude_zero: Whether to replace zeros.
+        memory_format: The memory format.
+
+    Raises:
+        ValueError: The options do not fit together.
+    """
     extents = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:
         raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive")
@@ -211,11 +244,11 @@ def make_tensor(
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype}")
     first, last = _range(dtype, low, high)
     apart = noncontiguous and math.prod(extents) > 1
-    if apart:  # every other element of a larger one, from the second on
+    if apart:  # every second element of a larger tensor
         extents = (*extents[:-1], 2 * extents[-1])
     if not dtype.is_floating_point:
         result = _core.randint(int(first), int(last), extents, dtype=dtype, device=device)
-    else:  # the width of the whole range is no finite number
+    else:  # the width of the range may overflow
         scale = 2 if last - first >= finfo(dtype).max else 1
         result = _core.empty(extents, dtype=dtype, device=device).uniform_(first / scale, last / scale).mul_(scale)
     if apart:
@@ -226,7 +259,7 @@ def make_tensor(
 
 
 def _range(dtype: Any, low: float | None, high: float | None) -> tuple[float, float]:
-    """The least number that is drawn and the one after the greatest, within those that the dtype holds."""
+    """Returns the lower and the excluded upper limit, clipped to the range of the dtype."""
     floating = dtype.is_floating_point
     least: float
     beyond: float
@@ -234,7 +267,7 @@ def _range(dtype: Any, low: float | None, high: float | None) -> tuple[float, fl
         least, beyond, usual = 0, 2, (0, 2)
     elif floating:
         least, beyond, usual = finfo(dtype).min, finfo(dtype).max, (-9, 9)
-    else:  # numbers are drawn as int64, whose greatest has none after it
+    else:  # numbers are drawn as int64, so the limit cannot exceed its maximum
         least, beyond, usual = iinfo(dtype).min, min(iinfo(dtype).max + 1, 2**63 - 1), (-9, 10)
     first, last = usual[0] if low is None else low, usual[1] if high is None else high
     if math.isnan(first) or math.isnan(last):

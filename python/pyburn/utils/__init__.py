@@ -1,4 +1,4 @@
-"""Helpers under the names that PyTorch users know."""
+"""Utilities with PyTorch's names."""
 
 from typing import TYPE_CHECKING
 

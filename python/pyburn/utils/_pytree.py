@@ -1,4 +1,4 @@
-"""Under the names of torch.utils._pytree: nested tuples, lists and dicts as their leaves, and back."""
+"""torch.utils._pytree: flattens nested tuples, lists and dicts to leaves, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IsLeaf = Callable[[Any], bool] | None
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """The way to an item of a sequence."""
+    """The key of an item of a sequence."""
 
     idx: int
 
@@ -28,7 +28,7 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class MappingKey:
-    """The way to an item of a dict."""
+    """The key of an item of a dict."""
 
     key: Any
 
@@ -41,7 +41,7 @@ class MappingKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """The way to an attribute."""
+    """The key of an attribute."""
 
     name: str
 
@@ -53,19 +53,19 @@ class GetAttrKey:
 
 
 def keystr(kp: KeyPath) -> str:
-    """A path as one writes it: ['layers'][0].weight."""
+    """Formats a path, such as ['layers'][0].weight."""
     return "".join(map(str, kp))
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
+    """Returns the object at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
 
 
 class NodeDef(NamedTuple):
-    """What a kind of container consists of, how it is made again, and the keys of its children."""
+    """A type of container: how it is flattened and unflattened, and the keys of its children."""
 
     type: Any
     flatten_fn: Callable[[Any], tuple[Iterable[Any], Context]]
@@ -75,7 +75,7 @@ class NodeDef(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """How leaves are nested: the kind of container (None for a leaf), what it needs besides its children, and these."""
+    """The structure of a tree: the type of container (None for a leaf), its context and its children."""
 
     type: Any
     context: Any
@@ -108,7 +108,7 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """How a leaf is nested: not at all."""
+    """The structure of a leaf."""
 
     def __init__(self) -> None:
         super().__init__(None, None, [])
@@ -150,7 +150,7 @@ def _defaultdict_flatten(d: defaultdict[Any, Any]) -> tuple[list[Any], Context]:
     return list(d.values()), (d.default_factory, list(d))
 
 
-# Dicts keep their order. Any class made by namedtuple is of the one kind `namedtuple`.
+# Dicts keep their order. All classes made by namedtuple share the type `namedtuple`.
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: NodeDef(tuple, _list_flatten, lambda items, _: tuple(items), _list_flatten_with_keys),
     list: NodeDef(list, _list_flatten, lambda items, _: list(items), _list_flatten_with_keys),
@@ -182,7 +182,15 @@ def register_pytree_node(
     flatten_with_keys_fn: Callable[..., Any] | None = None,
     **options: Any,
 ) -> None:
-    """Makes a class a container: `flatten_fn(object)` gives (children, context), `unflatten_fn(children, context)` the object."""
+    """Registers a class as a container.
+
+    Args:
+        cls: The class.
+        flatten_fn: Called with the object; returns (children, context).
+        unflatten_fn: Called with (children, context); returns the object.
+        flatten_with_keys_fn: Like flatten_fn, with pairs (key, child).
+        options: Accepted for compatibility.
+    """
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
@@ -202,7 +210,7 @@ def _get_node_type(tree: Any) -> Any:
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a thing is no container, or is taken for a leaf."""
+    """Returns whether an object is not a container, or is a leaf according to `is_leaf`."""
     return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
@@ -210,7 +218,7 @@ _is_leaf = tree_is_leaf
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree in order, and how they are nested."""
+    """Returns the leaves of a tree in order, and its structure."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
@@ -225,7 +233,11 @@ def _flatten(tree: PyTree, leaves: list[Any], is_leaf: IsLeaf) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """The tree of these leaves."""
+    """Builds a tree from its leaves and its structure.
+
+    Raises:
+        ValueError: The number of leaves does not match.
+    """
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
         raise ValueError(f"tree_unflatten: expected {treespec.num_leaves} leaves: got {len(leaves)}")
@@ -251,26 +263,26 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """The tree with a function of every leaf, and of those at its place in the other trees."""
+    """Applies a function to each leaf, together with the corresponding leaves of the other trees."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [tree_flatten(rest, is_leaf)[0] for rest in rests]
     return tree_unflatten([func(*together) for together in zip(leaves, *others, strict=True)], spec)
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Calls a function for every leaf and gives the tree itself."""
+    """Calls a function for each leaf and returns the tree."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
 def map_only(wanted: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function for leaves of a type (of several, or that a predicate holds for), others as they are."""
+    """Returns a decorator: the function applies to leaves of a type (or types, or a predicate), others are unchanged."""
     holds = wanted if callable(wanted) and not isinstance(wanted, type) else lambda leaf: isinstance(leaf, wanted)
     return lambda func: lambda leaf: func(leaf) if holds(leaf) else leaf
 
 
 def tree_map_only(type_or_types_or_pred: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """tree_map that leaves leaves of other types as they are."""
+    """Like tree_map, for leaves of a type (or types, or a predicate); others are unchanged."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
@@ -287,7 +299,7 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a tree in order, each with the keys that lead to it."""
+    """Returns pairs (path, leaf) in order."""
     return list(_with_path((), tree, is_leaf))
 
 
@@ -307,7 +319,7 @@ def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[t
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """tree_map of a function that takes the path of a leaf before the leaf."""
+    """Like tree_map, for a function that takes the path of a leaf before the leaf."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
     others = [tree_leaves(rest, is_leaf) for rest in rests]
     return tree_unflatten([func(*leaf, *more) for leaf, *more in zip(leaves, *others, strict=True)], spec)

@@ -1,4 +1,4 @@
-"""Gradient checkpointing: memory for time."""
+"""Activation checkpointing: recomputes activations in the backward pass to save memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..autograd import Function, backward, enable_grad
 
 
 class _Place:
-    """Where a tensor was in the arguments."""
+    """The position of a tensor in the arguments."""
 
     def __init__(self, index: int) -> None:
         self.index = index
 
 
 def _taken_out(value: Any, tensors: list[Tensor]) -> Any:
-    """The arguments with places where tensors were, which are added to the list."""
+    """Replaces tensors in the arguments by their positions, and appends them to the list."""
     if isinstance(value, Tensor):
         tensors.append(value)
         return _Place(len(tensors) - 1)
@@ -38,7 +38,7 @@ def _put_back(value: Any, tensors: Any) -> Any:
 
 
 class _Checkpoint(Function):
-    """Forward keeps only the inputs; backward runs forward again, with the same random numbers, and differentiates it."""
+    """Saves only the inputs; backward reruns the forward pass with the same random numbers and differentiates it."""
 
     @staticmethod
     def forward(
@@ -82,10 +82,17 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Runs function(*args, **kwargs) without keeping what it computes inside; backward computes it again.
+    """Runs function(*args, **kwargs) without saving intermediate results; backward computes them again.
 
-    Parameters that the function uses get their gradient even if none of its arguments wants one, unless `use_reentrant` is True. The
-    options behind `preserve_rng_state` are PyTorch's and have no effect.
+    Parameters used by the function get their gradients even if no argument requires one, unless `use_reentrant` is True. The options
+    after `preserve_rng_state` are PyTorch's and have no effect.
+
+    Args:
+        function: The function or module to run.
+        args: Its arguments.
+        use_reentrant: True disables gradients if no argument requires one.
+        preserve_rng_state: Whether the recomputation uses the same random numbers.
+        kwargs: Its keyword arguments.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> pyburn.utils.checkpoint.checkpoint(lambda t: (t * t).exp(), x).sum().backward()
@@ -99,7 +106,11 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Runs a chain of functions or modules in checkpointed segments; the last segment runs as usual."""
+    """Runs a sequence of functions or modules in checkpointed segments; the last segment is not checkpointed.
+
+    Raises:
+        ValueError: segments is less than 1 or greater than the number of functions.
+    """
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 1 <= segments <= len(chain):
         raise ValueError(f"[checkpoint_sequential] expected 1 to {len(chain)} segments: got {segments}")
@@ -120,14 +131,14 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """No effect: backward always computes all of a checkpointed function again."""
+    """Has no effect: backward always recomputes the whole function."""
     yield
 
 
 def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
-    """The states of generators of other devices that tensors are on: there are none."""
+    """Returns no states: there are no generators per device."""
     return [], []
 
 
 def set_device_states(devices: Any, states: Any, **options: Any) -> None:
-    """Nothing to set: see get_device_states."""
+    """Does nothing; see get_device_states."""

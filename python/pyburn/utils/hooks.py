@@ -1,4 +1,4 @@
-"""Where PyTorch has the handles of hooks."""
+"""torch.utils.hooks: handles of hooks."""
 
 from ..nn.hooks import RemovableHandle
 

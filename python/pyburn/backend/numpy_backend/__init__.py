@@ -1,6 +1,6 @@
-"""The reference backend: what each operation means, in numpy. Meant to be read and compared with, not to be fast.
+"""The reference backend, which defines each operation in numpy. Written for readability, not speed.
 
-One file per family. Operations that are one expression stand in tables, a line each.
+One file per family. Operations that are a single expression are in tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NumpyBackend(
     ctc_loss.CtcLossKernels,
     Backend,
 ):
-    """Every operation in a line or two of numpy."""
+    """Implements every operation in numpy."""
 
     name = "numpy"
     capabilities = Capabilities(host_memory=True)
@@ -37,5 +37,5 @@ class NumpyBackend(
         return array if array.flags.writeable and all(s >= 0 for s in array.strides) else None
 
     def run(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
-        with np.errstate(all="ignore"):  # infinities and NaN are results here, as on every backend
+        with np.errstate(all="ignore"):  # infinities and NaN are valid results, as on every backend
             return super().run(op, inputs, attributes, outputs)

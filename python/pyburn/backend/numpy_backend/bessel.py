@@ -1,4 +1,4 @@
-"""Bessel functions and Airy's by their integrals."""
+"""Bessel and Airy functions by numerical integration."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ rule_of_gauss = cache(np.polynomial.legendre.leggauss)
 
 
 def integral(function: Any, low: float, high: float) -> float:
-    """By the rule of Gauss, exact for polynomials of degree 599."""
+    """Integrates by Gauss-Legendre quadrature with 300 nodes, exact for polynomials of degree 599."""
     places, weights = rule_of_gauss(300)
     half = (high - low) / 2
     return float(np.sum(weights * function(low + half * (places + 1)))) * half
 
 
 def bessel_j(order: float, x: float) -> float:
-    """The mean of a wave over half a turn and, where the order is no integer, what leaks out of it."""
+    """Bessel's integral, with the additional term for non-integer orders."""
     waves = integral(lambda angle: np.cos(order * angle - x * np.sin(angle)), 0, math.pi)
     if order == int(order):
         return waves / math.pi
@@ -41,7 +41,7 @@ def bessel_y(order: int, x: float) -> float:
 
 
 def scaled_bessel_i(order: int, x: float) -> float:
-    """exp(-|x|) times the mean of exp(x cos(angle)) cos(order angle) over half a turn."""
+    """exp(-|x|) times the modified Bessel function of the first kind, by its integral over [0, pi]."""
     return integral(lambda angle: np.exp(x * np.cos(angle) - abs(x)) * np.cos(order * angle), 0, math.pi) / math.pi
 
 
@@ -52,7 +52,7 @@ def scaled_bessel_k(order: float, x: float) -> float:
 
 
 def airy_ai(x: float) -> float:
-    """Bessel functions of order 1/3: of the second kind to the right, the mean of two of the first kind to the left."""
+    """The Airy function Ai by Bessel functions of order 1/3: K for positive x, J for negative x."""
     if x == 0 or math.isnan(x):
         return x if x else 0.3550280538878172
     z = 2 / 3 * abs(x) ** 1.5

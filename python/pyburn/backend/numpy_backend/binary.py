@@ -1,4 +1,4 @@
-"""Two operands, one of which may be a number; and functions of three tensors."""
+"""Binary operations, one of whose operands can be a number, and functions of three tensors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def power(x, e):
     if np.issubdtype(np.result_type(x, e), np.floating):
         return np.power(x, e)
     sign = np.where(np.equal(np.mod(e, 2), 0), 1, -1)
-    inverse = np.where(np.equal(x, 1), 1, np.where(np.equal(x, -1), sign, 0))  # x to a negative power, towards 0
+    inverse = np.where(np.equal(x, 1), 1, np.where(np.equal(x, -1), sign, 0))  # x to a negative power, rounded toward 0
     return np.where(np.less(e, 0), inverse, np.power(x, np.maximum(e, 0)))
 
 
 def division(op: str, function):
-    """A division that refuses integers over 0."""
+    """Wraps a division: raises ArgumentError for integer division by zero."""
 
     def divide(x, y):
         if np.issubdtype(np.result_type(x, y), np.integer) and np.any(np.equal(y, 0)):
@@ -34,7 +34,7 @@ def floor_divide(x, y):
 
 
 def bits(function):
-    """A function of integers; a number is taken modulo the width of the elements."""
+    """Wraps an integer function: numbers wrap around to the dtype of the elements."""
 
     def of_one_width(x, y):
         dtype = np.result_type(*(v for v in (x, y) if isinstance(v, np.ndarray)))
@@ -44,7 +44,7 @@ def bits(function):
 
 
 def shift(function, beyond):
-    """A shift of bits; by fewer than 0 places, or by all there are, it gives beyond(x)."""
+    """Wraps a bit shift: a negative shift, or one by at least the bit width, returns beyond(x)."""
 
     def shifted(x, places):
         inside = (places >= 0) & (places < np.result_type(x, places).itemsize * 8)

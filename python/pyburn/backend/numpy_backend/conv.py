@@ -1,4 +1,4 @@
-"""Convolutions of any number of dimensions, and the patches of images."""
+"""Convolutions in any number of dimensions, im2col and col2im."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def col2im(x, output_size, kernel_size, dilation, padding, stride):
 
 
 def grouped(x: np.ndarray, groups: int, axis: int) -> np.ndarray:
-    """x with its channel axis split into (groups, channels per group)."""
+    """Splits the channel dimension into (groups, channels per group)."""
     return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
 
 
 def windows(x, kernel_size, stride, padding, dilation) -> np.ndarray:
-    """What the kernel sees at each place: (n, channel, place along each axis, tap along each axis)."""
+    """Returns the input window of each output position: (n, channel, output positions ..., kernel positions ...)."""
     x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel_size)]
     views = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(2, x.ndim)))
@@ -60,7 +60,7 @@ def windows(x, kernel_size, stride, padding, dilation) -> np.ndarray:
 
 
 def put_back(taps: dict[Any, np.ndarray], shape, stride, padding, dilation) -> np.ndarray:
-    """The sum of what belongs to each tap of a kernel, where the tap sees it; without the padding."""
+    """Sums the values of each kernel position at the input positions it reads, and removes the padding."""
     extents, first = shape[-len(padding) :], next(iter(taps.values()))
     y = np.zeros((*shape[: -len(padding)], *(n + 2 * p for n, p in zip(extents, padding))), first.dtype)
     for tap, values in taps.items():

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification, with probabilities as they are: in float64 they last for short sequences."""
+"""Connectionist temporal classification, with plain probabilities in float64, which suffices for short sequences."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class CtcLossKernels:
 
 
 def loss(probabilities: np.ndarray, labels: np.ndarray, blank: int) -> float:
-    """Of one example: the labels with blanks around them are places that paths go through."""
+    """Returns the loss of one sample, by the forward algorithm over the labels with blanks between them."""
     places = np.full(2 * len(labels) + 1, blank)
     places[1::2] = labels
-    skips = places[2:] != places[:-2]  # a path may leave out the blank between two labels that differ
-    at = np.zeros(len(places))  # how probable it is to be at each place
+    skips = places[2:] != places[:-2]  # a path may skip the blank between two different labels
+    at = np.zeros(len(places))  # the probability of each position
     at[0] = 1
     for step in probabilities:
         before = at.copy()

@@ -1,4 +1,4 @@
-"""Reading and writing through an index."""
+"""Gather, scatter and other indexed reads and writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ... import _core
 from ..interface import kernel
 from .arrays import check_range, wide
 
-_SUM, PROD, MEAN, AMAX, AMIN = range(5)  # how to reduce
+_SUM, PROD, MEAN, AMAX, AMIN = range(5)  # reduction modes
 FUNCTIONS = (np.add, np.multiply, np.add, np.maximum, np.minimum)
 
 
@@ -92,21 +92,21 @@ class IndexKernels:
 
 
 def along(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> np.ndarray:
-    """An index along dim, as a vector; an error where it points outside."""
+    """Returns an index along dim as a vector; raises if it is out of range."""
     extent = x.shape[dim] if x.ndim else 1
     check_range(index, 0, extent, f"[{op}] index out of range in self: got {{}} for extent {extent}")
     return index.reshape(-1)
 
 
 def within(shape: tuple[int, ...], indices: Any, first: int, op: str) -> tuple[Any, ...]:
-    """Indices along the axes from the first one on; an error where one points outside. Negative numbers count from the end."""
+    """Returns an index tuple for the dimensions from `first` on; raises if one is out of range. Negative indices count from the end."""
     for axis, (extent, index) in enumerate(zip(shape[first:], indices)):
         check_range(index, -extent, extent, f"[{op}] index {{}} is out of bounds for dimension {axis} with size {extent}")
     return (slice(None),) * first + tuple(indices)
 
 
 def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndarray, ...]:
-    """Where in x the elements are that an index of gather names."""
+    """Returns the positions in x that an index of gather refers to."""
     x, index = np.atleast_1d(x), np.atleast_1d(index)
     check_range(index, 0, x.shape[dim], f"[{op}] index {{}} is out of bounds for dimension {dim} with size {x.shape[dim]}")
     grid: list[Any] = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
@@ -115,6 +115,6 @@ def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndar
 
 
 def part(src: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The elements of src that an index names, in its shape."""
+    """Returns the elements of src at the positions covered by an index, in its shape."""
     src, index = np.atleast_1d(src), np.atleast_1d(index)
     return src[tuple(slice(n) for n in index.shape)] if index.ndim == src.ndim else np.zeros(index.shape, src.dtype)

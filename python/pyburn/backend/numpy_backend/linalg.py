@@ -1,4 +1,4 @@
-"""Products of matrices, factorisations, and what is solved with them."""
+"""Matrix products, decompositions and linear solvers."""
 
 from __future__ import annotations
 

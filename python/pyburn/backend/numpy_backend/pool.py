@@ -1,4 +1,4 @@
-"""Pooling over the last axes."""
+"""Pooling over the last dimensions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def checked(indices, output_size, op) -> np.ndarray:
 
 
 def windows(extents, kernel_size, stride, padding, dilation, ceil_mode, adaptive) -> list[list[tuple[int, int]]]:
-    """Begin and end of the windows along each axis, inside."""
+    """Returns the start and end of the windows along each dimension, clipped to the input."""
     cuts = []
     for axis, (n, k) in enumerate(zip(extents, kernel_size)):
         if adaptive:
@@ -85,7 +85,7 @@ def windows(extents, kernel_size, stride, padding, dilation, ceil_mode, adaptive
 
 
 def shares(extents, *, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive):
-    """Of each window: its place in the result, its slices, and what its sum is divided by."""
+    """Returns the output position, the slices and the divisor of each window."""
     cuts = windows(extents, kernel_size, stride, padding, [1] * len(extents), ceil_mode, adaptive)
     parts = []
     for place in product(*(range(len(c)) for c in cuts)):

@@ -1,4 +1,4 @@
-"""Tensors joined, padded, turned around, repeated."""
+"""Concatenation, padding, flipping and repetition."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class RearrangeKernels:
 
 
 def per_axis(pad: tuple[int, ...], axes: int) -> list[tuple[int, int]]:
-    """The widths before and after each axis; pad begins with the last one."""
+    """Returns the widths before and after each dimension; pad starts with the last dimension."""
     widths = list(zip(pad[::2], pad[1::2]))[::-1]
     return [(0, 0)] * (axes - len(widths)) + widths

@@ -1,4 +1,4 @@
-"""Reductions over axes; running sums, products and extrema along one axis."""
+"""Reductions over dimensions; cumulative sums, products and extrema along one dimension."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def place(function):
 
 
 def extremum(function):
-    """The extreme elements along dim, and their places."""
+    """Returns the extrema along dim, and their indices."""
     return lambda x, dim, keepdim: picked(x, function(x, dim, keepdims=True), dim, keepdim) if x.ndim else (x, np.zeros((), np.int64))
 
 
@@ -36,7 +36,7 @@ def scan(function):
 
 
 def running_extremum(wins):
-    """The best elements so far and their places; NaN wins."""
+    """Cumulative extrema and their indices; NaN propagates."""
 
     def run(x, dim, result, reverse):
         rows = np.moveaxis(np.atleast_1d(x), dim, 0)

@@ -1,4 +1,4 @@
-"""Resizing along an axis, as the product with a matrix; weighted sums of elements of planes, at places that an array names."""
+"""Resizing along a dimension as a matrix product; weighted sums of plane elements at given indices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ResampleKernels:
         at, dx = checked(places, size, "sample_planes_input"), np.zeros((*dy.shape[:2], size + 1))
         for n, c in np.ndindex(dy.shape[:2]):
             np.add.at(dx[n, c], at[n], wide(dy[n, c]) * wide(weight[n]))
-        return dx[..., :size]  # without what counts nothing
+        return dx[..., :size]  # without the element for ignored indices
 
     @kernel
     def sample_planes_weight(self, dy, x, places, *, size):
@@ -40,7 +40,7 @@ def cubic(x: np.ndarray, a: float) -> np.ndarray:
 
 
 def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antialias) -> np.ndarray:
-    """Row o holds the weights of the inputs in output o; what lies outside counts for the border."""
+    """Returns the interpolation matrix: row o holds the input weights of output o; outside, the border is used."""
     n, m = input_size, output_size
     step = scale or n / m
     if align_corners:
@@ -73,14 +73,14 @@ def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antial
 
 
 def checked(places, size, op) -> np.ndarray:
-    """Places of planes that have one more element than `size`, at -1."""
+    """Checks the indices; negative ones become -1, the index of an additional element."""
     places = np.maximum(places, -1)
     check_range(places, -1, size, f"[{op}] index out of range: got {{}} for a plane of {size}")
     return places
 
 
 def elements(x, places, op) -> np.ndarray:
-    """(N, C, K, M): of the planes x (N, C, size), 0 where the place is below 0."""
+    """Gathers the elements (N, C, K, M) of the planes x (N, C, size); 0 at negative indices."""
     flat = checked(places, x.shape[2], op).reshape(places.shape[0], 1, places.shape[1] * places.shape[2])
     padded = np.pad(wide(x), ((0, 0), (0, 0), (0, 1)))
     return np.take_along_axis(padded, flat.repeat(x.shape[1], 1), 2).reshape(*x.shape[:2], *places.shape[1:])

@@ -1,4 +1,4 @@
-"""Order along one axis, places in sorted sequences, counts of values, distinct values."""
+"""Sorting along one dimension, searchsorted, histograms, unique values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .arrays import kernels, picked
 
 
 def order_of(line: np.ndarray, descending: bool = False) -> np.ndarray:
-    """The stable order of a line; NaN is larger than any number."""
+    """Returns the stable sort order of a vector; NaN is larger than any number."""
     if not descending:
         return np.argsort(line, kind="stable")
     return len(line) - 1 - np.argsort(line[::-1], kind="stable")[::-1]
@@ -26,7 +26,7 @@ def ordered(x: np.ndarray, dim: int, descending: bool) -> tuple[np.ndarray, np.n
 
 
 def chosen(place):
-    """One element per line along dim: place(line, order, attributes) says which."""
+    """Selects one element per vector along dim: place(line, order, attributes) returns its index."""
 
     def run(x, dim, keepdim, **attributes):
         if x.ndim == 0:

@@ -1,4 +1,4 @@
-"""Functions of physics and statistics by their integrals and sums; orthogonal polynomials."""
+"""Special functions by integrals and series; orthogonal polynomials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def digamma(x: float) -> float:
 
 
 def sum_of_powers(s: float, q: float, terms: int) -> float:
-    """The sum of (q + k)^-s over all k: terms one by one, then the integral of the rest."""
+    """Sums (q + k)^-s over all k: `terms` terms directly, the rest by the Euler-Maclaurin formula."""
     w = q + terms
     rest = w ** (1 - s) / (s - 1) + w**-s / 2 + s * w ** (-s - 1) / 12 - s * (s + 1) * (s + 2) * w ** (-s - 3) / 720
     return math.fsum((q + k) ** -s for k in range(terms)) + rest
@@ -54,7 +54,7 @@ def erfcx(x: float) -> float:
 
 
 def lower_gamma(s: float, x: float) -> float:
-    """x^s exp(-x) / gamma(s + 1) times the sum of x^k / ((s + 1) ... (s + k)), in logarithms where numbers are large."""
+    """The regularized lower incomplete gamma function, by its power series, with logarithms for large numbers."""
     if not (s >= 0 and x >= 0) or (s == 0 and x == 0):
         return math.nan
     if s == 0 or x == 0 or math.isinf(x):
@@ -68,7 +68,7 @@ def lower_gamma(s: float, x: float) -> float:
 
 
 def polynomial(first: Any, factors: Any) -> Any:
-    """The polynomials P(n + 1) = (a x + b) P(n) - c P(n - 1) with P(0) = 1, P(1) = first(x) and (a, b, c) = factors(n)."""
+    """Evaluates the polynomials P(n + 1) = (a x + b) P(n) - c P(n - 1), P(0) = 1, P(1) = first(x), (a, b, c) = factors(n)."""
 
     def of_degree(x: float, n: float) -> float:
         if math.isnan(n) or math.isnan(x):

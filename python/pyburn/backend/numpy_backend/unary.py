@@ -1,4 +1,4 @@
-"""One tensor, element by element: arithmetic, rounding, conversion, exponentials, angles, activations, bits."""
+"""Unary element-wise operations: arithmetic, rounding, casts, exponentials, trigonometry, activations, bits."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class UnaryKernels:
 
     @kernel
     def _view_bits(self, x, *, dtype):
-        # numpy sees no other size in an array without axes, nor in an empty one
+        # numpy cannot change the element size of 0-d or empty arrays
         shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // np.dtype(dtype.name).itemsize) if x.ndim else ()
         return np.frombuffer(np.ascontiguousarray(x).tobytes(), dtype.name).reshape(shape)

@@ -1,7 +1,7 @@
-"""PyTorch as a backend: tensors of pyburn in the memory of a device of PyTorch, computed by its kernels.
+"""PyTorch as a backend: tensors are stored on a PyTorch device and computed by its kernels.
 
-Gradients are pyburn's: no tensor here requires one, so PyTorch records nothing. What PyTorch has no kernel for in some
-dtype runs in float32 (half precision) or on the host, by the kernel of the numpy backend (unsigned integers, mostly).
+Autograd is pyburn's: no PyTorch tensor requires a gradient. If PyTorch has no kernel for a dtype, the operation runs in float32 (half
+precision) or on the host with the kernel of the numpy backend (mostly unsigned integers).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NATIVE, IN_FLOAT32, ON_HOST = range(3)
 
 
 class TorchBackend(DirectKernels, OtherKernels, Backend):
-    """PyTorch on one of its devices."""
+    """Runs operations on a PyTorch device."""
 
     def __init__(self, device: torch.device) -> None:
         self.torch_device = device
@@ -39,7 +39,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         self._library = getattr(torch, device.type, None)  # torch.cuda, torch.mps
         self._numpy = NumpyBackend()
         self._undivided = {row["name"] for row in _core._op_table() if row["row"] and not row["has_decomposition"]}
-        self._native = dict(self._kernels)  # those that run in every dtype met so far
+        self._native = dict(self._kernels)  # operations that run natively in every dtype seen so far
         self._routes: dict[tuple[str, Any], int] = {}
 
     # --- running operations ---
@@ -65,7 +65,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         return results
 
     def _run_routed(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
-        """Finds out, and remembers, how an operation runs in a dtype."""
+        """Finds and caches how an operation runs in a dtype."""
         key = op, inputs[-1].dtype if inputs and inputs[-1] is not None else attributes.get("dtype")
         route = self._routes.get(key, NATIVE if op in self._kernels else ON_HOST)
         try:
@@ -81,7 +81,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
             return self._run_routed(op, inputs, attributes, outputs)
 
     def _explain(self, error: Exception, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> None:
-        """Raises what pyburn says about wrong values: an index out of range, a singular matrix."""
+        """Raises the error of pyburn for invalid values, such as an index out of range or a singular matrix."""
         if self.torch_device.type == "cpu" and op in NumpyBackend._kernels:
             self._run_by(ON_HOST, op, inputs, attributes, outputs)
         raise _core.ArgumentError(f"[{op.split('.')[0]}] {first_line(error)}") from error
@@ -111,7 +111,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
             "peak": torch.cuda.max_memory_allocated(of),
         }
 
-    # --- keeping elements ---
+    # --- storage ---
 
     def allocate(self, dtype: _core.DType, elements: int) -> Any:
         return torch.empty(elements, dtype=TORCH_DTYPES[dtype], device=self.torch_device)
@@ -125,7 +125,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         if tuple(value.shape) != shape:
             raise ValueError(f"the kernel of {self.name} gave a tensor of the wrong shape: got {tuple(value.shape)} for {shape}")
         target = torch.as_strided(buffer, shape, strides, offset)
-        with torch.inference_mode(target.is_inference()):  # made while the user was in it
+        with torch.inference_mode(target.is_inference()):  # created in inference mode
             target.copy_(value)
 
     def adopt(self, array: Any, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -135,7 +135,7 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
     def describe(self, array: Any) -> tuple[tuple[int, ...], Any]:
         return tuple(array.shape), DTYPES[array.dtype]
 
-    # --- memory in and out ---
+    # --- transfer ---
 
     def upload(self, data: memoryview, dtype: _core.DType) -> Any:
         host = torch.empty(len(data) // TORCH_DTYPES[dtype].itemsize, dtype=TORCH_DTYPES[dtype])
@@ -160,7 +160,11 @@ _backends: dict[torch.device, TorchBackend] = {}
 
 
 def make(name: str = "") -> TorchBackend:
-    """The backend of a device of PyTorch: ``cpu``, ``cuda:0``, ``mps``. Without a name: PyTorch's default device."""
+    """Returns the backend of a PyTorch device, such as ``cpu``, ``cuda:0`` or ``mps``; without a name, of the default device.
+
+    Raises:
+        DeviceError: The device is not available or holds no data.
+    """
     try:
         device = torch.empty(0, device=name or torch.get_default_device()).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -175,5 +179,5 @@ def first_line(error: Exception) -> str:
 
 
 def is_missing(error: Exception) -> bool:
-    """Whether PyTorch says that it has no kernel, as opposed to a mistake of the caller."""
+    """Returns whether the error means that PyTorch has no kernel, as opposed to an invalid call."""
     return isinstance(error, NotImplementedError) or "not implemented for" in str(error) or "not supported" in str(error)

@@ -1,4 +1,4 @@
-"""Operations that are one call of PyTorch: a line each, in the order of pyburn's families."""
+"""Operations that are a single PyTorch call, in the order of pyburn's families."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ UNARY = """neg abs sign floor ceil trunc sqrt rsqrt exp exp2 expm1 log log2 log1
     acosh atanh erf erfc erfinv lgamma digamma isinf isfinite signbit logical_not relu sigmoid frexp i0 special_i0e special_i1 special_i1e
     special_erfcx special_ndtri special_entr special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
     special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 nonzero linalg_slogdet"""
-# Either operand may be a number.
+# Either operand can be a number.
 BINARY = {"mul": operator.mul, "div": operator.truediv, "pow": torch.pow}
 BINARY |= {op: getattr(operator, op) for op in ("eq", "ne", "lt", "le", "gt", "ge")}
-# PyTorch wants two tensors.
+# PyTorch requires two tensors.
 BINARY_OF_TENSORS = """floor_divide remainder fmod maximum minimum
     atan2 hypot xlogy logaddexp logaddexp2 gcd lcm copysign fmax fmin nextafter heaviside logical_and
     logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift igamma igammac special_zeta
     special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
     special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p"""
-# The function and the attributes it takes; `name=attribute` by keyword.
+# The function and the attributes it takes; `name=attribute` for keyword arguments.
 CALLS: dict[str, tuple[Callable[..., Any], str]] = {
     "round": (torch.round, "decimals=decimals"),
     "nan_to_num": (torch.nan_to_num, "nan posinf neginf"),
@@ -95,7 +95,7 @@ CALLS: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 def function_of(op: str) -> Any:
-    """PyTorch's function of the same name."""
+    """Returns the PyTorch function of the same name."""
     return getattr(torch, op, None) or getattr(torch.special if op.startswith("special_") else torch.linalg, op.partition("_")[2])
 
 
@@ -132,7 +132,7 @@ def binary(op: str, function: Any) -> Any:
 
 
 def of_tensors(function: Any) -> Any:
-    """A function of two tensors, given a tensor and a number."""
+    """Wraps a function of two tensors to accept a tensor and a number."""
 
     def of_both(a: Any, b: Any) -> Any:
         like = a if isinstance(a, torch.Tensor) else b

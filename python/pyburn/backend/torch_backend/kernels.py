@@ -1,4 +1,4 @@
-"""Operations that take a few lines of PyTorch."""
+"""Operations that need several lines of PyTorch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..interface import kernel
 from ..numpy_backend.arrays import BOTH, operands
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
-REFLECT, EDGE, WRAP = range(3)  # borders
+REFLECT, EDGE, WRAP = range(3)  # padding modes
 
 
 class OtherKernels:
@@ -41,7 +41,7 @@ class OtherKernels:
     def clamp(self, x, *, min, max):
         return x if min is None and max is None else torch.clamp(x, min, max)
 
-    # --- made from numbers ---
+    # --- creation ---
 
     @kernel
     def full(self, *, size, value, dtype):
@@ -57,7 +57,7 @@ class OtherKernels:
     def linspace(self, *, start, end, steps, dtype):
         return torch.linspace(start, end, steps, dtype=getattr(torch, dtype.name), device=self.torch_device)
 
-    # One seed gives the same numbers on every backend: pyburn's CPU counts them.
+    # A seed gives the same numbers on every backend: pyburn's CPU generates them.
 
     @kernel
     def random(self, **attributes):
@@ -68,7 +68,7 @@ class OtherKernels:
         unit = {"size": tuple(x.shape), "draw": 0, "a": 0.0, "b": 1.0, "seed": seed, "offset": offset, "dtype": _core.float32}
         return torch.where(self.random(**unit) < p, dropped, x * scale + shift)
 
-    # --- along axes ---
+    # --- along dimensions ---
 
     @kernel
     def prod(self, x, *, dim, keepdim, result):
@@ -98,7 +98,7 @@ class OtherKernels:
         function = torch.unique_consecutive if consecutive else torch.unique
         return function(x, return_inverse=True, return_counts=True, dim=None if dim < 0 else dim)
 
-    # --- through an index ---
+    # --- indexing ---
 
     @kernel
     def _index(self, x, *indices, axis, accumulate):
@@ -135,7 +135,7 @@ class OtherKernels:
             raise _core.ArgumentError("[linalg_eigh] expected finite elements: got a matrix with infinities or NaN")
         return torch.linalg.eigh(a, "U" if upper else "L")
 
-    # --- images: one to three axes of space ---
+    # --- images: one to three spatial dimensions ---
 
     @kernel
     def conv2d(self, x, weight, bias=None, *, stride, padding, dilation, groups):
@@ -184,7 +184,7 @@ class OtherKernels:
     @kernel
     def avg_pool_input(self, dy, *, input_size, kernel_size, **attributes):
         space = input_size[-len(kernel_size) :]
-        with torch.inference_mode(False), torch.enable_grad():  # of this thread, for these lines; averages are linear
+        with torch.inference_mode(False), torch.enable_grad():  # only in this thread; average pooling is linear
             x = torch.zeros((math.prod(input_size[: -len(kernel_size)]), 1, *space), dtype=dy.dtype, device=dy.device, requires_grad=True)
             y = averaged(x, kernel_size, **attributes)
         return torch.autograd.grad(y, x, dy.reshape(y.shape))[0].reshape(input_size)
@@ -202,7 +202,7 @@ class OtherKernels:
 
     @kernel
     def _ctc_loss(self, x, targets, input_lengths, target_lengths, *, blank, zero_infinity):
-        if targets.device.type == "cpu":  # PyTorch reads beyond its tensors
+        if targets.device.type == "cpu":  # PyTorch reads out of bounds here
             for what, lengths, most in (("input", input_lengths, len(x)), ("target", target_lengths, targets.shape[-1])):
                 if not (lengths >= 0).all() or not ((lengths.sum() if (what, targets.ndim) == ("target", 1) else lengths) <= most).all():
                     raise _core.ArgumentError(f"[_ctc_loss] expected {what}_lengths up to {most}: got {lengths.tolist()}")

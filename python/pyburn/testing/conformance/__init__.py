@@ -1,18 +1,17 @@
-"""Tests a backend with the samples of every operation.
+"""Conformance tests of backends, based on samples of every operation.
 
     from pyburn.testing import conformance
     conformance.run("mine")
 
-runs them on the device and raises ConformanceError with the operations that are wrong. With pytest::
+runs them on the device and raises ConformanceError with the failing operations. With pytest::
 
     @pytest.mark.parametrize("case", conformance.cases("mine"), ids=str)
     def test_conformance(case):
         case.check()
 
-Values are compared with the numpy backend, gradients with the CPU and with difference quotients; views, in-place and
-out= forms, random numbers, a small training and the errors of wrong arguments are checked too. Samples of a dtype that the
-device does not have (Backend.capabilities) are skipped. Operations without kernel and decomposition are counted, and
-are failures only where complete=True.
+Values are compared with the numpy backend, gradients with the CPU and with finite differences. Views, in-place and out= variants, random
+numbers, a short training and the errors for invalid arguments are checked too. Samples with a dtype that the device does not support
+(Backend.capabilities) are skipped. Operations without kernel and decomposition are counted, and only fail if complete=True.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = ["Case", "ConformanceError", "Report", "cases", "run"]
 
 
 class ConformanceError(AssertionError):
-    """A device gives wrong results; `report` lists them."""
+    """A device gives wrong results; they are listed in `report`."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -45,7 +44,7 @@ class ConformanceError(AssertionError):
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to check on a device."""
+    """A check on a device."""
 
     kind: str  # value, gradient, derivative, out, in_place, error, or a key of BASICS
     device: Any
@@ -60,7 +59,12 @@ class Case:
         return self.kind if self.sample is None else self.sample.op
 
     def check(self) -> None:
-        """Raises AssertionError where the device is wrong, SkipTest (which pytest knows) where it cannot be asked."""
+        """Runs the check.
+
+        Raises:
+            AssertionError: The result of the device is wrong.
+            SkipTest: The check does not apply; pytest treats it as skipped.
+        """
         try:
             self._check()
         except pyburn.UnsupportedOp as error:
@@ -82,12 +86,12 @@ class Case:
 
 @dataclass
 class Report:
-    """What run() found."""
+    """The result of run()."""
 
     device: str
     passed: int = 0
     skipped: int = 0
-    missing: Counter[str] = field(default_factory=Counter)  # checks by the operation that the device does not have
+    missing: Counter[str] = field(default_factory=Counter)  # the number of checks by missing operation
     failures: list[tuple[Case, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -108,15 +112,22 @@ class Report:
 def _device_of(device: Any) -> Any:
     if isinstance(device, pyburn.backend.Backend):
         return device.device
-    _core.Device(device)  # raises DeviceError
+    _core.Device(device)  # raises DeviceError for unknown devices
     return device
 
 
 def cases(device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str] | None = None, complete: bool = False) -> list[Case]:
-    """The checks for a device, given by name, as a Device or as a Backend object.
+    """Returns the checks for a device.
 
-    ops limits them to operations (by function or row: ``max``, ``max.dim``), kinds to some of the checks (``value``, ``gradient``,
-    ``derivative``, ``out``, ``in_place``, ``error``, and those of the device itself, ``basics``).
+    Args:
+        device: The name, a Device or a Backend object.
+        ops: Only these operations, by function or row: ``max``, ``max.dim``.
+        kinds: Only these checks: ``value``, ``gradient``, ``derivative``, ``out``, ``in_place``, ``error``, and ``basics`` for those of
+            the device itself.
+        complete: Whether missing operations are failures.
+
+    Raises:
+        ValueError: A kind is unknown.
     """
     place = _device_of(device)
     wanted_ops = None if ops is None else {ops} if isinstance(ops, str) else set(ops)
@@ -137,10 +148,17 @@ def cases(device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str]
 def run(
     device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str] | None = None, complete: bool = False, quiet: bool = False
 ) -> Report:
-    """Checks a device and returns the report, which is printed unless quiet.
+    """Runs the checks for a device and returns the report.
 
-    Takes the arguments of cases(). Raises ConformanceError where a result is wrong, and with complete=True where an operation
-    is missing.
+    Args:
+        device: As in cases().
+        ops: As in cases().
+        kinds: As in cases().
+        complete: Whether missing operations are failures.
+        quiet: Whether not to print the report.
+
+    Raises:
+        ConformanceError: A result is wrong, or an operation is missing and complete is True.
     """
     report = Report(str(_core.Device(_device_of(device))))
     for case in cases(device, ops=ops, kinds=kinds, complete=complete):
@@ -153,7 +171,7 @@ def run(
                 report.missing[named[1] if named else case.op] += 1
             else:
                 report.skipped += 1
-        except Exception as error:  # whatever a backend does wrong
+        except Exception as error:  # any error of a backend
             lines = [line for line in str(error).splitlines() if line.strip()]
             report.failures.append((case, f"{type(error).__name__}: {'; '.join(line.strip() for line in lines[:4])}"))
     if report.failures:

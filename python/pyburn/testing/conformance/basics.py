@@ -1,4 +1,4 @@
-"""What a device must do besides single operations: keep elements, share them between views, draw, train."""
+"""Checks of a device beyond single operations: storage, views, random numbers, training, synchronization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .calls import assert_close, download, dtypes_of, upload
 
 
 def check_round_trip(device: Any) -> None:
-    """Elements of every dtype come back as they went in, through any layout."""
+    """Checks that elements of every dtype survive a round trip, through any layout."""
     for name in sorted(dtypes_of(device)):
         array = np.arange(24).reshape(2, 3, 4) % 2 if name == "bool" else np.arange(24).reshape(2, 3, 4)
         array = array.astype("float32" if name == "bfloat16" else name)
@@ -24,7 +24,7 @@ def check_round_trip(device: Any) -> None:
 
 
 def check_views(device: Any) -> None:
-    """Views share their elements, and writes through one are seen by the others."""
+    """Checks that views share memory: writes through one are visible in the others."""
     x = upload(np.zeros((3, 4), np.float32), "float32", device)
     expected = np.zeros((3, 4), np.float32)
     column = x[:, 1]
@@ -42,7 +42,7 @@ def check_views(device: Any) -> None:
 
 
 def check_random(device: Any) -> None:
-    """One seed gives the same numbers on every device."""
+    """Checks that a seed gives the same numbers on every device."""
 
     def draws(on: Any) -> list[np.ndarray]:
         g = pyburn.Generator().manual_seed(11)
@@ -59,7 +59,7 @@ def check_random(device: Any) -> None:
 
 
 def check_training(device: Any) -> None:
-    """A small network learns the same weights as on the CPU."""
+    """Checks that a small network learns the same weights as on the CPU."""
 
     def weights(on: Any) -> list[np.ndarray]:
         pyburn.manual_seed(5)
@@ -77,7 +77,7 @@ def check_training(device: Any) -> None:
 
 
 def check_synchronize(device: Any) -> None:
-    """synchronize() waits, and memory() counts."""
+    """Checks synchronize() and memory()."""
     place = _core.Device(device)
     x = upload(np.zeros(1000, np.float32), "float32", device)
     place.synchronize()

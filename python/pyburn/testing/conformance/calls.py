@@ -1,4 +1,4 @@
-"""Running samples on a device: tensors in and out, gradients."""
+"""Runs samples on a device: upload, download, gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyburn import _core
 from .samples import FLOATING, DTypeName, Input, Sample, samples_of, weights
 
 TABLE = {row["name"]: row for row in _core._op_table()}
-# Relative and absolute; sums are formed in another order than PyTorch's.
+# Relative and absolute tolerance; the summation order differs from PyTorch's.
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
 
 
@@ -27,7 +27,7 @@ def name_of(sample: Sample) -> str:
     return f"{sample.op}({sample.line})"
 
 
-# --- what a device and an operation can do ---
+# --- capabilities of devices and operations ---
 
 
 @cache
@@ -40,11 +40,11 @@ def has_float64(device: Any) -> bool:
 
 
 def fits(sample: Sample, device: Any) -> bool:
-    """Whether the device can store all dtypes of a sample, those of its results included."""
+    """Returns whether the device can store all dtypes of a sample, including those of the results."""
     have = dtypes_of(device)
     if len(have) == len(dtypes_of("cpu")):
         return True
-    used = {"float64"} if sample.op == "float_power" else set()  # which computes in it
+    used = {"float64"} if sample.op == "float_power" else set()  # float_power computes in float64
     sample.map(lambda x: used.add(x.name if isinstance(x, DTypeName) else x.dtype))
     if not sample.error:
         used |= {r.dtype.name for r in results_of(Call(sample, "cpu", gradient=False)())}
@@ -52,14 +52,14 @@ def fits(sample: Sample, device: Any) -> bool:
 
 
 def has_in_place(op: str) -> bool:
-    """Whether x.op_() exists."""
+    """Returns whether x.op_() exists."""
     row = TABLE[op]
     is_method = re.match(r"[\w.]+\(Tensor\S* input\b", row["schema"]) is not None
     return is_method and (row["in_place"] or (row["row"] and row["kind"] == "elementwise" and op != "cast"))
 
 
 def has_out(op: str) -> bool:
-    """Whether the function takes out=."""
+    """Returns whether the function accepts out=."""
     row = TABLE[op]
     if not row["row"]:
         return row["out"] or has_in_place(op)
@@ -71,11 +71,11 @@ def has_several_results(op: str) -> bool:
     return TABLE[op]["schema"].rpartition("-> ")[2].startswith("(")
 
 
-# --- elements ---
+# --- transfer ---
 
 
 def upload(array: np.ndarray, dtype: str, device: Any) -> Any:
-    """array, which holds bfloat16 as float32, as a tensor."""
+    """Uploads an array, in which bfloat16 is stored as float32."""
     if dtype == "bfloat16":
         array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
     return _core._from_bytes(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
@@ -110,7 +110,7 @@ def viewed(t: Any, x: Input) -> Any:
 
 
 class Call:
-    """A sample made into arguments on one device; `made` are its tensors, before their views."""
+    """A sample with arguments on a device; `made` are its tensors, before their views."""
 
     def __init__(self, sample: Sample, device: Any, arrays: list[np.ndarray] | None = None, float64: bool = False, gradient: bool = True):
         self.sample, self.device, self.made = sample, device, []  # type: ignore[var-annotated]
@@ -133,8 +133,8 @@ class Call:
     def __call__(self, **more: Any) -> Any:
         arguments = self.arguments
         if self.sample.op.endswith("_") and arguments and isinstance(arguments[0], pyburn.Tensor):
-            arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch too refuses to overwrite a leaf
-        own = self.sample.function.startswith("_")  # no part of the public face
+            arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch also refuses to overwrite a leaf
+        own = self.sample.function.startswith("_")  # not part of the public API
         return getattr(_core if own else pyburn, self.sample.function)(*arguments, **self.keywords, **more)
 
     @property
@@ -145,15 +145,14 @@ class Call:
         return [download(t) for _, t in self.made]
 
     def gradients(self, y: Any) -> dict[int, np.ndarray]:
-        """Of the sum of all results times fixed weights, for the inputs that they depend on."""
+        """Returns the gradients of the sum of all results times fixed weights, for the inputs that they depend on."""
         results = with_history(y)
         wide = "float64" if has_float64(self.device) else "float32"
         entering = [upload(w.astype(wide), wide, self.device) for w in entering_weights(self.sample, results)]
         found = grad(results, list(self.leaves.values()), [pyburn.cast(dy, r.dtype) for dy, r in zip(entering, results)])
         return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
 
-    # For derivatives of second order: the gradient that enters is an input too, and the gradients that come out are
-    # summed with weights of their own.
+    # For second-order derivatives the incoming gradient is an input too, and the resulting gradients are summed with their own weights.
 
     def entering(self) -> list[np.ndarray]:
         return entering_weights(self.sample, with_history(self()))
@@ -188,14 +187,14 @@ class Call:
 
 
 def results_of(y: Any) -> tuple[Any, ...]:
-    """The tensors of a result, which may be one, several, or a plain value."""
+    """Returns the tensors of a result, which can be one, several or a plain value."""
     if isinstance(y, pyburn.Tensor):
         return (y,)
     return tuple(y) if isinstance(y, tuple) else ()
 
 
 def with_history(y: Any) -> list[Any]:
-    """The results that depend on inputs which want a gradient."""
+    """Returns the results that depend on inputs that require gradients."""
     return [r for r in results_of(y) if _core._requires_grad(r)]
 
 

@@ -1,4 +1,4 @@
-"""What is checked for each sample on a device. A check raises AssertionError, or SkipTest where it does not apply."""
+"""The checks of each sample on a device. A check raises AssertionError, or SkipTest if it does not apply."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .samples import Sample, read_sample
 
 FUNCTIONS = {name.split(".")[0] for name in TABLE}
 
-# References are dicts: value, dtype (value1, dtype1, ... of further results), grad0, ... by input, after0, ... of inputs that change.
+# References are dicts: value, dtype (value1, dtype1, ... for further results), grad0, ... by input, after0, ... for modified inputs.
 
 
 @cache
@@ -53,17 +53,17 @@ def _cpu_gradients(op: str, line: str) -> dict[str, Any]:
 
 
 def numpy_values(sample: Sample) -> dict[str, Any]:
-    """The answer of the reference backend, computed once per sample."""
+    """Returns the results of the reference backend, computed once per sample."""
     return _numpy_values(sample.op, sample.line)
 
 
 def cpu_gradients(sample: Sample) -> dict[str, Any]:
-    """The gradients on the CPU, which differences() checks."""
+    """Returns the gradients on the CPU, which differences() checks."""
     return _cpu_gradients(sample.op, sample.line)
 
 
 def lacks_dtype(error: Exception) -> bool:
-    """Whether something was to be stored in a dtype that the device does not have, such as an index on one without integers."""
+    """Returns whether the device lacks a dtype that was to be stored, such as that of an index."""
     return isinstance(error, pyburn.DTypeError) and "cannot store" in str(error)
 
 
@@ -80,7 +80,7 @@ def check_value(sample: Sample, device: Any, *references: dict[str, Any]) -> Non
             assert r.device == _core.Device(device), f"device: got {r.device}, expected {device}"
             assert_close(download(r), expected[f"value{n}"], r.dtype.name)
         assert f"value{len(results) or 1}" not in expected, "fewer results than expected"
-        for i, (x, t) in enumerate(call.made):  # inputs stay as they were, but for those that PyTorch changes too
+        for i, (x, t) in enumerate(call.made):  # inputs are unchanged, except for those that PyTorch changes too
             assert_close(download(t), expected.get(f"after{i}", x.array), x.dtype)
     if "requires_grad" in sample.keywords:
         assert _core._requires_grad(y) == sample.keywords["requires_grad"]
@@ -96,12 +96,12 @@ def check_gradient(sample: Sample, device: Any, expected: dict[str, Any] | None 
     dtype = results_of(y)[0].dtype.name
     for i, t in call.leaves.items():
         coarser = dtype if dtype in TOLERANCE and TOLERANCE[dtype] > TOLERANCE[t.dtype.name] else t.dtype.name
-        zeros = np.zeros(tuple(t.shape))  # where no gradient arrives
+        zeros = np.zeros(tuple(t.shape))  # no gradient arrives
         assert_close(found.get(i, zeros), expected.get(f"grad{i}", zeros), coarser)
 
 
 def check_derivative(sample: Sample, device: Any) -> None:
-    """First and second gradients, in float64, against difference quotients that were computed once, on the cpu."""
+    """Checks first and second derivatives in float64 against finite differences, computed once on the CPU."""
     if not has_float64(device) or not has_differences(sample, sum(g.size for g in cpu_gradients(sample).values())):
         raise SkipTest("no difference quotients")
     call = Call(sample, device, float64=True)
@@ -111,7 +111,7 @@ def check_derivative(sample: Sample, device: Any) -> None:
 
 
 def strided_like(y: Any) -> Any:
-    """A tensor for y's values that lies in memory with its axes reversed, each second element unused."""
+    """Returns a tensor for y's values with reversed dimension order in memory and every second element unused."""
     shape = tuple(y.shape)
     base = pyburn.zeros((*reversed(shape), 2), dtype=y.dtype, device=y.device)
     return pyburn.permute(pyburn.select(base, len(shape), 1), tuple(reversed(range(len(shape)))))
@@ -160,11 +160,11 @@ def check_error(sample: Sample, device: Any) -> None:
     assert str(sample.error) in message, f"expected an error with {sample.error!r}: got {message!r}"
     named = re.match(r"\[(\w+)\] \S", message)
     assert named, f"the error does not name the operation: got {message!r}"
-    # A composite may leave the refusal to an operation that it is made of.
+    # A composite operation may raise the error in one of its parts.
     assert named[1] == sample.function if TABLE[sample.op]["row"] else named[1] in FUNCTIONS, message
 
 
-# The checks by name, and the samples that they are for.
+# The checks by name, and the samples they apply to.
 OF_SAMPLES: dict[str, tuple[Callable[[Sample, Any], None], Callable[[Sample], bool]]] = {
     "value": (check_value, lambda s: not s.error),
     "gradient": (check_gradient, lambda s: not s.error and any(x.is_leaf for x in s.inputs)),

@@ -1,4 +1,4 @@
-"""Gradients of first and second order by difference quotients, in float64 on the cpu."""
+"""First and second derivatives by finite differences, in float64 on the CPU."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from .samples import DTypeName, Sample, read_sample
 
 STEP = 1e-5
 MOST_ELEMENTS = 120
-# The gradient of ctc_loss is PyTorch's, that of probabilities which sum to 1; _ctc_loss has the derivative.
+# The gradient of ctc_loss is PyTorch's, which assumes that probabilities sum to 1; _ctc_loss has the derivative.
 _OTHER_GRADIENTS = ("cast", "ctc_loss", "ctc_loss.lengths")
 
 
 def has_differences(sample: Sample, elements: int) -> bool:
-    """Small, with a gradient that is the derivative, and without elements where that jumps (which literals may have).
+    """Returns whether a sample is small, its gradient is the derivative, and no element is at a discontinuity (which literals may be).
 
-    elements counts those of all gradients.
+    Args:
+        sample: The sample.
+        elements: The total number of elements of all gradients.
     """
     if sample.error or any(x.literal for x in sample.inputs) or any(isinstance(v, DTypeName) for v in sample.keywords.values()):
         return False
@@ -26,7 +28,7 @@ def has_differences(sample: Sample, elements: int) -> bool:
 
 
 def _quotients(arrays: list[np.ndarray], wanted: list[int], function) -> list[np.ndarray]:
-    """d function / d arrays[i] for each i that is wanted; function takes the list."""
+    """Returns d function / d arrays[i] for each wanted i; function takes the list."""
     results = []
     for i in wanted:
         result = np.zeros(arrays[i].shape)

@@ -31,7 +31,7 @@ FLOATING = ("float64", "float32", "float16", "bfloat16")
 
 @dataclass(frozen=True)
 class DTypeName:
-    """A dtype in a sample; the same name in numpy (bfloat16 apart), torch and pyburn."""
+    """A dtype in a sample; the name is the same in numpy (except bfloat16), torch and pyburn."""
 
     name: str
 
@@ -41,12 +41,12 @@ FLOAT32 = DTypeName("float32")
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor in a sample: elements in plain order and the views made of them."""
+    """A tensor in a sample: its elements in row-major order and the views made of them."""
 
     array: np.ndarray = field(repr=False)  # bfloat16 as float32: the values are exact
     dtype: str
     steps: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-    literal: bool = False  # tensor([...]): elements may be equal or 0
+    literal: bool = False  # tensor([...]): elements can be equal or 0
     wants_gradient: bool = True
 
     def _then(self, name: str, *arguments: Any) -> Input:
@@ -77,7 +77,7 @@ class Input:
         return self._then("slices", *(key if isinstance(key, tuple) else (key,)))
 
     def values(self) -> np.ndarray:
-        """The elements as the operation sees them."""
+        """Returns the elements after the views."""
         x = self.array
         for name, arguments in self.steps:
             if name == "permute":
@@ -92,7 +92,7 @@ class Input:
 
     @property
     def is_leaf(self) -> bool:
-        """Does the operation have a gradient with respect to it?"""
+        """Returns whether the operation has a gradient with respect to this input."""
         return self.wants_gradient and self.dtype in FLOATING
 
 
@@ -102,11 +102,11 @@ class Sample:
     line: str
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
-    error: str | None  # words of the expected message
+    error: str | None  # words of the expected error message
 
     @property
     def function(self) -> str:
-        """What users call: max.dim is a form of max."""
+        """The public function: max.dim is an overload of max."""
         return self.op.split(".")[0]
 
     @property
@@ -115,7 +115,7 @@ class Sample:
         return [x for a in given for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, Input)]
 
     def map(self, make: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with make() applied to tensors and dtypes, each once and in order."""
+        """Returns the arguments with make() applied to tensors and dtypes, each once and in order."""
 
         def one(value: Any) -> Any:
             if isinstance(value, (list, tuple)):
@@ -126,7 +126,7 @@ class Sample:
 
 
 class _Values:
-    """The names that a sample may use; numbers come from a generator whose stream never changes."""
+    """The names available in a sample; numbers come from a generator with a fixed stream."""
 
     def __init__(self, seed: str):
         self.seed, self.made = seed, 0
@@ -135,8 +135,8 @@ class _Values:
         self.made += 1
         return random.Random(f"{self.seed} | {self.made}")
 
-    # Floating values are multiples of 1/64 between 0.25 and 1.75: exact in bfloat16. Argument k takes every fourth
-    # of them from k on, so that no two arguments share one.
+    # Floating-point values are multiples of 1/64 between 0.25 and 1.75: exact in bfloat16. Argument k takes every fourth of them from k on,
+    # so that no two arguments share a value.
     def _floats(self, shape: tuple[int, ...], positive: bool) -> np.ndarray:
         g, n = self._generator(), int(np.prod(shape))
         levels = range(16 + self.made % 4, 112, 4)
@@ -206,5 +206,5 @@ def samples_of(row: dict[str, Any]) -> list[Sample]:
 
 
 def weights(sample: Sample, shape: tuple[int, ...], use: str = "first") -> np.ndarray:
-    """What the result is multiplied with before it is summed: the gradient that enters the operation."""
+    """Returns the weights that the result is multiplied by before it is summed: the incoming gradient of the operation."""
     return _Values(f"{sample.op} | {sample.line} | {use}")._floats(shape, positive=False)

@@ -1,4 +1,4 @@
-"""pyburn.data under the names of torch.utils.data: the same classes."""
+"""torch.utils.data: the classes of pyburn.data."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""torch.utils.data.dataloader's names."""
+"""torch.utils.data.dataloader."""
 
 from ...data.collate import default_collate, default_convert
 from ...data.fetching import get_worker_info

@@ -1,4 +1,4 @@
-"""torch.utils.data.dataset's names."""
+"""torch.utils.data.dataset."""
 
 from ...data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
 

@@ -1,4 +1,4 @@
-"""torch.utils.data.distributed's names."""
+"""torch.utils.data.distributed."""
 
 from ...data.sampler import DistributedSampler
 

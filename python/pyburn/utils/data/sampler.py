@@ -1,4 +1,4 @@
-"""torch.utils.data.sampler's names."""
+"""torch.utils.data.sampler."""
 
 from ...data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 

@@ -1,1 +1,1 @@
-"""torch.utils.data._utils's names."""
+"""torch.utils.data._utils."""

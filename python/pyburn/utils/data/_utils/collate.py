@@ -1,4 +1,4 @@
-"""torch.utils.data._utils.collate's names."""
+"""torch.utils.data._utils.collate."""
 
 import re
 
@@ -6,4 +6,4 @@ from ....data.collate import default_collate, default_convert
 
 __all__ = ["default_collate", "default_convert", "np_str_obj_array_pattern"]
 
-np_str_obj_array_pattern = re.compile(r"[SaUO]")  # dtypes of numpy that do not become tensors
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # numpy dtypes that are not converted to tensors
