@@ -1,7 +1,9 @@
 #include "pyburn/decorators/autodiff/node.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <optional>
 
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/decorators/autodiff/modes.h"
@@ -14,6 +16,7 @@
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fork_safe_mutex.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace pyburn::autograd {
 
@@ -32,6 +35,12 @@ std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks() {
 namespace {
 std::atomic<uint64_t> next_sequence{1};
 auto& accumulator_mutex = *new ForkSafeMutex;  // leaves may die late
+
+// Backward passes of several threads may meet in one leaf: each adds its gradient to all that came before.
+ForkSafeMutex& gradient_mutex(const TensorHandle& leaf) {
+  static auto& stripes = *new std::array<ForkSafeMutex, 16>;
+  return stripes[(reinterpret_cast<uintptr_t>(leaf.impl()) >> 6) % stripes.size()];
+}
 }  // namespace
 
 Node::~Node() = default;
@@ -338,6 +347,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
   if (!dy[0].defined() || !leaf_.requires_grad()) return {};  // detach_() may have come after the forward pass
   TensorHandle g = std::move(dy[0]);
   History& h = ensure_history(leaf_);
+  std::optional<PatientLock> lock(std::in_place, gradient_mutex(leaf_));
   if (h.grad.defined()) {
     if (modes().grad) {
       h.grad = fn::add(h.grad, g);
@@ -357,6 +367,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
       forget_base(h.grad);
     }
   }
+  lock.reset();
   if (h.hooks) {
     const std::vector<OutputHook> hooks = *h.hooks;  // a copy: a hook may remove itself
     for (const OutputHook& hook : hooks)
