@@ -178,140 +178,140 @@ class Module(object):
         """Resets the gradients of all parameters."""
         ...
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name."""
+        """Registers a parameter under a name."""
         ...
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the state but not trained."""
+        """Registers a buffer: a tensor that is not trained."""
         ...
     def add_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name."""
+        """Registers a child module under a name."""
         ...
     def register_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name; another name of add_module."""
+        """Registers a child module under a name; alias of add_module."""
         ...
     def named_parameters(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names."""
+        """Iterates over the parameters of this module and its descendants, with their dotted names."""
         ...
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
+        """Iterates over the parameters, each once."""
         ...
     def named_buffers(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names."""
+        """Iterates over the buffers of this module and its descendants, with their dotted names."""
         ...
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once."""
+        """Iterates over the buffers, each once."""
         ...
     def named_modules(self, memo: set[Any] | None = None, prefix: str = '', remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, with their dotted names."""
+        """Iterates over this module and its descendants, with their dotted names."""
         ...
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """This module and all below it, each once unless remove_duplicate is False."""
+        """Iterates over this module and its descendants, each once unless remove_duplicate is False."""
         ...
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The direct children with their names."""
+        """Iterates over the direct children with their names."""
         ...
     def children(self) -> Iterator[Any]:
-        """The direct children, each once."""
+        """Iterates over the direct children, each once."""
         ...
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Calls fn on every module, children first."""
+        """Calls fn on every module, children first, and returns self."""
         ...
     def get_submodule(self, target: str) -> Any:
-        """The module under a dotted name."""
+        """Returns the module with a dotted name."""
         ...
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module under a dotted name; with `strict` there must be one already."""
+        """Replaces or adds the module with a dotted name; with `strict` it must already exist."""
         ...
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a dotted name."""
+        """Returns the parameter with a dotted name."""
         ...
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a dotted name."""
+        """Returns the buffer with a dotted name."""
         ...
     def train(self, mode: bool = True) -> Any:
-        """Sets training mode here and below."""
+        """Sets training mode (or evaluation mode if `mode` is False) for this module and its descendants, and returns self."""
         ...
     def eval(self) -> Any:
-        """Sets evaluation mode here and below."""
+        """Sets evaluation mode for this module and its descendants, and returns self."""
         ...
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Whether gradients are computed for the parameters."""
+        """Sets requires_grad of all parameters, and returns self."""
         ...
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...)."""
+        """Moves or casts parameters and buffers in place: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...)."""
         ...
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Moves parameters and buffers to a device without their values."""
+        """Moves parameters and buffers to a device without copying their values."""
         ...
     def type(self, dst_type: Any) -> Any:
-        """All parameters and buffers, integers too, as another dtype."""
+        """Casts all parameters and buffers, including integer ones, to a dtype."""
         ...
     def float(self) -> Any:
-        """Floating parameters and buffers as float32."""
+        """Casts floating-point parameters and buffers to float32."""
         ...
     def double(self) -> Any:
-        """Floating parameters and buffers as float64."""
+        """Casts floating-point parameters and buffers to float64."""
         ...
     def half(self) -> Any:
-        """Floating parameters and buffers as float16."""
+        """Casts floating-point parameters and buffers to float16."""
         ...
     def bfloat16(self) -> Any:
-        """Floating parameters and buffers as bfloat16."""
+        """Casts floating-point parameters and buffers to bfloat16."""
         ...
     def cpu(self) -> Any:
-        """Moves everything to the CPU."""
+        """Moves parameters and buffers to the CPU."""
         ...
     def share_memory(self) -> Any:
-        """Moves parameters and buffers into memory that other processes see: see `Tensor.share_memory_`."""
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`."""
         ...
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Does nothing, whatever the arguments: operations are fused where the device says so, and `pyburn.inference.compile` makes a"""
+        """Does nothing; accepted for compatibility with PyTorch."""
         ...
     @property
     def backend(self) -> Any: ...
     @backend.setter
     def backend(self, value: Any) -> None: ...
     def extra_repr(self) -> str:
-        """What stands in the parentheses when the module is printed."""
+        """Returns the text in the parentheses of the repr."""
         ...
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = '', keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by their dotted names. `keep_vars` keeps them in the graph."""
+        """Returns all parameters and persistent buffers by dotted name."""
         ...
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copies tensors from a state dict into this module and those below it."""
+        """Copies the tensors of a state dict into this module and its descendants."""
         ...
     def get_extra_state(self) -> Any:
-        """More state than tensors, for the state dict; a class that has some overrides this and set_extra_state."""
+        """Returns state other than tensors for the state dict. Classes with such state override this and set_extra_state."""
         ...
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what get_extra_state gave."""
+        """Restores the state from get_extra_state."""
         ...
     def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, prefix, keep_vars) before this module is saved."""
+        """Registers a hook that is called before this module is saved: hook(module, prefix, keep_vars)."""
         ...
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, state_dict, prefix, local_metadata) after this module is saved; it may change the dict in place."""
+        """Registers a hook that is called after this module is saved: hook(module, state_dict, prefix, local_metadata)."""
         ...
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before loading."""
+        """Registers a hook that is called before loading."""
         ...
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls hook(module, incompatible_keys) after loading; it may change the lists in place."""
+        """Registers a hook that is called after loading: hook(module, incompatible_keys). It may change the lists in place."""
         ...
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
-        """Calls hook(module, args, output) after each forward; what it returns replaces the output."""
+        """Registers a hook that is called after each forward pass: hook(module, args, output). A result other than None replaces the"""
         ...
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Calls hook(module, args) before each forward; what it returns replaces the arguments."""
+        """Registers a hook that is called before each forward pass: hook(module, args). A result other than None replaces the arguments."""
         ...
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls hook(module, grad_input, grad_output) when the gradients of the inputs are known; it may return others."""
+        """Registers a hook that is called when the gradients of the inputs are computed: hook(module, grad_input, grad_output)."""
         ...
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Calls hook(module, grad_output) before the module's gradients are computed; it may return others."""
+        """Registers a hook that is called before the gradients of the module are computed: hook(module, grad_output)."""
         ...
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Another name of register_full_backward_hook."""
+        """Alias of register_full_backward_hook."""
         ...
 
 class Linear(Module):
@@ -1938,13 +1938,13 @@ class Sequential(Module):
     def __delitem__(self, index: int | slice) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
     def insert(self, index: int, module: Any) -> Any:
-        """Puts a module before the one at `index`."""
+        """Inserts a module before the one at `index`."""
         ...
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Adds modules at the end."""
+        """Appends modules."""
         ...
     def pop(self, key: int | slice) -> Any:
-        """Takes out the module at an index, or several."""
+        """Removes and returns the module at an index, or several for a slice."""
         ...
 
 class ModuleList(Module):
@@ -1959,13 +1959,13 @@ class ModuleList(Module):
     def __delitem__(self, index: int | slice) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
     def insert(self, index: int, module: Any) -> Any:
-        """Puts a module before the one at `index`."""
+        """Inserts a module before the one at `index`."""
         ...
     def extend(self, modules: Iterable[Any]) -> Any:
-        """Adds modules at the end."""
+        """Appends modules."""
         ...
     def pop(self, key: int | slice) -> Any:
-        """Takes out the module at an index, or several."""
+        """Removes and returns the module at an index, or several for a slice."""
         ...
 
 class ModuleDict(Module):
@@ -1978,23 +1978,23 @@ class ModuleDict(Module):
     def __delitem__(self, key: str) -> None: ...
     def __iter__(self) -> Iterator[str]: ...
     def clear(self) -> None:
-        """Takes out all modules."""
+        """Removes all modules."""
         ...
     def pop(self, key: str) -> Any:
-        """Takes out the module of a name."""
+        """Removes and returns a module."""
         ...
     def get(self, key: str, default: Any = None) -> Any:
-        """The module of a name, or `default`."""
+        """Returns a module by name, or `default`."""
         ...
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         ...
     def values(self) -> Any:
-        """The modules."""
+        """Returns the modules."""
         ...
     def items(self) -> Any:
-        """Pairs of names and modules."""
+        """Returns (name, module) pairs."""
         ...
     def update(self, modules: Any) -> None:
-        """Adds modules from a dict or from pairs; those of the same name are replaced."""
+        """Adds modules from a mapping or from pairs, replacing those of the same name."""
         ...
