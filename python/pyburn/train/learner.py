@@ -351,7 +351,7 @@ class Learner:
             The index entry of the checkpoint.
 
         Raises:
-            TrainingError: There is no checkpoint with a value of the metric.
+            TrainingError: No checkpoint has a value for the metric.
         """
         entry = self.checkpoints.best(metric) if self.checkpoints is not None else None
         if entry is None or self.checkpoints is None:

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "pyburn/support/interrupt.h"
@@ -47,11 +48,17 @@ struct Call {
 // As many threads as there have been calls at a time; they wait for the next one.
 class Carriers {
  public:
-  void submit(std::shared_ptr<Call> call) {
+  // False where no carrier is idle and the system gives no more threads.
+  bool submit(std::shared_ptr<Call> call) {
     const std::lock_guard lock(mutex_);
-    if (waiting_ <= calls_.size()) std::thread([this] { carry(); }).detach();
+    try {
+      if (waiting_ <= calls_.size()) std::thread([this] { carry(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
     calls_.push_back(std::move(call));
     more_.notify_one();
+    return true;
   }
 
  private:
@@ -94,7 +101,7 @@ void run_interruptible(std::function<void()> work) {
   if (!poll_interrupt || detail::work_cancelled || in_parallel_for()) return work();
   const auto call = std::make_shared<Call>();
   call->work = std::move(work);
-  all_carriers().submit(call);
+  if (!all_carriers().submit(call)) return call->work();
   struct Wait {
     Call& call;
     bool done = false;
