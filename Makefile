@@ -110,7 +110,7 @@ build-asan: venv
 
 ASAN_PYTHON = PYTHONPATH=$(CURDIR)/build/asan/stage \
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYBURN_POISON=nan $(VENV)/bin/python
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYBURN_POISON=nan PYBURN_MEMORY_LIMIT=2G $(VENV)/bin/python
 
 .PHONY: sanitize
 sanitize: build-asan  ## ASan + UBSan build: C++ tests, every operation from Python, hostile calls

@@ -30,6 +30,7 @@ set(PYBURN_SOURCES
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
+  src/pyburn/runtime/memory_limit.cpp
   src/pyburn/runtime/autocast.cpp
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/device_name.cpp

@@ -37,9 +37,15 @@ BUGS = {
     "histc": Bug("unchecked_sizes", r"histc"),
     "split": Bug("unchecked_sizes", r"split"),
     "tile": Bug("unchecked_sizes", r"tile|repeat\("),
-    "rnn": Bug("unchecked_sizes", r"rnn|lstm|gru"),
+    "combinations": Bug("unchecked_sizes", r"combinations"),
+    "resize_axis_input": Bug("unchecked_sizes", r"resize_axis_input"),
+    "rnn": Bug("unchecked_sizes", r"rnn|lstm|gru", sanitizer=True),
     "slice": Bug("rounded_up_slices", r"slice|\["),
     "matrix_power": Bug("negated_exponent", r"matrix_power", sanitizer=True),
+    "narrow": Bug("unchecked_positions", r"narrow"),
+    "triu": Bug("unchecked_positions", r"tri[ul]"),
+    "index": Bug("unchecked_positions", r"_index\("),
+    "randint": Bug("rounded_bounds", r"randint"),
     "session": Bug("unchecked_casts", r"s\.run"),
 }
 

@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/support/checked.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
-  require<IndexError>(a.axis >= 0 && a.axis <= x.rank() && a.axis + count <= x.rank(),
+  const bool begins = a.axis >= 0 && (a.axis <= x.rank() || planted_fault == Fault::unchecked_positions);
+  require<IndexError>(begins && int64_t(uint64_t(a.axis) + uint64_t(count)) <= x.rank(),
       "too many indices for tensor of dimension {}: got {}", x.rank(), Checked(a.axis) + count);
   Shape common;
   for (const Meta& i : indices) {

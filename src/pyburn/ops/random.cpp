@@ -14,6 +14,7 @@
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/checked.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 namespace {
@@ -57,6 +58,7 @@ TensorHandle draw(
 }
 TensorHandle draw_integers(
     const Dims& size, int64_t low, int64_t high, DType dtype, Device* device, Generator* generator, const TensorHandle& into) {
+  if (planted_fault == Fault::rounded_bounds) low = int64_t(double(low)), high = int64_t(double(high));
   return draw({.size = size, .draw = Draw::integer, .dtype = dtype, .low = low, .high = high}, device, generator, into);
 }
 

@@ -3,6 +3,7 @@
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/generator.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 
@@ -19,7 +20,7 @@ struct Random {
 
   // How many integers there are to draw from. More than 2^32 take two words each.
   uint64_t range() const { return uint64_t(high) - uint64_t(low); }
-  bool takes_two_words() const { return draw == Draw::integer && range() > uint64_t(1) << 32; }
+  bool takes_two_words() const { return draw == Draw::integer && range() > uint64_t(1) << 32 && planted_fault != Fault::rounded_bounds; }
 };
 
 namespace op {

@@ -19,6 +19,7 @@
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/fault.h"
 
 namespace pyburn {
 namespace {
@@ -167,7 +168,8 @@ TensorHandle fn::combinations(const TensorHandle& input, int64_t r, bool with_re
   require(input.rank() == 1, "expected a vector: got {}", input.shape());
   require<ValueError>(r >= 0, "r must not be negative: got {}", r);
   if (r == 0) return zeros(Dims{0}, input.dtype(), &input.device());
-  require<ValueError>(r <= kMaxRank, "r must be at most {}: got {}", kMaxRank, r);  // a dimension for each element of a combination
+  require<ValueError>(r <= kMaxRank || planted_fault == Fault::unchecked_sizes, "r must be at most {}: got {}", kMaxRank,
+      r);  // a dimension for each element of a combination
   const TensorHandle numbers = arange(0, input.numel(), 1, DType::int64, &input.device());
   if (r == 1) return unsqueeze(index_select(input, 0, numbers), 1);
   const Tensors grids = meshgrid(Tensors(r, numbers), "ij");

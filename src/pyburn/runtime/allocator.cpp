@@ -1,10 +1,6 @@
 #include "pyburn/runtime/allocator.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/sysinfo.h>
-#endif
 
 #include <algorithm>
 #include <array>
@@ -18,21 +14,6 @@
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
-
-// Memory and swap of the machine. The system may promise more, and end the process when it is written to.
-int64_t host_memory_limit() {
-  static const int64_t bytes = [] {
-    constexpr int64_t unknown = int64_t(1) << 46;
-#ifdef __linux__
-    struct sysinfo info {};
-    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : unknown;
-#else  // where swap grows as it is needed
-    const int64_t pages = sysconf(_SC_PHYS_PAGES);
-    return pages > 0 ? pages * int64_t(sysconf(_SC_PAGESIZE)) : unknown;
-#endif
-  }();
-  return bytes;
-}
 
 namespace {
 
@@ -170,6 +151,11 @@ uint32_t poison_from_environment() {
 }
 const uint32_t poison = poison_from_environment();
 
+void check_limit(int64_t bytes, int64_t held) {
+  require<OutOfMemoryError>(bytes <= host_memory_limit() - held,
+      "more than the memory limit of {} bytes: got a request for {} bytes with {} in use", host_memory_limit(), bytes, held);
+}
+
 void* allocate(int64_t bytes) {
   void* p = nullptr;
   if (bytes <= kSmall) {
@@ -185,8 +171,7 @@ void* allocate(int64_t bytes) {
     require<OutOfMemoryError>(p, "cannot allocate host memory: got a request for {} bytes", bytes);
     return p;
   }
-  require<OutOfMemoryError>(bytes <= host_memory_limit(), "more than the memory of this machine ({} bytes): got a request for {} bytes",
-      host_memory_limit(), bytes);
+  check_limit(bytes, 0);
   const int64_t size = rounded(bytes);
   {
     std::lock_guard lock(large().mutex);
@@ -196,6 +181,10 @@ void* allocate(int64_t bytes) {
       large().cached -= size;
       p = b;
     }
+  }
+  if (!p && size > host_memory_limit() - reserved.load(std::memory_order_relaxed)) {
+    empty_host_cache();
+    check_limit(bytes, reserved.load(std::memory_order_relaxed));
   }
   if (!p) p = system_allocate(size);
   if (!p) {

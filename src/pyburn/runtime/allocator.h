@@ -7,7 +7,8 @@ namespace pyburn {
 void* host_allocate(int64_t bytes);               // OutOfMemoryError
 void host_free(void* p, int64_t bytes) noexcept;  // `bytes` as asked for
 MemoryStatistics host_memory();
-int64_t host_memory_limit();  // memory and swap of the machine; larger requests raise OutOfMemoryError
-void empty_host_cache();      // gives cached blocks back to the system
+// What all tensors together may take: memory and swap of the machine or its container, and at most PYBURN_MEMORY_LIMIT.
+int64_t host_memory_limit();
+void empty_host_cache();  // gives cached blocks back to the system
 
 }  // namespace pyburn

@@ -15,9 +15,11 @@ enum class Fault : uint8_t {
   rounded_up_slices,      // the length of a slice with a huge step wraps around
   negated_exponent,       // of matrix_power, which the smallest integer does not survive
   unchecked_casts,        // std::bad_cast instead of a TypeError
+  unchecked_positions,    // positions near the largest integer wrap around: narrow, triu, the first dimension of an index
+  rounded_bounds,         // randint computes its bounds in floating point and draws 32 bits
 };
 constexpr std::string_view kFaultNames[] = {"none", "missing_version_bump", "missing_flush", "missing_overlap_copy", "unchecked_sizes",
-    "unchecked_view_bounds", "rounded_up_slices", "negated_exponent", "unchecked_casts"};
+    "unchecked_view_bounds", "rounded_up_slices", "negated_exponent", "unchecked_casts", "unchecked_positions", "rounded_bounds"};
 Fault fault_named(std::string_view);  // ValueError
 extern Fault planted_fault;
 

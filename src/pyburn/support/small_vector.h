@@ -12,6 +12,8 @@
 
 namespace pyburn {
 
+[[gnu::cold]] void small_vector_overflow();  // std::bad_alloc; returns where that bug is planted (fault.h)
+
 template <class T, int N>
 class SmallVector {
  public:
@@ -56,7 +58,7 @@ class SmallVector {
 
   void reserve(int64_t n) {
     if (n <= capacity_) return;
-    if (n > INT32_MAX / int64_t(sizeof(T))) throw std::bad_alloc();
+    if (n > INT32_MAX / int64_t(sizeof(T))) small_vector_overflow();
     T* p = static_cast<T*>(pool_allocate(size_t(n) * sizeof(T)));
     T* old = data();
     for (int64_t i = 0; i < size_; ++i) {

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from generate import text_of
 from hostile import HostileError, namespace, on
+from oracles import WrongAnswerError
 
 OUTCOMES = ["returned", "refused", "type errors", "interrupted", "out of memory", "found"]
 COUNTERS = struct.Struct(f"<qd{len(OUTCOMES)}q")  # the number of the current call, when it began, one count per outcome
@@ -33,7 +34,8 @@ TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminat
 def is_proper(error: BaseException) -> bool:
     """Can a user understand it? Internal failures reach Python under these classes and words."""
     words = str(error)
-    return not isinstance(error, (SystemError, UnicodeError, UnboundLocalError)) and "std::" not in words and "bad_cast" not in words
+    internal = (SystemError, UnicodeError, UnboundLocalError, WrongAnswerError)
+    return not isinstance(error, internal) and "std::" not in words and "bad_cast" not in words
 
 
 def outcome_of(error: BaseException) -> str:

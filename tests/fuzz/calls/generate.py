@@ -13,8 +13,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import oracles
 from layers import LAYERS, OPTIMIZERS, SCHEDULES
-from values import BY_TYPE, DTYPES, EVERYTHING, FLOATS, INTEGERS, SEQUENCES, STRINGS, TENSORS, VIEWS
+from values import BY_TYPE, DTYPES, EVERYTHING, FLOATS, HUGE, INDICES, INTEGERS, SEQUENCES, STRINGS, TENSORS, VIEWS
 
 import pyburn
 import pyburn.einops
@@ -39,7 +40,13 @@ def _kind(node: ast.expr) -> list[str]:
         return BY_TYPE["Tensor[]"] if node.elts and isinstance(node.elts[0], ast.Call) else SEQUENCES
     if isinstance(node, ast.Name):
         return DTYPES
-    return TENSORS
+    return INDICES if _is_index(node) else TENSORS
+
+
+def _is_index(node: ast.expr) -> bool:
+    """Does this argument of a sample hold integers? Kernels may take them for sizes and positions."""
+    text = ast.unparse(node)
+    return text.startswith("index(") or "dtype=i64" in text or (text.startswith("tensor([") and "." not in text)
 
 
 class _Strip(ast.NodeTransformer):
@@ -76,8 +83,9 @@ def _damage(call: ast.Call, rng: random.Random, options: dict[str, list[str]]) -
         i = rng.randrange(len(node.elts))
         node.elts[i] = _node(rng.choice(_kind(node.elts[i])))
         return
-    if choice < 0.35 and _kind(node) is TENSORS:
-        replacement = _node(f"(lambda a: a{rng.choice(VIEWS)})({ast.unparse(node)})")
+    if choice < 0.35 and isinstance(node, (ast.Call, ast.Attribute)):
+        views = HUGE if choice < 0.22 else VIEWS
+        replacement = _node(f"(lambda a: a{rng.choice(views)})({ast.unparse(node)})")
     else:
         replacement = _node(rng.choice(_kind(node) if rng.random() < 0.93 else EVERYTHING))
     if isinstance(holder, list):
@@ -120,9 +128,11 @@ def _operation(rng: random.Random) -> str:
     elif call.args and rng.random() < 0.3:  # the method, in place where there is one
         suffix = "_" if rng.random() < 0.5 and has_in_place(name) else ""
         call.func = ast.Attribute(call.args.pop(0), function + suffix)
-    device = rng.choice(["cpu"] * 8 + ["fusion(cpu)", "meta"])
+    text = ast.unparse(call)
+    huge = any(view in text for view in HUGE)  # most kernels would take years
+    device = rng.choice(["meta"] * 8 + ["cpu"] * 2 if huge else ["cpu"] * 8 + ["fusion(cpu)", "meta"])
     gradient = "\nbackward(y)" if rng.random() < 0.3 else ""
-    return f"on({device!r})\ny = {ast.unparse(call)}\nuse(y){gradient}"
+    return f"on({device!r})\ny = {text}\nuse(y){gradient}"
 
 
 def _layer(rng: random.Random) -> str:
@@ -219,7 +229,9 @@ def _session(rng: random.Random) -> str:
     return f"s = pyburn.inference.Session(pyburn.inference.capture({line}, t(2, 3){free}))\nuse(s.run({inputs}))"
 
 
-SOURCES = [(_operation, 62), (_layer, 14), (_optimizer, 6), (_indexing, 8), (_anything, 6), (_method, 4), (_session, 1)]
+SOURCES = [
+    (_operation, 62), (_layer, 14), (_optimizer, 6), (_indexing, 8), (_anything, 6), (_method, 4), (_session, 1), (oracles.text_of, 2)
+]  # fmt: skip
 
 
 def text_of(seed: int, number: int) -> str:

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import numpy as np
+from oracles import expect  # noqa: F401 (a name of the calls)
 
 import pyburn
 from pyburn import nn, optim

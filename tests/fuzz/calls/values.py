@@ -51,6 +51,17 @@ VIEWS = [
     ".T", "[::2]", "[:0]", "[None]", "[..., 0]", ".expand(3, *a.shape)", ".requires_grad_()", ".double()", ".half()", ".long()",
     ".bool()", ".unsqueeze(0)", ".flatten()", ".detach()", ".contiguous()", ".mT", ".repeat(2, *[1] * a.dim())",
 ]
+# Of any tensor: the same rank, with an extent that products with others overflow.
+HUGE = [
+    f"{first}.expand({shape})" for n in ("2**40", "2**59", "2**62")
+    for first, shape in (("[:1]", f"{n}, *a.shape[1:]"), ("[..., :1]", f"*a.shape[:-1], {n}"))
+]
+INDICES = [
+    "tensor([0])", "tensor([2, 0, 1])", "tensor([-1, 0, 5])", "tensor([2**31])", "tensor([2**40, 1])", "tensor([2**62])",
+    "tensor([2**63 - 1])", "tensor([-2**63])", "tensor([2**63 - 1, 2**63 - 1, 3])", "tensor([2**62, 2**62, 3])", "tensor([2**63 - 1, 1])",
+    "tensor([[0, 2**40], [-7, 1]])", "tensor(2**63 - 1)", "tensor([], dtype=i64)", "tensor([3, 0], dtype=u8)", "tensor([1, 2], dtype=i32)",
+    "tensor([2**63], dtype=u64)", "t(1, dtype=i64).expand(2**40)", "index(3, below=3)", "index(2, 3, below=2)", *TENSORS[:20],
+]
 # fmt: on
 EVERYTHING = [*INTEGERS, *FLOATS, *STRINGS, *TENSORS, *SEQUENCES, *ANYTHING]
 BY_TYPE = {

@@ -12,6 +12,7 @@
 #include "pyburn/ops/pad.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/fault.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -149,12 +150,12 @@ void triangle(const Triangle& a, const TensorHandle& x_, TensorHandle& y_) {
   if (y_.numel() == 0) return;
   const TensorHandle x = plain(x_), y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
   const int64_t size = size_of(x.dtype()), columns = x.shape().back(), rows = x.shape()[x.rank() - 2];
-  const int64_t diagonal = std::clamp(a.diagonal, -rows - 1, columns);  // further away nothing changes
+  const int64_t diagonal = planted_fault == Fault::unchecked_positions ? a.diagonal : std::clamp(a.diagonal, -rows - 1, columns);
   const char* from = static_cast<const char*>(first_element(x));
   char* to = static_cast<char*>(first_element(y));
   parallel_for(x.numel() / columns, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t cut = std::clamp<int64_t>(r % rows + diagonal + (lower ? 1 : 0), 0, columns), at = r * columns;
+      const int64_t cut = std::clamp<int64_t>(int64_t(uint64_t(r % rows) + uint64_t(diagonal) + lower), 0, columns), at = r * columns;
       const int64_t kept = lower ? 0 : cut, cleared = lower ? cut : 0, n = lower ? cut : columns - cut;
       if (from != to) std::memcpy(to + (at + kept) * size, from + (at + kept) * size, size_t(n * size));
       std::memset(to + (at + cleared) * size, 0, size_t((columns - n) * size));
