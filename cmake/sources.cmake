@@ -110,6 +110,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/fuse.cpp
+  src/pyburn/graph/fuse_structure.cpp
   src/pyburn/graph/integer_slots.cpp
   src/pyburn/graph/multiply_adds.cpp
   src/pyburn/graph/replay.cpp
@@ -183,11 +185,9 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/history.cpp
   src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
-  src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
   src/pyburn/decorators/fusion/fusion.cpp
   src/pyburn/decorators/fusion/queue.cpp
-  src/pyburn/decorators/fusion/structure.cpp
   src/pyburn/decorators/remote/client.cpp
   src/pyburn/decorators/remote/protocol.cpp
   src/pyburn/decorators/remote/server.cpp

@@ -67,7 +67,7 @@ inline constexpr uint64_t kLayout = hash_of({
     offsetof(TensorImpl, autograd),
     offsetof(TensorImpl, py),
     // operations
-    sizes_of<AttrType, OpSpec, OpInfo, OpRef, FunctionInfo, OpTable, Kind, Cast, Autocast, Saves, Tensors, MetaList, GradContext>(),
+    sizes_of<AttrType, OpSpec, OpInfo, OpRef, FunctionInfo, OpTable, Kind, Cast, Autocast, Saves, Fusing, Tensors, MetaList, GradContext>(),
     offsetof(AttrType, size),
     offsetof(AttrType, align),
     offsetof(AttrType, construct),
@@ -86,6 +86,8 @@ inline constexpr uint64_t kLayout = hash_of({
     offsetof(OpSpec, in_place),
     offsetof(OpSpec, changes_first),
     offsetof(OpSpec, key),
+    offsetof(OpSpec, fusing),
+    offsetof(OpSpec, multiply_adds),
     offsetof(OpSpec, no_grad),
     offsetof(OpSpec, torch),
     offsetof(OpSpec, example),

@@ -45,6 +45,10 @@ Grads grad_plus(const Blend& a, const GradContext& c) {
   return {c.needs(0) ? times(dy, a.beta) : TensorHandle(), c.needs(1) ? bmm(scaled, transpose(c.input(2), 1, 2)) : TensorHandle(),
       c.needs(2) ? bmm(transpose(c.input(1), 1, 2), scaled) : TensorHandle()};
 }
+template <int factor>
+int64_t cost(std::span<const Shape* const> in, const Shape& out) {
+  return Checked(out.numel()) * (*in[factor])[2];
+}
 Tensors decompose_plus(const Blend& a, Inputs in) { return {add(times(*in[0], a.beta), bmm(*in[1], *in[2]), a.alpha)}; }
 
 }  // namespace
@@ -55,6 +59,8 @@ constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor i
     .kind = Kind::contract,
     .autocast = Autocast::lower,
     .reads = {{1}, {0}},
+    .fusing = Fusing::begins,
+    .multiply_adds = cost<0>,
     .example = "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
     .samples = R"(
 t(2, 3, 4), t(2, 4, 5)
@@ -77,6 +83,8 @@ constinit OpInfo bmm_plus = define<Blend, infer_plus, grad_plus, decompose_plus>
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{}, {2}, {1}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost<1>,
         .torch = "torch.baddbmm",
         .example = "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
         .samples = R"(

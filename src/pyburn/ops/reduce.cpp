@@ -164,19 +164,23 @@ namespace op {
 constinit OpInfo sum = summing(
     define<Reduce, infer, grad_sum>({.schema = "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
         .doc = "Sum of the elements of input over dim (over all by default).",
+        .fusing = Fusing::ends,
         .example = "pyburn.sum(pyburn.ones(2, 3), dim=1)"}));
 constinit OpInfo mean = summing(define<Reduce, infer_mean, grad_mean>(
     {.schema = "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
         .doc = "Arithmetic mean of the elements of input over dim.",
+        .fusing = Fusing::ends,
         .example = "pyburn.mean(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amax =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
         .doc = "Largest element of input over dim; ties share the gradient.",
+        .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amax(x, dim, keepdim)",
         .example = "pyburn.amax(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amin =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
         .doc = "Smallest element of input over dim; ties share the gradient.",
+        .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
         .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo prod = summing(

@@ -1,12 +1,12 @@
-#include "pyburn/decorators/fusion/cut.h"
+#include "pyburn/graph/fuse.h"
 
 #include <algorithm>
 
 namespace pyburn {
 namespace {
 
-using Role = QueueStructure::Role;
-using Operand = QueueStructure::Operand;
+using Role = FuseStructure::Role;
+using Operand = FuseStructure::Operand;
 
 // What the open run does to a storage.
 struct Access {
@@ -19,13 +19,13 @@ struct Access {
 
 class Cutter {
  public:
-  explicit Cutter(const QueueStructure& queue) : queue_(queue), access_(queue.visible.size()), last_use_(queue.visible.size(), -1) {
+  explicit Cutter(const FuseStructure& all) : all_(all), access_(all.visible.size()), last_use_(all.visible.size(), -1) {
     for (int32_t i = 0; i < count(); ++i) for_each_slot(i, [&](int32_t slot) { last_use_[size_t(slot)] = i; });
   }
 
   Ref<const Plan> cut() {
     for (int32_t i = 0; i < count(); ++i) {
-      const QueueStructure::Node& node = queue_.nodes[size_t(i)];
+      const FuseStructure::Node& node = all_.nodes[size_t(i)];
       if (node.role == Role::elementwise) {
         if (begin_ >= 0 && shape_ < 0) follow_product(node);
         if (begin_ >= 0 && (node.out[0].shape != shape_ || breaks_rule(node))) close(i);
@@ -35,7 +35,8 @@ class Cutter {
         close(i);
         open(i, -1);
         enter(i);
-        for (const Operand& o : node.in) access_[size_t(o.slot)].mixed = true;  // all of it is read at any time: not to be written
+        for (const Operand& o : node.in)
+          if (o.slot >= 0) access_[size_t(o.slot)].mixed = true;  // all of it is read at any time: not to be written
       } else if (node.role == Role::reduction && begin_ >= 0 && node.in[0].shape == shape_ && is_made_here(node.in[0]) &&
                  !breaks_rule(node) && access_[size_t(node.out[0].slot)].run != run_) {
         enter(i);
@@ -52,13 +53,13 @@ class Cutter {
   }
 
  private:
-  int32_t count() const { return int32_t(queue_.nodes.size()); }
+  int32_t count() const { return int32_t(all_.nodes.size()); }
 
   template <class F>
   void for_each_slot(int32_t node, F f) const {
-    for (const Operand& o : queue_.nodes[size_t(node)].in)
+    for (const Operand& o : all_.nodes[size_t(node)].in)
       if (o.slot >= 0) f(o.slot);
-    for (const Operand& o : queue_.nodes[size_t(node)].out) f(o.slot);
+    for (const Operand& o : all_.nodes[size_t(node)].out) f(o.slot);
   }
 
   void open(int32_t node, int32_t shape) {
@@ -68,8 +69,8 @@ class Cutter {
   }
 
   // The first node behind a product: where it reads the result, whatever the shape, the run goes on in the shape and layout of that node.
-  void follow_product(const QueueStructure::Node& node) {
-    const Operand& made = queue_.nodes[size_t(begin_)].out[0];
+  void follow_product(const FuseStructure::Node& node) {
+    const Operand& made = all_.nodes[size_t(begin_)].out[0];
     for (const Operand& o : node.in)
       if (o.slot == made.slot && o.extent == made.extent && o.dtype == made.dtype) {
         shape_ = o.shape;
@@ -83,8 +84,8 @@ class Cutter {
     return a.run == run_ && a.written && a.layout == o.layout;
   }
 
-  bool breaks_rule(const QueueStructure::Node& node) const {
-    if (queue_.hazards_ignored) return false;
+  bool breaks_rule(const FuseStructure::Node& node) const {
+    if (all_.hazards_ignored) return false;
     for (const Operand& o : node.in) {
       const Access& a = access_[size_t(o.slot)];
       if (a.run == run_ && a.written && a.layout != o.layout) return true;
@@ -97,8 +98,9 @@ class Cutter {
   }
 
   void enter(int32_t i) {
-    const QueueStructure::Node& node = queue_.nodes[size_t(i)];
-    for (const Operand& o : node.in) touch(o);
+    const FuseStructure::Node& node = all_.nodes[size_t(i)];
+    for (const Operand& o : node.in)
+      if (o.slot >= 0) touch(o);
     for (const Operand& o : node.out) {
       Access& a = touch(o);
       a.layout = o.layout;
@@ -127,8 +129,8 @@ class Cutter {
 
   // Will anybody look at what node i leaves in its output?
   bool is_stored(int32_t i, int32_t end) const {
-    const int32_t slot = queue_.nodes[size_t(i)].out[0].slot;
-    return access_[size_t(slot)].writer == i && (queue_.visible[size_t(slot)] || last_use_[size_t(slot)] >= end);
+    const int32_t slot = all_.nodes[size_t(i)].out[0].slot;
+    return access_[size_t(slot)].writer == i && (all_.visible[size_t(slot)] || last_use_[size_t(slot)] >= end);
   }
 
   std::vector<bool> find_needed(int32_t end) {
@@ -136,11 +138,12 @@ class Cutter {
     std::vector<SmallVector<int32_t, 3>> makers(size_t(end - begin_));
     std::vector<std::pair<int32_t, int32_t>> current(access_.size(), {-1, -1});  // per slot: node, layout
     auto layout_of = [&](const Operand& made, int32_t i) {                       // a product is seen as the rest of the run sees it
-      return queue_.nodes[size_t(i)].role == Role::product && shape_ >= 0 ? product_layout_ : made.layout;
+      return all_.nodes[size_t(i)].role == Role::product && shape_ >= 0 ? product_layout_ : made.layout;
     };
     for (int32_t i = begin_; i < end; ++i) {
-      const QueueStructure::Node& node = queue_.nodes[size_t(i)];
+      const FuseStructure::Node& node = all_.nodes[size_t(i)];
       for (const Operand& o : node.in) {
+        if (o.slot < 0) continue;
         const auto [maker, layout] = current[size_t(o.slot)];
         makers[size_t(i - begin_)].push_back(layout == o.layout ? maker : -1);
       }
@@ -162,13 +165,13 @@ class Cutter {
     FusedStep::Place place;
   };
   Seen find_seen(int32_t end) const {
-    const int32_t slot = queue_.nodes[size_t(begin_)].out[0].slot;
+    const int32_t slot = all_.nodes[size_t(begin_)].out[0].slot;
     for (int32_t i = begin_ + 1; i < end; ++i) {
-      const QueueStructure::Node& node = queue_.nodes[size_t(i)];
+      const FuseStructure::Node& node = all_.nodes[size_t(i)];
       for (int32_t k = 0; k < int32_t(node.in.size()); ++k)
         if (node.in[k].slot == slot && node.in[k].layout == product_layout_) return {node.in[k], {i, k}};
     }
-    return {queue_.nodes[size_t(begin_)].out[0], {begin_, -1}};
+    return {all_.nodes[size_t(begin_)].out[0], {begin_, -1}};
   }
 
   std::unique_ptr<const FusedStep> number(int32_t end, const std::vector<bool>& needed) const {
@@ -185,10 +188,14 @@ class Cutter {
     };
     for (int32_t i = begin_; i < end; ++i) {
       if (!needed[size_t(i - begin_)]) continue;
-      const QueueStructure::Node& node = queue_.nodes[size_t(i)];
+      const FuseStructure::Node& node = all_.nodes[size_t(i)];
       FusedStep::Node fused{.node = i, .in = {}, .out = -1};
       for (int32_t k = 0; k < int32_t(node.in.size()); ++k) {
         const Operand& o = node.in[k];
+        if (o.slot < 0) {
+          fused.in.push_back(-1);
+          continue;
+        }
         const auto it =
             std::find_if(known.rbegin(), known.rend(), [&](const Known& v) { return v.slot == o.slot && v.layout == o.layout; });
         if (it != known.rend()) {
@@ -221,9 +228,9 @@ class Cutter {
     plan_->steps.push_back(std::move(step));
   }
 
-  const QueueStructure& queue_;
+  const FuseStructure& all_;
   std::vector<Access> access_;     // per slot
-  std::vector<int32_t> last_use_;  // per slot: the last node of the queue
+  std::vector<int32_t> last_use_;  // per slot: the last node that uses it
   int32_t run_ = -1, begin_ = -1;  // the open run; begin -1: none
   int32_t shape_ = -1;             // -1: the run is a product so far
   int32_t product_layout_ = -1;    // of its result, as the run sees it
@@ -232,6 +239,6 @@ class Cutter {
 
 }  // namespace
 
-Ref<const Plan> cut(const QueueStructure& queue) { return Cutter(queue).cut(); }
+Ref<const Plan> fuse(const FuseStructure& nodes) { return Cutter(nodes).cut(); }
 
 }  // namespace pyburn

@@ -1,16 +1,17 @@
-// Cuts a queue into steps: single operations, and runs that become one `fused` operation each.
+// The fuse pass: cuts lowered nodes into steps, which are single operations and runs that become one `fused` operation each.
 #pragma once
 #include <list>
 #include <unordered_map>
+#include <vector>
 
-#include "pyburn/decorators/fusion/queue.h"
+#include "pyburn/graph/lowered.h"
 #include "pyburn/ir/graph.h"
 
 namespace pyburn {
 
 // All that a cut depends on. Extents, strides and scalars are not in it: layouts and shapes are numbered in order of
 // appearance, so that only their equality counts, and a plan serves every size.
-struct QueueStructure {
+struct FuseStructure {
   enum class Role : uint8_t { opaque, elementwise, reduction, product };
   struct Operand {
     int32_t slot, layout, shape;  // numbers
@@ -19,20 +20,18 @@ struct QueueStructure {
   };
   struct Node {
     const OpInfo* op;
-    Role role;  // reduction: one that may end a run; product: one that may begin it
+    Role role;  // reduction: one that may end a run; product: one that may begin it, a convolution among them
     SmallVector<Operand, 3> in;
     SmallVector<Operand, 1> out;
   };
   std::vector<Node> nodes;
-  std::vector<bool> visible;     // per slot: somebody besides the queue holds it
+  std::vector<bool> visible;     // per slot: somebody may look at it after the last node
   bool hazards_ignored = false;  // the planted fault
 
   std::vector<uint32_t> key() const;
 };
-// Products, whose results are worth waiting for: what follows may be done to them on the way.
-bool may_begin_run(const OpInfo&);
-// `fuses`: the inner backend has a kernel for `fused`; if not, every node stands alone.
-QueueStructure describe(const Queue&, bool fuses);
+// `fuses`: the backend has a kernel for `fused`; if not, every node stands alone.
+FuseStructure describe(std::span<const LoweredNode> nodes, std::vector<bool> visible, bool fuses);
 
 // A run of elementwise nodes, before which may stand a product and of which the last may be a reduction, in single-assignment form.
 struct FusedStep {
@@ -43,9 +42,9 @@ struct FusedStep {
     int32_t node;
     SmallVector<ValueId, 3> in;
     ValueId out;
-    bool view = false;  // no operation of the queue: what the node before it made, in the shape of `out`
+    bool view = false;  // none of the lowered nodes: what the node before it made, in the shape of `out`
   };
-  std::vector<Place> values;  // where each value stands in the queue
+  std::vector<Place> values;  // where each value stands among the lowered nodes
   std::vector<ValueId> inputs, outputs;
   std::vector<Node> nodes;  // those that something depends on
 };
@@ -62,7 +61,11 @@ struct Plan final : Counted {
 
 // Hazard rule: a storage that a run writes is accessed everywhere in the run through the identical layout; a node that
 // would break the rule starts a new run. Values that nobody can see afterwards are not outputs.
-Ref<const Plan> cut(const QueueStructure&);
+Ref<const Plan> fuse(const FuseStructure&);
+
+const LoweredOperand& operand_at(std::span<const LoweredNode> nodes, FusedStep::Place place);
+// The body of the `fused` operation that a step becomes.
+Ref<Graph> body_of(const FusedStep& step, std::span<const LoweredNode> nodes);
 
 // Plans by structure, the least recently used one dropped first.
 class PlanCache {

@@ -1,17 +1,17 @@
-// The structure of a queue, and plans by structure.
+// The structure of lowered nodes, plans by structure, and the bodies of fused steps.
 #include <algorithm>
 
-#include "pyburn/decorators/fusion/cut.h"
-#include "pyburn/ops/matmul.h"
+#include "pyburn/graph/fuse.h"
+#include "pyburn/ops/movement.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/support/fault.h"
 
 namespace pyburn {
 namespace {
 
-using Role = QueueStructure::Role;
+using Role = FuseStructure::Role;
 
-// Equal things get equal numbers, in order of appearance. A queue knows few distinct ones: a list is enough.
+// Equal things get equal numbers, in order of appearance. A program knows few distinct ones: a list is enough.
 template <class T>
 class Numbering {
  public:
@@ -26,10 +26,10 @@ class Numbering {
   std::vector<const T*> seen_;
 };
 
-bool is_elementwise(const QueuedNode& node) {
+bool is_elementwise(const LoweredNode& node) {
   if (node.op.info().kind != Kind::elementwise || node.out.size() != 1 || node.in.empty()) return false;
-  const QueuedOperand& out = node.out[0];
-  for (const QueuedOperand& in : node.in) {
+  const LoweredOperand& out = node.out[0];
+  for (const LoweredOperand& in : node.in) {
     if (in.slot < 0 || !(in.layout.shape == out.layout.shape)) return false;
     // Reads one part of a storage and writes another: no run can hold it.
     if (in.slot == out.slot && !(in.layout == out.layout)) return false;
@@ -38,9 +38,8 @@ bool is_elementwise(const QueuedNode& node) {
 }
 
 // Over trailing axes, and of something.
-bool may_end_run(const QueuedNode& node) {
-  const OpInfo& info = node.op.info();
-  if (&info != &op::sum && &info != &op::mean && &info != &op::amax && &info != &op::amin) return false;
+bool may_end_run(const LoweredNode& node) {
+  if (node.op.info().fusing != Fusing::ends) return false;
   const Shape& shape = node.in[0].layout.shape;
   const Dims& dim = node.op.ref().as<Reduce>().dim;
   for (int64_t i = 0; i < dim.size(); ++i)
@@ -49,10 +48,10 @@ bool may_end_run(const QueuedNode& node) {
 }
 
 // Into memory in plain order, from elsewhere.
-bool may_begin_run(const QueuedNode& node) {
-  if (!pyburn::may_begin_run(node.op.info()) || !is_floating(node.out[0].dtype)) return false;
-  for (const QueuedOperand& in : node.in)
-    if (in.slot < 0 || in.slot == node.out[0].slot) return false;
+bool may_begin_run(const LoweredNode& node) {
+  if (node.op.info().fusing != Fusing::begins || !is_floating(node.out[0].dtype)) return false;
+  for (const LoweredOperand& in : node.in)
+    if (in.slot == node.out[0].slot) return false;
   return node.out[0].layout.is_contiguous() && node.out[0].layout.shape.numel() > 0;
 }
 
@@ -64,11 +63,9 @@ uint64_t hash_of(const std::vector<uint32_t>& words) {
 
 }  // namespace
 
-bool may_begin_run(const OpInfo& info) { return &info == &op::bmm || &info == &op::bmm_plus; }
-
-QueueStructure describe(const Queue& queue, bool fuses) {
-  QueueStructure s;
-  s.nodes.reserve(queue.nodes().size());
+FuseStructure describe(std::span<const LoweredNode> nodes, std::vector<bool> visible, bool fuses) {
+  FuseStructure s;
+  s.nodes.reserve(nodes.size());
   Numbering<Layout> layouts;
   Numbering<Shape> shapes;
   std::vector<std::pair<int64_t, int64_t>> extents;
@@ -79,30 +76,59 @@ QueueStructure describe(const Queue& queue, bool fuses) {
     if (at == extents.end()) return extents.push_back(e), int32_t(extents.size()) - 1;
     return int32_t(at - extents.begin());
   };
-  auto operand = [&](const QueuedOperand& o) -> QueueStructure::Operand {
+  auto operand = [&](const LoweredOperand& o) -> FuseStructure::Operand {
     if (o.slot < 0) return {-1, -1, -1, -1, o.dtype};
     return {o.slot, layouts(o.layout), shapes(o.layout.shape), extent(o.layout), o.dtype};
   };
-  auto role = [&](const QueuedNode& node) {
+  auto role = [&](const LoweredNode& node) {
     if (!fuses) return Role::opaque;
     return is_elementwise(node)  ? Role::elementwise
            : may_end_run(node)   ? Role::reduction
            : may_begin_run(node) ? Role::product
                                  : Role::opaque;
   };
-  for (const QueuedNode& node : queue.nodes()) {
-    QueueStructure::Node& n = s.nodes.emplace_back();
+  for (const LoweredNode& node : nodes) {
+    FuseStructure::Node& n = s.nodes.emplace_back();
     n.op = &node.op.info();
     n.role = role(node);
-    for (const QueuedOperand& o : node.in) n.in.push_back(operand(o));
-    for (const QueuedOperand& o : node.out) n.out.push_back(operand(o));
+    for (const LoweredOperand& o : node.in) n.in.push_back(operand(o));
+    for (const LoweredOperand& o : node.out) n.out.push_back(operand(o));
   }
-  for (int32_t slot = 0; slot < queue.slots(); ++slot) s.visible.push_back(queue.held_elsewhere(slot));
+  s.visible = std::move(visible);
   s.hazards_ignored = planted_fault == Fault::missing_flush;
   return s;
 }
 
-std::vector<uint32_t> QueueStructure::key() const {
+const LoweredOperand& operand_at(std::span<const LoweredNode> nodes, FusedStep::Place place) {
+  const LoweredNode& node = nodes[size_t(place.node)];
+  return place.input < 0 ? node.out[0] : node.in[place.input];
+}
+
+Ref<Graph> body_of(const FusedStep& step, std::span<const LoweredNode> nodes) {
+  auto body = make_ref<Graph>();
+  body->values.reserve(step.values.size());
+  body->nodes.reserve(step.nodes.size());
+  for (FusedStep::Place place : step.values) {
+    const LoweredOperand& o = operand_at(nodes, place);
+    body->add_value({o.layout.shape, o.dtype});
+  }
+  body->inputs = step.inputs;
+  body->outputs = step.outputs;
+  for (const FusedStep::Node& n : step.nodes) {
+    GraphNode& node = body->nodes.emplace_back();
+    if (n.view) {
+      const View as{body->values[size_t(n.out)].shape};
+      node.op = Operation(OpRef{&op::view, &as});
+    } else {
+      node.op = nodes[size_t(n.node)].op;
+    }
+    node.in.append(n.in.begin(), n.in.end());
+    node.out.push_back(n.out);
+  }
+  return body;
+}
+
+std::vector<uint32_t> FuseStructure::key() const {
   std::vector<uint32_t> words;
   words.reserve(nodes.size() * 20 + visible.size() + 1);
   words.push_back(hazards_ignored);
