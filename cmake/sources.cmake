@@ -113,9 +113,17 @@ set(PYBURN_SOURCES
   src/pyburn/graph/fuse.cpp
   src/pyburn/graph/fuse_structure.cpp
   src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/lowering.cpp
+  src/pyburn/graph/memory_plan.cpp
   src/pyburn/graph/multiply_adds.cpp
+  src/pyburn/graph/program_passes.cpp
   src/pyburn/graph/replay.cpp
-  src/pyburn/graph/simplify.cpp
+  src/pyburn/graph/graph_editor.cpp
+  src/pyburn/graph/passes/drop_dead_nodes.cpp
+  src/pyburn/graph/passes/fold_constants.cpp
+  src/pyburn/graph/passes/fold_scales.cpp
+  src/pyburn/graph/passes/merge_equal_nodes.cpp
+  src/pyburn/graph/passes/passes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp
@@ -308,6 +316,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
+  src/pyburn/inference/prepared_program.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
   src/pyburn/plugin.cpp

@@ -77,7 +77,7 @@ void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
       g.updates.emplace_back(ValueId(r.below(g.values.size())), ValueId(r.below(g.values.size())));
       return;
     default:
-      if (!g.free_axes.empty()) g.patches.push_back({int32_t(r.below(g.nodes.size())), int32_t(r.below(4)), r.integer(), r.integer()});
+      if (!g.free_axes.empty()) node.patches.push_back({int32_t(r.below(4)), r.integer(), r.integer()});
   }
 }
 
@@ -86,7 +86,7 @@ void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
 void add_operation(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
   fuzz::MadeOperation made = fuzz::make_operation(r, g.values, inner);
   if (!made.valid && !r.one_in(8)) return;
-  GraphNode node{made.op, {}, {}, false};
+  GraphNode node{made.op, {}, {}, false, {}};
   for (int64_t v : made.in) node.in.push_back(ValueId(v));
   for (const Meta& m : made.results) node.out.push_back(g.add_value(m));
   for (ValueId v : node.out) g.outputs.push_back(v);

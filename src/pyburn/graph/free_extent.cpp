@@ -72,7 +72,7 @@ Ref<Graph> with_free_extent(const std::function<Ref<Graph>(int64_t)>& capture, s
   }
   Graph& g = *s[0].graph;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
-    const GraphNode& node = g.nodes[i];
+    GraphNode& node = g.nodes[i];
     std::array<Slots, 3> slots;
     for (size_t k = 0; k < 3; ++k) {
       const GraphNode& other = s[k].graph->nodes[i];
@@ -85,7 +85,7 @@ Ref<Graph> with_free_extent(const std::function<Ref<Graph>(int64_t)>& capture, s
       const std::array<int64_t, 3> v{slots[0][j], slots[1][j], slots[2][j]};
       if (v[0] == v[1] && v[1] == v[2]) continue;
       const auto [a, c] = solve(s, v, node);
-      g.patches.push_back({int32_t(i), int32_t(j), a, c});
+      node.patches.push_back({int32_t(j), a, c});
     }
   }
   check_constants(s);
@@ -93,22 +93,22 @@ Ref<Graph> with_free_extent(const std::function<Ref<Graph>(int64_t)>& capture, s
   return s[0].graph;
 }
 
+Operation operation_at(const GraphNode& node, int64_t n) {
+  if (node.patches.empty()) return node.op;
+  Slots slots = integer_slots(node.op.ref());
+  for (const ExtentPatch& p : node.patches) {
+    int64_t v;
+    require<FormatError>(p.slot < slots.size(), "[graph] patch out of range: got slot {} of {}", p.slot, to_text(node.op.ref()));
+    require<ShapeError>(!__builtin_mul_overflow(p.a, n, &v) && !__builtin_add_overflow(v, p.c, &slots[p.slot]),
+        "[graph] the free extent is too large: got {}", n);
+  }
+  return with_integer_slots(node.op, slots);
+}
+
 std::vector<Operation> operations_at(const Graph& g, int64_t n) {
   std::vector<Operation> operations;
-  for (const GraphNode& node : g.nodes) operations.push_back(node.op);
-  for (size_t first = 0; first < g.patches.size();) {  // patches of one node stand together
-    const int32_t node = g.patches[first].node;
-    Operation& op = operations[size_t(node)];
-    Slots slots = integer_slots(op.ref());
-    for (; first < g.patches.size() && g.patches[first].node == node; ++first) {
-      const ExtentPatch& p = g.patches[first];
-      int64_t v;
-      require<FormatError>(p.slot < slots.size(), "[graph] patch out of range: got slot {} of {}", p.slot, to_text(op.ref()));
-      require<ShapeError>(!__builtin_mul_overflow(p.a, n, &v) && !__builtin_add_overflow(v, p.c, &slots[p.slot]),
-          "[graph] the free extent is too large: got {}", n);
-    }
-    op = with_integer_slots(op, slots);
-  }
+  operations.reserve(g.nodes.size());
+  for (const GraphNode& node : g.nodes) operations.push_back(operation_at(node, n));
   return operations;
 }
 

@@ -3,7 +3,7 @@
 #include "pyburn/backends/null/null_backend.h"
 #include "pyburn/decorators/trace/trace.h"
 #include "pyburn/graph/free_extent.h"
-#include "pyburn/graph/simplify.h"
+#include "pyburn/graph/passes.h"
 #include "pyburn/runtime/generator.h"
 
 namespace pyburn {

@@ -80,8 +80,11 @@ void encode(WireWriter& w, const Graph& g) {
   }
   encode_pairs(w, g.updates);
   encode_pairs(w, g.free_axes);
-  w.count(g.patches.size());
-  for (const ExtentPatch& p : g.patches) w.integer(p.node), w.integer(p.slot), w.integer(p.a), w.integer(p.c);
+  uint64_t patches = 0;
+  for (const GraphNode& n : g.nodes) patches += n.patches.size();
+  w.count(patches);
+  for (size_t i = 0; i < g.nodes.size(); ++i)
+    for (const ExtentPatch& p : g.nodes[i].patches) w.integer(int64_t(i)), w.integer(p.slot), w.integer(p.a), w.integer(p.c);
 }
 
 Ref<Graph> decode_graph(WireReader& r) {
@@ -95,7 +98,7 @@ Ref<Graph> decode_graph(WireReader& r) {
   for (int64_t n = r.length(3); n > 0; --n) g->constants.push_back(decode_constant(r));
   g->constant_names = decode_names(r);
   for (int64_t n = r.length(4); n > 0; --n) {
-    GraphNode node{decode_operation(r), decode_ids<decltype(GraphNode::in)>(r), decode_ids<decltype(GraphNode::out)>(r), false};
+    GraphNode node{decode_operation(r), decode_ids<decltype(GraphNode::in)>(r), decode_ids<decltype(GraphNode::out)>(r), false, {}};
     node.writes = r.boolean();
     g->nodes.push_back(std::move(node));
   }
@@ -104,7 +107,8 @@ Ref<Graph> decode_graph(WireReader& r) {
   for (int64_t n = r.length(4); n > 0; --n) {
     const int32_t node = decode_id(r), slot = decode_id(r);
     const int64_t a = r.integer(), c = r.integer();
-    g->patches.push_back({node, slot, a, c});
+    require<FormatError>(node >= 0 && size_t(node) < g->nodes.size(), "[graph] patch out of range: got node {}", node);
+    g->nodes[size_t(node)].patches.push_back({slot, a, c});
   }
   --r.depth;
   check(*g);
