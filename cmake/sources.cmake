@@ -109,6 +109,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
+  src/pyburn/graph/drawing.cpp
   src/pyburn/graph/free_extent.cpp
   src/pyburn/graph/fuse.cpp
   src/pyburn/graph/fuse_structure.cpp
@@ -317,6 +318,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/prepared_program.cpp
+  src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
   src/pyburn/plugin.cpp

@@ -2,11 +2,13 @@
 #include <nanobind/stl/string.h>
 
 #include "objects.h"
+#include "pyburn/graph/drawing.h"
 #include "pyburn/graph/multiply_adds.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/operation_cost.h"
 #include "pyburn/inference/operation_times.h"
+#include "pyburn/inference/profile.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/support/fault.h"
 
@@ -105,6 +107,11 @@ void bind_inference(nb::module_& m) {
           },
           "The named tensors that the graph carries.")
       .def(
+          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "The graph as text for Graphviz.")
+      .def(
+          "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); }, "A drawing of the graph: boxes for operations, lines for values.")
+      .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
+      .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
           "Writes the graph and its constants to one file.");
   nb::class_<CostObject>(m, "_OperationCost")
@@ -162,6 +169,35 @@ void bind_inference(nb::module_& m) {
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
+  nb::class_<Profile>(m, "Profile", "Where the time of a session goes. str() gives a table, the slowest steps first.")
+      .def("__str__", [](const Profile& p) { return to_text(p); })
+      .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
+      .def(
+          "table", [](const Profile& p, int rows) { return to_text(p, rows); }, "rows"_a = 30,
+          "The slowest steps as a table: time, share of the whole, arithmetic per second, and how near it is to the machine's limit.")
+      .def("_chrome_trace", [](const Profile& p) { return chrome_trace(p); })
+      .def_ro("seconds", &Profile::seconds, "Median time of a run.")
+      .def_ro("runs", &Profile::runs, "How many runs were measured.")
+      .def_prop_ro(
+          "steps",
+          [](const Profile& p) {
+            nb::list rows;
+            for (const StepProfile& s : p.steps) {
+              nb::dict row;
+              row["name"] = s.name;
+              nb::list shape;
+              for (int64_t d : s.shape) shape.append(d);
+              row["shape"] = nb::tuple(shape);
+              row["seconds"] = s.seconds;
+              row["multiply_adds"] = s.multiply_adds;
+              row["bytes"] = s.bytes;
+              row["limit_share"] = s.limit_share;
+              rows.append(row);
+            }
+            return rows;
+          },
+          "A dictionary for each step, in the order in which they run.");
+
   nb::class_<SessionObject>(m, "Session", "A graph, ready to run on a device.")
       .def(
           "__init__",
@@ -178,6 +214,18 @@ void bind_inference(nb::module_& m) {
               result = s.session->run({given.data(), size_t(given.size())});
             }
             return nb::steal(wrap(result));
+          })
+      .def("_profile",
+          [](SessionObject& s, nb::handle inputs, int runs) {
+            const Tensors given = tensors_of(inputs);
+            const GilRelease released;
+            return profile(*s.session, {given.data(), size_t(given.size())}, runs);
+          })
+      .def("_summary",
+          [](SessionObject& s, nb::handle inputs) {
+            const Tensors given = tensors_of(inputs);
+            const GilRelease released;
+            return summary(*s.session, {given.data(), size_t(given.size())});
           })
       .def_prop_ro("graph", [](const SessionObject& s) { return GraphObject{Ref<Graph>(const_cast<Graph*>(&s.session->graph()))}; })
       .def_prop_ro("device", [](const SessionObject& s) { return device_object(s.session->device()); });

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Graph, Session, Tensor
+from .._core import Graph, Profile, Session, Tensor
 from ..nn import Module
 
-__all__ = ["Graph", "Session", "capture", "compile", "load"]
+__all__ = ["Graph", "Profile", "Session", "capture", "compile", "load"]
 
 
 def capture(
@@ -109,5 +109,52 @@ def _save(self: Session, path: str | os.PathLike[str]) -> None:
     self.graph.save(os.fspath(path))
 
 
+def _profile(self: Session, *inputs: Tensor, runs: int = 20) -> Profile:
+    """Runs the session several times and measures each step.
+
+    Args:
+        *inputs: The inputs of the runs.
+        runs: How many runs to measure; times are medians.
+
+    Returns:
+        A Profile: `print(profile)` shows the slowest steps, `profile.save_chrome_trace(path)` writes a timeline.
+
+    Raises:
+        UnsupportedOp: The device has decorators, or the size of a result depends on values, so that there are no prepared steps.
+    """
+    return self._profile(inputs, runs)
+
+
+def _save_chrome_trace(self: Profile, path: str | os.PathLike[str]) -> None:
+    """Writes the last run as a timeline for chrome://tracing or Perfetto."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(self._chrome_trace())
+
+
+def _plot(self: Graph | Session, path: str | os.PathLike[str] | None = None) -> str:
+    """Draws the graph as SVG.
+
+    Args:
+        path: Where to write the drawing; None for no file.
+
+    Returns:
+        The SVG text. In a notebook, a Graph shows its drawing by itself.
+    """
+    drawing = (self.graph if isinstance(self, Session) else self).to_svg()
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(drawing)
+    return drawing
+
+
+def _summary(self: Session, *inputs: Tensor) -> str:
+    """Describes what runs for inputs of these shapes: operations, kernels, and memory next to its lower bound."""
+    return self._summary(inputs)
+
+
+Graph.plot = Session.plot = _plot  # type: ignore[method-assign]
+Session.profile = _profile  # type: ignore[method-assign]
+Session.summary = _summary  # type: ignore[method-assign]
+Profile.save_chrome_trace = _save_chrome_trace  # type: ignore[method-assign]
 Session.run = Session.__call__ = _run  # type: ignore[method-assign]
 Session.save = _save  # type: ignore[attr-defined]

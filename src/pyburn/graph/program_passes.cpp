@@ -11,7 +11,6 @@ namespace {
 
 using Role = LoweredSlot::Role;
 
-int64_t bytes_of(const LoweredSlot& s) { return pyburn::bytes_of(s.dtype, s.elements); }
 int64_t bytes_of(const LoweredOperand& o) { return o.slot < 0 ? 0 : pyburn::bytes_of(o.dtype, o.layout.shape.numel()); }
 
 std::vector<bool> output_slots(const LoweredProgram& p) {

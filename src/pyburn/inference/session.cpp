@@ -8,6 +8,7 @@
 #include "pyburn/graph/passes.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 #include "pyburn/runtime/transfer.h"
 

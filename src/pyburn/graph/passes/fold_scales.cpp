@@ -11,6 +11,7 @@
 #include "pyburn/ops/pointwise.h"
 
 namespace pyburn {
+using namespace fn;
 namespace {
 
 // The constant behind v through views, in their layout. Undefined where there is none.
