@@ -145,8 +145,10 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv/depthwise.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
+  src/pyburn/backends/cpu/fused/product.cpp
   src/pyburn/backends/cpu/fused/program.cpp
   src/pyburn/backends/cpu/fused/reduce.cpp
+  src/pyburn/backends/cpu/fused/run.cpp
   src/pyburn/backends/cpu/math/gamma.cpp
   src/pyburn/backends/cpu/gemm/gemm.cpp
   src/pyburn/backends/cpu/gemm/widening.cpp

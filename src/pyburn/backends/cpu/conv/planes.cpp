@@ -19,7 +19,7 @@ namespace pyburn::cpu {
 
 template <class T>
 struct PlanesFunctions {
-  void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b);
+  void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b, ImageFinish);
   void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
 };
 
@@ -136,7 +136,7 @@ struct PlaneTask {
 };
 
 template <class T>
-void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, const T* bias) {
+void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, const T* bias, ImageFinish finish) {
   const PlaneSplit<T> split(plan);
   std::vector<std::vector<Step>> steps;
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) steps.push_back(steps_of_phase(plan, split, phase));
@@ -168,6 +168,8 @@ void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, co
       task.result = all.result + image * all.image + group * plan.results * all.channel;
       if (plan.x.phases() == 1) task.run_whole();
       else task.run_interleaved(apart.data());
+      const int64_t row = task.row * plan.y.phases(), row_end = std::min(plan.y.result, task.row_end * plan.y.phases());
+      finish(image, group * plan.results, plan.results, row * plan.x.result, (row_end - row) * plan.x.result);
     }
   });
 }
@@ -306,11 +308,11 @@ void convolve_planes_weight(const ConvGeometry& g, const T* x, const T* dy, T* d
 template void convolve_planes_weight(const ConvGeometry&, const float*, const float*, float*);
 template void convolve_planes_weight(const ConvGeometry&, const double*, const double*, double*);
 template <class T>
-void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* w, const T* b) {
-  functions<T>().convolve(plan, planes, w, b);
+void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* w, const T* b, ImageFinish finish) {
+  functions<T>().convolve(plan, planes, w, b, finish);
 }
-template void convolve_planes(const ConvPlan&, const Planes<float>&, const float*, const float*);
-template void convolve_planes(const ConvPlan&, const Planes<double>&, const double*, const double*);
+template void convolve_planes(const ConvPlan&, const Planes<float>&, const float*, const float*, ImageFinish);
+template void convolve_planes(const ConvPlan&, const Planes<double>&, const double*, const double*, ImageFinish);
 
 }  // namespace pyburn::cpu
 #endif
