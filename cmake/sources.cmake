@@ -109,6 +109,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
+  src/pyburn/graph/aliases.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/free_extent.cpp
   src/pyburn/graph/fuse.cpp
@@ -125,6 +126,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/passes/fold_scales.cpp
   src/pyburn/graph/passes/merge_equal_nodes.cpp
   src/pyburn/graph/passes/passes.cpp
+  src/pyburn/graph/passes/values_for_writes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp

@@ -58,6 +58,32 @@ TEST(GraphPasses, MergeEqualNodesLeavesWhatIsWrittenOrGivenOut) {
   EXPECT_EQ(operations(*merge_equal_nodes(*twice)), (Names{"exp", "exp"}));
 }
 
+TEST(GraphPasses, ValuesForWritesMakesInPlaceOperationsPlain) {
+  const auto f = [](const Tensors& in) -> Tensors {
+    Tensor y = exp(in[0]);
+    const Tensor before = y * 2.0;
+    y.relu_();
+    y.mul_(3.0);
+    return {y + before, y};
+  };
+  const Ref<Graph> g = captured(f, {5}), plain = values_for_writes(*g);
+  for (const GraphNode& n : plain->nodes) EXPECT_FALSE(n.writes);
+  expect_same_results(g, plain, {5});
+}
+
+TEST(GraphPasses, ValuesForWritesLeavesWhatOthersSee) {
+  const auto f = [](const Tensors& in) -> Tensors {
+    Tensor y = exp(in[0]);
+    const Tensor part = slice(y, 0, 0, 2);
+    y.mul_(3.0);
+    Tensor(slice(y, 0, 3, 5)).zero_();
+    return {part, y};
+  };
+  const Ref<Graph> g = captured(f, {5}), same = values_for_writes(*g);
+  EXPECT_TRUE(*g == *same);
+  expect_same_results(g, optimise(*g), {5});
+}
+
 struct ConvNorm {
   Tensor w = numbers(cpu(), {6, 3, 3, 3}, 1), b = numbers(cpu(), {6}, 2), mean = numbers(cpu(), {6}, 3), var = exp(numbers(cpu(), {6}, 4));
   Tensor scale = numbers(cpu(), {6}, 5), shift = numbers(cpu(), {6}, 6);
@@ -75,6 +101,21 @@ TEST(GraphPasses, FoldScalesPutsABatchNormIntoTheConvolution) {
     EXPECT_EQ(operations(*folded), (Names{"conv2d", "relu"}));
     expect_same_results(g, folded, {2, 3, 7, 5});
   }
+}
+
+TEST(GraphPasses, FoldScalesSeesThroughOperationsInPlace) {
+  const ConvNorm t;
+  const Ref<Graph> g = captured(
+      [&](const Tensors& in) -> Tensors {
+        Tensor y = batch_norm(conv2d(in[0], t.w, t.b), t.mean, t.var, t.scale, t.shift);
+        y.relu_();
+        y.add_(1.0);
+        return {y};
+      },
+      {2, 3, 7, 5});
+  const Ref<Graph> folded = optimise(*g);
+  EXPECT_EQ(operations(*folded), (Names{"conv2d", "relu", "add"}));
+  expect_same_results(g, folded, {2, 3, 7, 5});
 }
 
 TEST(GraphPasses, FoldScalesTakesPlainFactorsAndSummands) {

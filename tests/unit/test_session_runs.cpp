@@ -15,6 +15,7 @@ Ref<Graph> captured(const CapturedFunction& f, const Dims& shape) {
 }
 
 void expect_follows(const CapturedFunction& f, const Dims& shape, float tolerance = 1e-5f) {
+  const DeviceScope scope(cpu());
   Session session(captured(f, shape), cpu());
   for (int seed : {1, 2, 3}) {
     const Tensors in{numbers(cpu(), shape, seed)};

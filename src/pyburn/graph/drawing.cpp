@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "pyburn/support/format.h"
+
 namespace pyburn {
 namespace {
 

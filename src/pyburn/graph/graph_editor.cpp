@@ -1,9 +1,8 @@
 #include "pyburn/graph/graph_editor.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "pyburn/support/error.h"
+#include "pyburn/graph/aliases.h"
 
 namespace pyburn {
 
@@ -119,28 +118,6 @@ Ref<Graph> GraphEditor::finish() {
   }
   check(*graph_);
   return std::move(graph_);
-}
-
-std::vector<bool> values_that_may_be_written(const Graph& g) {
-  std::vector<ValueId> root(g.values.size());
-  std::iota(root.begin(), root.end(), 0);
-  auto find = [&](ValueId v) {
-    while (root[size_t(v)] != v) v = root[size_t(v)] = root[size_t(root[size_t(v)])];
-    return v;
-  };
-  for (const GraphNode& n : g.nodes) {
-    if (n.op.info().kind != Kind::view && !n.op.info().decompose) continue;
-    for (ValueId in : n.in)
-      for (ValueId out : n.out)
-        if (in >= 0) root[size_t(find(out))] = find(in);
-  }
-  std::vector<bool> roots(g.values.size()), written(g.values.size());
-  for (const GraphNode& n : g.nodes)
-    if (n.writes)
-      for (ValueId v : n.out) roots[size_t(find(v))] = true;
-  for (const auto& [state, value] : g.updates) roots[size_t(find(state))] = true;
-  for (size_t v = 0; v < written.size(); ++v) written[v] = roots[size_t(find(ValueId(v)))];
-  return written;
 }
 
 }  // namespace pyburn

@@ -52,8 +52,4 @@ class GraphEditor {
   bool changed_ = false;
 };
 
-// Values that may share memory with something the graph writes to. A view shares with its input; so may the result of an operation that
-// decomposes (reshape).
-std::vector<bool> values_that_may_be_written(const Graph&);
-
 }  // namespace pyburn

@@ -10,6 +10,8 @@ struct GraphPass {
   Ref<Graph> (*run)(const Graph&);
 };
 
+// Writes into a value that shares its memory with no other become new values: x.relu_() as relu(x).
+Ref<Graph> values_for_writes(const Graph&);
 // Runs what depends on constants alone, unless that takes more memory than it reads.
 Ref<Graph> fold_constants(const Graph&);
 // Scales and shifts of the channels of a convolution, such as a batch normalisation, go into its weight and bias.

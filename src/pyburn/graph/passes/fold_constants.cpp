@@ -37,8 +37,10 @@ Ref<Graph> fold_constants(const Graph& g) {
     dispatch(n.op.ref(), in, {&out, 1});
     known[size_t(result)] = out;
     if (kind == Kind::view) continue;
+    const ValueId constant = editor.add_constant(out);
+    known.push_back(out);
     editor.erase(i);
-    editor.replace(result, editor.add_constant(out));
+    editor.replace(result, constant);
   }
   return editor.finish();
 }

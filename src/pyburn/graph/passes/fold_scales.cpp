@@ -80,7 +80,7 @@ bool fold(GraphEditor& editor, int32_t i) {
   if (maker < 0 || !is_convolution(editor.node(maker))) return false;
   const GraphNode& conv = editor.node(maker);
   const ValueId result = editor.node(i).out[0];
-  if (!(editor.meta(result) == editor.meta(affine->input))) return false;
+  if (editor.may_be_written(result) || !(editor.meta(result) == editor.meta(affine->input))) return false;
   const TensorHandle* weight = editor.constant(conv.in[1]);
   const TensorHandle* bias = editor.constant(conv.in[2]);
   if (!weight || (conv.in[2] >= 0 && !bias) || editor.may_be_written(conv.in[1]) || weight->dtype() != editor.meta(result).dtype) return false;

@@ -4,6 +4,7 @@ namespace pyburn {
 
 std::span<const GraphPass> all_passes() {
   static constexpr GraphPass passes[] = {
+      {"values_for_writes", values_for_writes},
       {"fold_constants", fold_constants},
       {"merge_equal_nodes", merge_equal_nodes},
       {"fold_scales", fold_scales},
