@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from child import Timed  # noqa: E402
-from models.zoo import MODELS  # noqa: E402
+from child import Timed
+
+from models.zoo import MODELS
 
 BY_NAME = {m.name: m for m in MODELS}
 
@@ -60,13 +61,14 @@ class OnnxRuntime:
 
         options = self.runtime.SessionOptions()
         options.intra_op_num_threads = threads
-        start = time.perf_counter()
+        x = numpy.load(folder / "input.npy")
+        before, start = resident(), time.perf_counter()
         session = self.runtime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
         loaded = time.perf_counter()
-        x = numpy.load(folder / "input.npy")
         y = session.run(None, {"x": x})[0]
+        figures = {"load": loaded - start, "first": time.perf_counter() - loaded, "memory": resident() - before}
         numpy.save(folder / "output_onnxruntime.npy", y)
-        return loaded - start, lambda: session.run(None, {"x": x})
+        return figures, lambda: session.run(None, {"x": x})
 
 
 class Pyburn:
@@ -77,6 +79,7 @@ class Pyburn:
 
     def export(self, name: str, batch: int, folder: Path) -> None:
         import numpy
+
         import p_vision
 
         pyburn = self.pyburn
@@ -90,12 +93,15 @@ class Pyburn:
 
         pyburn = self.pyburn
         pyburn.set_num_threads(threads)
-        start = time.perf_counter()
-        session = pyburn.inference.load(folder / "model.graph")
-        loaded = time.perf_counter()
         x = pyburn.tensor(numpy.load(folder / "input.npy"))
-        numpy.save(folder / "output_pyburn.npy", session(x).numpy())
-        return loaded - start, lambda: session(x)
+        load = pyburn.inference.load
+        before, start = resident(), time.perf_counter()
+        session = load(folder / "model.graph")
+        loaded = time.perf_counter()
+        y = session(x)
+        figures = {"load": loaded - start, "first": time.perf_counter() - loaded, "memory": resident() - before}
+        numpy.save(folder / "output_pyburn.npy", y.numpy())
+        return figures, lambda: session(x)
 
 
 def main() -> None:
@@ -113,9 +119,7 @@ def main() -> None:
                 side.export(arguments[0], arguments[1], Path(arguments[2]))
             elif command == "prepare":
                 name, _, folder, threads = arguments
-                before, start = resident(), time.perf_counter()
-                load, call = side.prepare(name, Path(folder), threads)
-                answer = {"load": load, "first": time.perf_counter() - start - load, "memory": resident() - before}
+                answer, call = side.prepare(name, Path(folder), threads)
                 timed = Timed(call)
             elif command == "forget":
                 timed = None

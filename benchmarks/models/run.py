@@ -22,6 +22,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from machine import describe  # noqa: E402
+
 from models.zoo import MODELS, Model  # noqa: E402
 
 
@@ -87,7 +88,7 @@ def main() -> None:
     options = parser.parse_args()
     pythons = {"pyburn": sys.executable, "onnxruntime": options.peer_python}
     print(", ".join(f"{k} {v}" for k, v in describe().items()))
-    print(f"{'model':20} {'batch':>5} {'threads':>7} {'pyburn ms':>10} {'ORT ms':>9} {'ratio':>6} {'load':>6} {'first':>6} {'memory':>7} {'difference':>11}")
+    print("model                batch threads  pyburn ms    ORT ms  ratio   load  first  memory  difference")
     lines, ratios = [], []
     for model in MODELS:
         if options.only and model.name not in options.only:

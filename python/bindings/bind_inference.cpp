@@ -109,7 +109,8 @@ void bind_inference(nb::module_& m) {
       .def(
           "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "The graph as text for Graphviz.")
       .def(
-          "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); }, "A drawing of the graph: boxes for operations, lines for values.")
+          "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); },
+          "A drawing of the graph: boxes for operations, lines for values.")
       .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,

@@ -3,8 +3,8 @@
 
 #include "device_fixture.h"
 #include "pyburn/graph/free_extent.h"
-#include "pyburn/graph/replay.h"
 #include "pyburn/graph/passes.h"
+#include "pyburn/graph/replay.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/ops/random.h"
 

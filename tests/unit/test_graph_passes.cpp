@@ -121,8 +121,8 @@ TEST(GraphPasses, FoldScalesSeesThroughOperationsInPlace) {
 TEST(GraphPasses, FoldScalesTakesPlainFactorsAndSummands) {
   const ConvNorm t;
   const Tensor factor = reshape(t.scale, Dims{6, 1, 1}), summand = reshape(t.shift, Dims{1, 6, 1, 1});
-  const Ref<Graph> g = captured(
-      [&](const Tensors& in) -> Tensors { return {(factor * conv2d(in[0], t.w)) - summand + factor}; }, {2, 3, 7, 5});
+  const Ref<Graph> g =
+      captured([&](const Tensors& in) -> Tensors { return {(factor * conv2d(in[0], t.w)) - summand + factor}; }, {2, 3, 7, 5});
   const Ref<Graph> folded = optimise(*g);
   EXPECT_EQ(operations(*folded), Names{"conv2d"});
   expect_same_results(g, folded, {2, 3, 7, 5});
@@ -171,7 +171,8 @@ TEST(GraphEditor, InsertsBeforeANode) {
   const Ref<Graph> g = captured([](const Tensors& in) -> Tensors { return {exp(in[0])}; }, {3});
   GraphEditor editor(*g);
   const NoAttrs none;
-  const ValueId negated = editor.insert_before(0, Operation(OpRef{OpTable::global().find("neg"), &none}), {g->inputs[0]}, editor.meta(g->inputs[0]));
+  const ValueId negated =
+      editor.insert_before(0, Operation(OpRef{OpTable::global().find("neg"), &none}), {g->inputs[0]}, editor.meta(g->inputs[0]));
   editor.set_inputs(0, {negated});
   const Ref<Graph> changed = editor.finish();
   const Tensor in = numbers(cpu(), {3});

@@ -141,9 +141,10 @@ std::string to_graphviz(const Graph& g) {
 std::string to_svg(const Graph& g) {
   std::vector<Box> boxes = boxes_of(g);
   const auto [width, height] = place(boxes);
-  std::string text = format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
-                            "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n"
-                            "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+  std::string text = format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
+      "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       number(width), number(height), number(width), number(height));
   for (const Box& b : boxes)
     for (const auto& [from, v] : b.from) {
@@ -153,8 +154,9 @@ std::string to_svg(const Graph& g) {
           number(middle), number(b.x), number(middle), number(b.x), number(b.y));
     }
   for (const Box& b : boxes)
-    text += format("<g><title>{} {}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\" fill=\"{}\" stroke=\"#555555\"/>"
-                   "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text><text x=\"{}\" y=\"{}\" fill=\"#444444\">{}</text></g>\n",
+    text += format(
+        "<g><title>{} {}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\" fill=\"{}\" stroke=\"#555555\"/>"
+        "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text><text x=\"{}\" y=\"{}\" fill=\"#444444\">{}</text></g>\n",
         escaped(b.title), escaped(b.detail), number(b.x - b.width / 2), number(b.y), number(b.width), number(kHeight), b.colour,
         number(b.x), number(b.y + 15), escaped(b.title), number(b.x), number(b.y + 29), escaped(b.detail));
   return text + "</svg>\n";

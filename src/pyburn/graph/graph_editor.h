@@ -13,8 +13,8 @@ class GraphEditor {
   const GraphNode& node(int32_t i) const { return nodes_[size_t(i)].node; }
   const Meta& meta(ValueId v) const { return graph_->values[size_t(v)]; }
 
-  int32_t maker(ValueId v) const { return makers_[size_t(v)]; }                // -1: an input, a constant, or nobody
-  const TensorHandle* constant(ValueId v) const;                               // null where v is none
+  int32_t maker(ValueId v) const { return makers_[size_t(v)]; }                     // -1: an input, a constant, or nobody
+  const TensorHandle* constant(ValueId v) const;                                    // null where v is none
   const std::vector<int32_t>& users(ValueId v) const { return users_[size_t(v)]; }  // nodes; one that reads v twice is there twice
   // Does anything but nodes need v: is it an output or part of an update?
   bool is_kept(ValueId v) const { return kept_[size_t(v)]; }

@@ -30,9 +30,7 @@ class LoweringBackend final : public Backend {
   }
   bool supports_call(OpRef op, Inputs in, Outputs out) const override { return like_->supports(op, in, out); }
   Capabilities capabilities() const override { return {.values = false, .dtypes = like_->capabilities().dtypes}; }
-  Ref<Storage> allocate(DType dtype, int64_t elements) override {
-    return add(LoweredSlot{LoweredSlot::Role::made, -1, dtype, elements});
-  }
+  Ref<Storage> allocate(DType dtype, int64_t elements) override { return add(LoweredSlot{LoweredSlot::Role::made, -1, dtype, elements}); }
   // A decomposition that knows elements of its own, such as a table, makes a constant.
   void upload(const HostArray& from, const TensorHandle& to) override {
     LoweredSlot& slot = program.slots[size_t(slot_of(to))];
@@ -122,8 +120,8 @@ std::optional<LoweredProgram> lower(const Graph& graph, std::span<const Operatio
   std::vector<TensorHandle> values(graph.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = graph.inputs[i];
-    values[size_t(v)] = lowering->place(LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype,
-        contiguous_layout(inputs[i]), checked_numel(inputs[i]));
+    values[size_t(v)] = lowering->place(
+        LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype, contiguous_layout(inputs[i]), checked_numel(inputs[i]));
   }
   for (size_t i = 0; i < constants.size(); ++i) values[size_t(graph.constants[i].first)] = lowering->place_constant(constants[i]);
   try {

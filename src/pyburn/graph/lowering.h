@@ -25,7 +25,7 @@ struct LoweredSlot {
 struct LoweredProgram {
   std::vector<LoweredNode> nodes;
   std::vector<LoweredSlot> slots;
-  std::vector<TensorHandle> constants;   // one for each storage, with values
+  std::vector<TensorHandle> constants;  // one for each storage, with values
   std::vector<LoweredOperand> outputs;  // of the graph
 };
 

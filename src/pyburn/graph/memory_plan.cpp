@@ -40,9 +40,8 @@ MemoryPlan plan_memory(std::span<const BufferLife> buffers) {
     }
     plan.offsets[b] = at;
     plan.bytes = std::max<int64_t>(plan.bytes, Checked(at) + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), b,
-                      [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; }),
-        b);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), b, [&](size_t x, size_t y) { return plan.offsets[x] < plan.offsets[y]; }), b);
   }
   plan.least = least_memory(buffers);
   return plan;

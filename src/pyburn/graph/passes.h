@@ -23,7 +23,7 @@ Ref<Graph> drop_dead_nodes(const Graph&);
 
 // In the order in which a session applies them.
 std::span<const GraphPass> all_passes();
-Ref<Graph> simplify(const Graph&);   // keeps the operations: folds constants and drops dead nodes
+Ref<Graph> simplify(const Graph&);  // keeps the operations: folds constants and drops dead nodes
 Ref<Graph> optimise(const Graph&);  // all passes
 
 }  // namespace pyburn

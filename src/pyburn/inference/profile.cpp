@@ -85,7 +85,8 @@ std::string megabytes(int64_t bytes) { return fixed(double(bytes) / 1e6, 2) + " 
 
 PreparedProgram& prepared_or_fail(const std::shared_ptr<PreparedProgram>& program) {
   require<UnsupportedOp>(bool(program),
-      "[Session] it runs operation by operation, on a device with decorators or because sizes depend on values: there are no steps to show");
+      "[Session] it runs operation by operation, on a device with decorators or because sizes depend on values: there are no steps to "
+      "show");
   return *program;
 }
 
@@ -126,8 +127,9 @@ Profile profile(Session& session, std::span<const TensorHandle> inputs, int runs
     const int64_t cost = cost_of(node);
     const double seconds = median(recorder.seconds[i]);
     const double least = std::max(double(cost) / limits.multiply_adds, double(bytes) / limits.bytes);
-    result.steps.push_back({name_of(node.op), node.out.empty() ? Shape{} : node.out[0].layout.shape, seconds, cost, bytes,
-        seconds > 0 ? least / seconds : 0, recorder.last[i].first - recorder.last[0].first, recorder.last[i].second - recorder.last[0].first});
+    result.steps.push_back(
+        {name_of(node.op), node.out.empty() ? Shape{} : node.out[0].layout.shape, seconds, cost, bytes, seconds > 0 ? least / seconds : 0,
+            recorder.last[i].first - recorder.last[0].first, recorder.last[i].second - recorder.last[0].first});
   }
   return result;
 }
@@ -158,10 +160,11 @@ std::string chrome_trace(const Profile& p) {
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const StepProfile& s = p.steps[i];
-    text += std::string(i ? "," : "") + "\n{\"name\": \"" + s.name + "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " +
-            fixed(double(s.start) * 1e-3, 3) + ", \"dur\": " + fixed(double(s.end - s.start) * 1e-3, 3) + ", \"args\": {\"step\": " +
-            std::to_string(i) + ", \"shape\": \"" + to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) +
-            ", \"bytes\": " + std::to_string(s.bytes) + "}}";
+    text += std::string(i ? "," : "") + "\n{\"name\": \"" + s.name +
+            "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + fixed(double(s.start) * 1e-3, 3) +
+            ", \"dur\": " + fixed(double(s.end - s.start) * 1e-3, 3) + ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" +
+            to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) +
+            "}}";
   }
   return text + "\n]}\n";
 }
@@ -178,9 +181,10 @@ std::string summary(Session& session, std::span<const TensorHandle> inputs) {
     if (s.role == LoweredSlot::Role::constant) constants += pyburn::bytes_of(s.dtype, s.elements);
   std::string shapes;
   for (const TensorHandle& t : inputs) shapes += (shapes.empty() ? "" : ", ") + to_text(t.shape());
-  return format("Session on {} for inputs {}\n  operations in the graph  {}\n  kernels per run          {}, {} of them fused\n"
-                "  multiply-adds per run    {} million\n  constants                {}\n"
-                "  memory of a run          {} (lower bound {}), outputs not counted",
+  return format(
+      "Session on {} for inputs {}\n  operations in the graph  {}\n  kernels per run          {}, {} of them fused\n"
+      "  multiply-adds per run    {} million\n  constants                {}\n"
+      "  memory of a run          {} (lower bound {}), outputs not counted",
       session.device().name(), shapes, int64_t(session.graph().nodes.size()), int64_t(p.nodes.size()), fused, fixed(double(cost) / 1e6, 1),
       megabytes(constants), megabytes(program->memory().bytes), megabytes(program->memory().least));
 }

@@ -8,12 +8,12 @@
 namespace pyburn {
 
 struct StepProfile {
-  std::string name;     // "conv2d + relu"
-  Shape shape;          // of its first result
-  double seconds;       // median of the runs
+  std::string name;              // "conv2d + relu"
+  Shape shape;                   // of its first result
+  double seconds;                // median of the runs
   int64_t multiply_adds, bytes;  // what it computes, and what it reads and writes
-  double limit_share;   // of the time that the machine would need at least, for arithmetic or for memory, in `seconds`
-  int64_t start, end;   // nanoseconds since the first step of the last run
+  double limit_share;            // of the time that the machine would need at least, for arithmetic or for memory, in `seconds`
+  int64_t start, end;            // nanoseconds since the first step of the last run
 };
 
 struct Profile {

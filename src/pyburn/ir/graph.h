@@ -31,8 +31,8 @@ class Graph : public Counted {
   std::vector<std::pair<ValueId, TensorHandle>> constants;
   std::vector<std::string> constant_names;  // parallel to constants; may be empty strings
   std::vector<GraphNode> nodes;
-  std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
-  std::vector<std::pair<int32_t, int32_t>> free_axes;        // (input, axis): where the free extent n is read
+  std::vector<std::pair<ValueId, ValueId>> updates;    // (state, new value): written back after a run
+  std::vector<std::pair<int32_t, int32_t>> free_axes;  // (input, axis): where the free extent n is read
 
   ValueId add_value(Meta m) {
     values.push_back(std::move(m));

@@ -83,14 +83,16 @@ bool fold(GraphEditor& editor, int32_t i) {
   if (editor.may_be_written(result) || !(editor.meta(result) == editor.meta(affine->input))) return false;
   const TensorHandle* weight = editor.constant(conv.in[1]);
   const TensorHandle* bias = editor.constant(conv.in[2]);
-  if (!weight || (conv.in[2] >= 0 && !bias) || editor.may_be_written(conv.in[1]) || weight->dtype() != editor.meta(result).dtype) return false;
+  if (!weight || (conv.in[2] >= 0 && !bias) || editor.may_be_written(conv.in[1]) || weight->dtype() != editor.meta(result).dtype)
+    return false;
   if (bias && editor.may_be_written(conv.in[2])) return false;
   TensorHandle new_weight = *weight, new_bias = bias ? *bias : TensorHandle();
   if (affine->scale.defined()) {
     new_weight = mul(*weight, per_filter(affine->scale, *weight));
     if (bias) new_bias = mul(*bias, affine->scale);
   }
-  if (affine->shift.defined()) new_bias = new_bias.defined() ? add(new_bias, affine->shift, Scalar(1)) : add(affine->shift, Scalar(0), Scalar(1));
+  if (affine->shift.defined())
+    new_bias = new_bias.defined() ? add(new_bias, affine->shift, Scalar(1)) : add(affine->shift, Scalar(0), Scalar(1));
   const ValueId w = editor.add_constant(new_weight), b = new_bias.defined() ? editor.add_constant(new_bias) : -1;
   editor.set_inputs(maker, {editor.node(maker).in[0], w, b});
   editor.replace(result, affine->input);
