@@ -21,6 +21,7 @@ set(PYBURN_SOURCES
   src/pyburn/tensor/layout.cpp
   src/pyburn/tensor/scalar.cpp
   src/pyburn/tensor/shape.cpp
+  src/pyburn/ir/extent_expression.cpp
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
@@ -111,7 +112,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/aliases.cpp
   src/pyburn/graph/drawing.cpp
-  src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/extents.cpp
+  src/pyburn/graph/fit_extents.cpp
   src/pyburn/graph/fuse.cpp
   src/pyburn/graph/fuse_structure.cpp
   src/pyburn/graph/integer_slots.cpp

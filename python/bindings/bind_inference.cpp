@@ -47,11 +47,16 @@ Tensors tensors_of(nb::handle list) {
   return result;
 }
 
-// inputs: (shape with -1 for free extents, dtype, name); constants: (name, tensor).
+// inputs: (shape with -1 for free extents, dtype, name, names of extents, shape of the example); constants: (name, tensor).
 GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants, bool simplify) {
   std::vector<CaptureInput> wanted;
-  for (nb::handle input : inputs)
-    wanted.push_back({{to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())}, nb::cast<std::string>(input[2])});
+  for (nb::handle input : inputs) {
+    CaptureInput& i = wanted.emplace_back();
+    i.meta = {to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())};
+    i.name = nb::cast<std::string>(input[2]);
+    for (nb::handle name : nb::object(input[3])) i.extents.push_back(nb::cast<std::string>(name));
+    i.example = to_dims(nb::object(input[4]).ptr());
+  }
   CaptureOptions options{.simplify = simplify};
   for (nb::handle c : constants) options.constants.emplace_back(nb::cast<std::string>(c[0]), nb::cast<TensorHandle>(c[1]));
   const auto call = [&](const Tensors& values) {

@@ -109,7 +109,8 @@ class Program {
       case 13:
         return convolve(x);
       case 14:
-        if (x.rank() == 4) keep(batch_norm(x, constant({x.shape()[1]}), constant({x.shape()[1]}) * 0.25 + 1.0, per_channel_1d(x), per_channel_1d(x)));
+        if (x.rank() == 4)
+          keep(batch_norm(x, constant({x.shape()[1]}), constant({x.shape()[1]}) * 0.25 + 1.0, per_channel_1d(x), per_channel_1d(x)));
         return;
       case 15:
         if (x.rank() > 0) keep(softmax(x, axis_of(x)));
@@ -217,8 +218,8 @@ class Program {
 void require_same(const Tensors& expected, const Tensors& got, const char* what) {
   require<ValueError>(expected.size() == got.size(), "{}: another number of results", what);
   for (int64_t i = 0; i < got.size(); ++i) {
-    require<ValueError>(expected[i].meta() == got[i].meta(), "{}: result {} is {} {}, expected {} {}", what, i, got[i].dtype(), got[i].shape(),
-        expected[i].dtype(), expected[i].shape());
+    require<ValueError>(expected[i].meta() == got[i].meta(), "{}: result {} is {} {}, expected {} {}", what, i, got[i].dtype(),
+        got[i].shape(), expected[i].dtype(), expected[i].shape());
     const std::vector<std::byte> a = host_bytes(expected[i]), b = host_bytes(got[i]);
     for (size_t at = 0; at + 4 <= a.size(); at += 4) {
       float x, y;

@@ -124,10 +124,10 @@ TEST(SessionRuns, PreparesEachSizeOfAFreeExtent) {
   const auto f = [&](const Tensors& in) -> Tensors { return {relu(matmul(in[0], w)), mean(in[0], Dims{0})}; };
   Session session(captured(f, {-1, 3}), cpu());
   for (int round = 0; round < 2; ++round)
-    for (int64_t n : {1, 2, 7, 3, 4, 5, 6, 8, 9, 10, 33}) {
+    for (int64_t n : {1, 2, 0, 7, 3, 4, 5, 6, 8, 9, 10, 33}) {
       const Tensors in{numbers(cpu(), {n, 3}, int(n))};
       expect_close(session.run(in)[0], f(in)[0]);
-      expect_close(session.run(in)[1], f(in)[1]);
+      if (n > 0) expect_close(session.run(in)[1], f(in)[1]);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "pyburn/graph/extents.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
@@ -94,7 +95,7 @@ TensorHandle copy_of(const TensorHandle& x) {
   return call(op::cast, CastTo{x.dtype()}, in);
 }
 
-void run(const Graph& g, std::span<const Operation> operations, std::vector<TensorHandle>& values, Device& device) {
+void run(const Graph& g, std::span<const int64_t> extents, std::vector<TensorHandle>& values, Device& device) {
   const TensorHandle absent;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const GraphNode& node = g.nodes[i];
@@ -102,7 +103,8 @@ void run(const Graph& g, std::span<const Operation> operations, std::vector<Tens
     for (ValueId v : node.in) in.add(v < 0 ? absent : values[size_t(v)]);
     Tensors out;
     for (ValueId v : node.out) out.push_back(node.writes ? values[size_t(v)] : TensorHandle());
-    dispatch(operations[i].ref(), in, {out.data(), size_t(out.size())}, &device);
+    const Operation op = operation_at(node, extents, in);
+    dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device);
     for (int64_t k = 0; k < out.size(); ++k) values[size_t(node.out[k])] = std::move(out[k]);
   }
   for (const auto& [state, value] : g.updates) {
@@ -114,7 +116,7 @@ void run(const Graph& g, std::span<const Operation> operations, std::vector<Tens
 
 }  // namespace
 
-std::optional<LoweredProgram> lower(const Graph& graph, std::span<const Operation> operations, std::span<const Shape> inputs,
+std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend) {
   const Ref<LoweringBackend> lowering = make_ref<LoweringBackend>(backend, device);
   std::vector<TensorHandle> values(graph.values.size());
@@ -126,7 +128,7 @@ std::optional<LoweredProgram> lower(const Graph& graph, std::span<const Operatio
   for (size_t i = 0; i < constants.size(); ++i) values[size_t(graph.constants[i].first)] = lowering->place_constant(constants[i]);
   try {
     const LevelScope scope(*lowering);
-    run(graph, operations, values, device);
+    run(graph, extents, values, device);
     for (ValueId v : graph.outputs)
       if (lowering->is_constant(values[size_t(v)])) values[size_t(v)] = copy_of(values[size_t(v)]);  // what is given out may be written to
   } catch (const CaptureError&) {

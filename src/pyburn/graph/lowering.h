@@ -29,9 +29,9 @@ struct LoweredProgram {
   std::vector<LoweredOperand> outputs;  // of the graph
 };
 
-// The program of `operations`, those of `graph` for inputs of these shapes, on a backend without decorators. `constants` are parallel to
-// those of the graph. Nothing where the program cannot be prepared: it writes to an input, or an input decides the size of a result.
-std::optional<LoweredProgram> lower(const Graph& graph, std::span<const Operation> operations, std::span<const Shape> inputs,
+// The program of `graph` for inputs of these shapes, of which `extents` follow, on a backend without decorators. `constants` are parallel
+// to those of the graph. Nothing where the program cannot be prepared: it writes to an input, or an input decides the size of a result.
+std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend);
 
 }  // namespace pyburn

@@ -5,6 +5,8 @@
 #include "pyburn/graph/fuse.h"
 #include "pyburn/ops/fused.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -77,13 +79,22 @@ void hoist_constants(LoweredProgram& p, Device& device, Backend& backend) {
     }
     list.add(in);
     for (const LoweredOperand& o : node.out) {
-      LoweredSlot& slot = p.slots[size_t(o.slot)];
+      const LoweredSlot& slot = p.slots[size_t(o.slot)];
       out.push_back(make_tensor(device, o.dtype, o.layout, backend.allocate(slot.dtype, slot.elements)));
+    }
+    try {
+      run(backend, node.op.ref(), list, {out.data(), size_t(out.size())});
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {  // raised when the program runs
+      return false;
+    }
+    for (int64_t k = 0; k < out.size(); ++k) {
+      LoweredSlot& slot = p.slots[size_t(node.out[k].slot)];
       slot.role = Role::constant;
       slot.index = int32_t(p.constants.size());
-      p.constants.push_back(out.back());
+      p.constants.push_back(out[k]);
     }
-    run(backend, node.op.ref(), list, {out.data(), size_t(out.size())});
     return true;
   });
 }

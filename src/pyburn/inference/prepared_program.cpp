@@ -43,7 +43,7 @@ class PreparedProgram::Context {
   explicit Context(const PreparedProgram& plan) : plan_(plan), uses_(plan.program_.slots.size()) {
     const LoweredProgram& p = plan.program_;
     std::vector<Ref<Storage>> storages(p.slots.size());
-    if (plan.memory_.bytes > 0) arena_ = plan.backend_.allocate(DType::uint8, plan.memory_.bytes);
+    if (!plan.memory_.offsets.empty()) arena_ = plan.backend_.allocate(DType::uint8, plan.memory_.bytes);
     for (size_t s = 0; s < storages.size(); ++s) {
       const LoweredSlot& slot = p.slots[s];
       if (slot.role == Role::constant) storages[s] = p.constants[size_t(slot.index)].impl()->storage;

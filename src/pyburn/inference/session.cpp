@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "pyburn/decorators/autodiff/autodiff.h"
-#include "pyburn/graph/free_extent.h"
+#include "pyburn/graph/extents.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/runtime/door_ops.h"
@@ -66,27 +66,26 @@ std::unique_ptr<Session> Session::load(const std::string& path, Device& device) 
 }
 void Session::save(const std::string& path) const { save_graph(graph(), path); }
 
-std::shared_ptr<PreparedProgram> Session::prepare(int64_t n, std::span<const TensorHandle> inputs) {
-  const std::vector<Operation> operations = operations_at(*graph_, n);
+std::shared_ptr<PreparedProgram> Session::prepare(const Extents& extents, std::span<const TensorHandle> inputs) {
   std::vector<Shape> shapes;
   std::vector<TensorHandle> constants;
   for (const TensorHandle& t : inputs) shapes.push_back(t.shape());
   for (const auto& [v, t] : graph_->constants) constants.push_back(t);
-  std::optional<LoweredProgram> program = lower(*graph_, operations, shapes, constants, device_, *leaf_);
+  std::optional<LoweredProgram> program = lower(*graph_, {extents.data(), size_t(extents.size())}, shapes, constants, device_, *leaf_);
   return program ? std::make_shared<PreparedProgram>(std::move(*program), device_, *leaf_) : nullptr;
 }
 
 std::shared_ptr<PreparedProgram> Session::prepared(std::span<const TensorHandle> inputs) {
-  const int64_t n = free_extent_of(*graph_, inputs);
+  const Extents extents = extents_of(*graph_, inputs);
   const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& entry) { return entry.first == n; });
+  const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& entry) { return entry.first == extents; });
   if (known != known_.end()) {
     known_.splice(known_.begin(), known_, known);
     return known->second;
   }
-  std::shared_ptr<PreparedProgram> program = leaf_ ? prepare(n, inputs) : nullptr;
+  std::shared_ptr<PreparedProgram> program = leaf_ ? prepare(extents, inputs) : nullptr;
   if (!program && !replay_) replay_ = std::make_unique<Replay>(graph_, device_);
-  known_.emplace_front(n, program);
+  known_.emplace_front(extents, program);
   if (known_.size() > kKept) known_.pop_back();
   return program;
 }

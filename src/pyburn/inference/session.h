@@ -2,6 +2,7 @@
 #pragma once
 #include <list>
 
+#include "pyburn/graph/extents.h"
 #include "pyburn/graph/replay.h"
 #include "pyburn/inference/prepared_program.h"
 
@@ -24,14 +25,14 @@ class Session {
   Device& device() const { return device_; }
 
  private:
-  static constexpr size_t kKept = 8;  // sizes of the free extent that stay prepared
-  std::shared_ptr<PreparedProgram> prepare(int64_t n, std::span<const TensorHandle> inputs);
+  static constexpr size_t kKept = 8;  // sizes of the free extents that stay prepared
+  std::shared_ptr<PreparedProgram> prepare(const Extents& extents, std::span<const TensorHandle> inputs);
 
   Ref<Graph> graph_;
   Device& device_;
   Backend* leaf_;  // null on a stack of decorators
   ForkSafeMutex mutex_, state_mutex_;
-  std::list<std::pair<int64_t, std::shared_ptr<PreparedProgram>>> known_;  // the last used first
+  std::list<std::pair<Extents, std::shared_ptr<PreparedProgram>>> known_;  // the last used first
   std::unique_ptr<Replay> replay_;
 };
 

@@ -2,25 +2,31 @@
 #pragma once
 #include <vector>
 
+#include "pyburn/ir/extent_expression.h"
 #include "pyburn/ir/operation.h"
 
 namespace pyburn {
 
 using ValueId = int32_t;  // -1: an absent optional input
 
-// A number inside an operation that depends on the free extent n: a * n + c. `slot` counts the integers of the
-// attributes in field order.
+// A number inside an operation that depends on free extents. `slot` counts the integers of the attributes in field order.
 struct ExtentPatch {
   int32_t slot;
-  int64_t a, c;
+  ExtentExpression value;
   bool operator==(const ExtentPatch&) const = default;
+};
+
+// Where an input has a free extent.
+struct FreeAxis {
+  int32_t input, axis, extent;
+  bool operator==(const FreeAxis&) const = default;
 };
 
 struct GraphNode {
   Operation op;
   SmallVector<ValueId, 4> in, out;
   bool writes = false;               // the outputs are existing values that the operation writes into
-  std::vector<ExtentPatch> patches;  // for another free extent than that of the capture
+  std::vector<ExtentPatch> patches;  // for other free extents than those of the capture
 };
 
 class Graph : public Counted {
@@ -31,8 +37,9 @@ class Graph : public Counted {
   std::vector<std::pair<ValueId, TensorHandle>> constants;
   std::vector<std::string> constant_names;  // parallel to constants; may be empty strings
   std::vector<GraphNode> nodes;
-  std::vector<std::pair<ValueId, ValueId>> updates;    // (state, new value): written back after a run
-  std::vector<std::pair<int32_t, int32_t>> free_axes;  // (input, axis): where the free extent n is read
+  std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
+  std::vector<std::string> extents;                  // names of the free extents
+  std::vector<FreeAxis> free_axes;
 
   ValueId add_value(Meta m) {
     values.push_back(std::move(m));

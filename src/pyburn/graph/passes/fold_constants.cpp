@@ -3,6 +3,7 @@
 #include "pyburn/graph/graph_editor.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -34,7 +35,13 @@ Ref<Graph> fold_constants(const Graph& g) {
     // quantised weights would become floats.
     if (kind != Kind::view && bytes_of(editor.meta(result)) > given) continue;
     TensorHandle out;
-    dispatch(n.op.ref(), in, {&out, 1});
+    try {
+      dispatch(n.op.ref(), in, {&out, 1});
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {  // raised when the graph runs, as if nothing had been folded
+      continue;
+    }
     known[size_t(result)] = out;
     if (kind == Kind::view) continue;
     const ValueId constant = editor.add_constant(out);
