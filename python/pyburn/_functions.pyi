@@ -815,6 +815,9 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing."""
     ...
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias."""
+    ...
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""
     ...
@@ -853,9 +856,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     ...
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * the products of two batches of matrices."""
-    ...
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias."""
     ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias."""

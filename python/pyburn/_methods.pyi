@@ -831,6 +831,9 @@ class TensorMethods:
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""
         ...
+    def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """input @ weight.T + bias."""
+        ...
     def matmul(self, other: Tensor) -> Tensor:
         """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""
         ...
@@ -884,9 +887,6 @@ class TensorMethods:
         ...
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """In place: beta * input + alpha * the products of two batches of matrices."""
-        ...
-    def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        """input @ weight.T + bias."""
         ...
     @overload
     def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:

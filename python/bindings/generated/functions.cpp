@@ -1286,6 +1286,12 @@ PyObject* call_bmm_plus(const Arguments& a) {
 void into_bmm_plus(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::bmm_plus_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
 }
+PyObject* call_linear(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+void into_linear(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linear_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2));
+}
 PyObject* call_matmul(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::matmul(x...); }, a.tensor(0), a.tensor(1)));
 }
@@ -1363,9 +1369,6 @@ PyObject* call_baddbmm(const Arguments& a) {
 }
 void into_baddbmm(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::baddbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
-}
-PyObject* call_linear(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
 }
 PyObject* call_bilinear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bilinear(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3)));
@@ -3132,6 +3135,7 @@ const FunctionEntry kFunctions[] = {
     {"pdist(Tensor input, float p=2.0) -> Tensor", "The distances of order p of all pairs of rows of a matrix: those of row 0 first.", "pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))", call_pdist, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
     {"bmm_plus(Tensor start, Tensor input, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.", "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm_plus, into_bmm_plus, 0},
+    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_linear, into_linear, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, into_matmul, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, into_mm, kMethod},
     {"mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))", call_mv, into_mv, kMethod},
@@ -3145,7 +3149,6 @@ const FunctionEntry kFunctions[] = {
     {"addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.", "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))", call_addr, into_addr, kMethod | kInPlace},
     {"addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the sum of the products of two batches of matrices.", "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))", call_addbmm, into_addbmm, kMethod | kInPlace},
     {"baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the products of two batches of matrices.", "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape", call_baddbmm, into_baddbmm, kMethod | kInPlace},
-    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_linear, nullptr, kMethod},
     {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.", "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape", call_bilinear, nullptr, 0},
     {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim; correction 1, the default, is the unbiased estimate.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]))", call_var_mean, into_var_mean, kMethod},
     {"var_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_var_mean_dim, into_var_mean_dim, kMethod},

@@ -264,6 +264,7 @@ Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle
 Tensor pdist(const TensorHandle& input, double p) { return naming("pdist", [&] { return fn::pdist(input, p); }); }
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2) { return fn::bmm(input, mat2); }
 Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { return fn::bmm_plus(start, input, mat2, beta, alpha); }
+Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) { return fn::linear(input, weight, bias); }
 Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return naming("matmul", [&] { return fn::matmul(input, other); }); }
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) { return naming("mm", [&] { return fn::mm(input, mat2); }); }
 Tensor mv(const TensorHandle& input, const TensorHandle& vec) { return naming("mv", [&] { return fn::mv(input, vec); }); }
@@ -277,7 +278,6 @@ Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHan
 Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { return naming("addr", [&] { return fn::addr(input, vec1, vec2, beta, alpha); }); }
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("addbmm", [&] { return fn::addbmm(input, batch1, batch2, beta, alpha); }); }
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("baddbmm", [&] { return fn::baddbmm(input, batch1, batch2, beta, alpha); }); }
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) { return naming("linear", [&] { return fn::linear(input, weight, bias); }); }
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) { return naming("bilinear", [&] { return fn::bilinear(input1, input2, weight, bias); }); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) { return as_tensors(fn::var_mean(input, dim, correction, keepdim)); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) { return as_tensors(naming("var_mean", [&] { return fn::var_mean(input, dim, unbiased, keepdim); })); }
@@ -1089,6 +1089,7 @@ Tensor Tensor::multilabel_margin_loss(const TensorHandle& target, const std::str
 Tensor Tensor::multilabel_soft_margin_loss(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) const { return pyburn::multilabel_soft_margin_loss(*this, target, weight, reduction); }
 Tensor Tensor::pdist(double p) const { return pyburn::pdist(*this, p); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
+Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
 Tensor Tensor::mv(const TensorHandle& vec) const { return pyburn::mv(*this, vec); }
@@ -1122,7 +1123,6 @@ const Tensor& Tensor::baddbmm_(const TensorHandle& batch1, const TensorHandle& b
   baddbmm_into(*this, *this, batch1, batch2, beta, alpha);
   return *this;
 }
-Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var_mean(*this, dim, correction, keepdim); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var_mean(*this, dim, unbiased, keepdim); }
 Results<2> Tensor::var_mean(bool unbiased) const { return pyburn::var_mean(*this, unbiased); }

@@ -329,6 +329,7 @@ Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle
 Tensor pdist(const TensorHandle& input, double p = 2.0);  // The distances of order p of all pairs of rows of a matrix: those of row 0 first.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
+Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
 Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.
@@ -342,7 +343,6 @@ Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHan
 Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the sum of the products of two batches of matrices.
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance and mean over dim; correction 1, the default, is the unbiased estimate.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance and mean over dim.
@@ -801,6 +801,7 @@ using fn::isneginf_into;
 using fn::bitwise_not_into;
 using fn::bmm_into;
 using fn::bmm_plus_into;
+using fn::linear_into;
 using fn::matmul_into;
 using fn::mm_into;
 using fn::mv_into;

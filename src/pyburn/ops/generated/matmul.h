@@ -8,6 +8,8 @@ TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2);  // Produ
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
 void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
+TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
+void linear_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});
 TensorHandle matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
@@ -34,7 +36,6 @@ TensorHandle addbmm(const TensorHandle& input, const TensorHandle& batch1, const
 void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
 TensorHandle baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
 void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
 TensorHandle bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
 
 }  // namespace pyburn::fn

@@ -12,7 +12,7 @@
 namespace pyburn::cpu {
 namespace {
 
-bool is_product(const OpInfo& op) { return &op == &op::bmm || &op == &op::bmm_plus; }
+bool is_product(const OpInfo& op) { return &op == &op::bmm || &op == &op::bmm_plus || &op == &op::linear; }
 
 // Images whose channels lie side by side.
 bool is_channels_last(const Layout& l) {
@@ -58,7 +58,7 @@ class FusedProduct {
   // Of the result as a matrix in the order of memory.
   int64_t row_width() const {
     const Shape& s = memory_.shape();
-    if (is_product(product_.op.info())) return s[2];
+    if (is_product(product_.op.info())) return s.back();
     if (!memory_.layout().is_contiguous()) return s[1];
     int64_t plane = 1;
     for (int64_t i = 2; i < s.rank(); ++i) plane *= s[i];
