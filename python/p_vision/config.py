@@ -30,7 +30,7 @@ def floatx() -> str:
 
 
 def set_floatx(value: str) -> None:
-    from .layer import dtype_of
+    from .conversion import dtype_of
 
     dtype = dtype_of(value)
     if dtype is None or not dtype.is_floating_point:

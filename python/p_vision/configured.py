@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pyburn
 from pyburn.nn import Module
 
+from .names import PLACES
 from .symbolic.structure import leaves
 
 _MISSING = inspect.Parameter.empty
@@ -182,7 +183,7 @@ def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
     found = custom_objects.get(name.removeprefix("metrics.")) if isinstance(name, str) else None
     if found is None and isinstance(name, str) and name.startswith("metrics."):
         found = getattr(p_vision.metrics, name.removeprefix("metrics."), None)
-    elif found is None and isinstance(name, str) and p_vision._places().get(name, "zoo") != "zoo":
+    elif found is None and isinstance(name, str) and PLACES.get(name, "zoo") != "zoo":
         found = getattr(p_vision, name)
     if found is None or (found not in custom_objects.values() and not (isinstance(found, type) and issubclass(found, Configured))):
         raise pyburn.FormatError(f"[load] there is no class {name!r}: give it with custom_objects={{{name!r}: ...}}")

@@ -138,7 +138,7 @@ def Variable(
     2.0
     """
     from . import initializers
-    from .layer import dtype_of
+    from .conversion import dtype_of
 
     if isinstance(initializer, str) or (callable(initializer) and not isinstance(initializer, Tensor)):
         if shape is None:

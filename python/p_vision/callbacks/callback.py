@@ -86,3 +86,17 @@ class History(Callback):
     def __repr__(self) -> str:
         last = ", ".join(f"{name}={values[-1]:.4g}" for name, values in self.history.items())
         return f"<History of {len(self.epoch)} epochs{': ' + last if last else ''}>"
+
+
+class Every:
+    """Counts batches, and says after which ones something is due: after every `freq`, or after none if it is "epoch"."""
+
+    def __init__(self, freq: Any) -> None:
+        if freq != "epoch" and not (isinstance(freq, int) and freq > 0):
+            raise ValueError(f"the frequency (save_freq, update_freq) must be 'epoch' or a number of batches: got {freq!r}")
+        self.freq, self.batches = freq, 0
+
+    def after_batch(self) -> bool:
+        """Counts a batch and returns whether it is due."""
+        self.batches += 1
+        return self.freq != "epoch" and self.batches % self.freq == 0

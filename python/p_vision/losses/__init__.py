@@ -10,6 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import Module
 
 from ..configured import Configured, OfFunction, Registry, arguments, serialize
+from ..conversion import to_tensor
 from ..dtype_policies import in_full
 from ..symbolic.masks import mask_of, spread, weights_of
 from . import functions
@@ -47,8 +48,8 @@ class Loss(Configured):
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        y_pred = in_full(_tensor(y_pred))
-        values = self.call(_tensor(y_true), y_pred)
+        y_pred = in_full(to_tensor(y_pred))
+        values = self.call(to_tensor(y_true), y_pred)
         if not isinstance(values, Tensor):
             raise TypeError(f"a loss gives a tensor: {self!r} gave {type(values).__name__}")
         return reduced(values, sample_weight, mask_of(y_pred), self.reduction)
@@ -167,7 +168,7 @@ def _of_callable(function: Any, name: str | None) -> Loss:
 def reduced(values: Tensor, sample_weight: Any = None, mask: Tensor | None = None, reduction: str | None = "sum_over_batch_size") -> Tensor:
     """Reduces the values of a loss. Weights scale the values; only with "mean_with_sample_weight" do they change the divisor."""
     if sample_weight is not None:
-        sample_weight = _tensor(sample_weight).to(device=values.device, dtype=values.dtype)
+        sample_weight = to_tensor(sample_weight).to(device=values.device, dtype=values.dtype)
     weight = weights_of(mask, sample_weight, values, scaled=reduction in ("sum_over_batch_size", "mean"))
     if weight is not None:
         weight = weight.squeeze(-1) if weight.ndim == values.ndim + 1 and weight.shape[-1] == 1 else spread(weight, values)
@@ -179,14 +180,6 @@ def reduced(values: Tensor, sample_weight: Any = None, mask: Tensor | None = Non
     if reduction == "mean_with_sample_weight" and weight is not None:
         return values.sum() / weight.sum()
     return values.mean()
-
-
-def _tensor(value: Any) -> Tensor:
-    """Converts an array to a tensor, and float64 to float32."""
-    if isinstance(value, Tensor):
-        return value
-    tensor = pyburn.as_tensor(value)
-    return tensor.float() if tensor.dtype == pyburn.float64 else tensor
 
 
 get = Registry("loss", Loss, FUNCTIONS, wrap=_of_callable)

@@ -13,8 +13,8 @@ from pyburn.train.metrics.metric import MOST_WAITING
 
 from .. import initializers
 from ..configured import Configured, snake_case
+from ..conversion import dtype_of
 from ..dtype_policies import in_full
-from ..layer import dtype_of
 from ..losses import functions
 from ..symbolic.masks import mask_of, spread, weights_of
 from ..variables import Gathered

@@ -74,7 +74,7 @@ class Optimizer(Configured):
     def __post_init__(self) -> None:
         if sum(limit is not None for limit in (self.clipnorm, self.clipvalue, self.global_clipnorm)) > 1:
             raise ValueError("[optimizer] give one of clipnorm, clipvalue and global_clipnorm")
-        self._rate: Any = self.__dict__["_rate"]  # stored by Rate
+        self._rate: Any = self.__dict__.get("_rate")  # stored by Rate
         self.iterations = 0
         self._last_rate: float | None = None  # of the last step
         self._sums: dict[int, Tensor] = {}  # accumulated gradients
