@@ -38,15 +38,15 @@ class ModelLearner(Learner):
         self.has_loss = False  # the logs of the steps have it
 
     def _run(self, model: Any, batch: Batch) -> Step:
-        trains = self.state.split == "train"
-        step = model.train_step if trains else model.test_step
-        logs = model.run_step(step, *model.prepared(*batch, self.class_weight if trains else None))
+        logs = model.run_step(model.train_step if self.state.split == "train" else model.test_step, *batch)
         self.optimizer = model.optimizer  # a model that is not compiled gets one with its first targets
         return Step(None, count=1, updated=True, running=logs)
 
+    def place(self, batch: Batch) -> Batch:
+        return self.model.prepared(*batch, self.class_weight if self.state.split == "train" else None)
+
     def output_of(self, model: Any, batch: Batch) -> Any:
-        x, _, _ = model.prepared(batch[0], None, None)
-        return mapped(as_array, model.predict_step((x,)))
+        return mapped(as_array, model.predict_step(batch[:1]))
 
     def start_training(self) -> None:
         """Does nothing: the mode is set for each epoch, after the callbacks have frozen or thawed layers."""

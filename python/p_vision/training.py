@@ -13,10 +13,11 @@ from pyburn._device import check_keeps_data
 from pyburn.nn import Module
 
 from . import optimizers
-from .batches import ArrayBatches, Batches, as_batch, batches, class_weights, on_device
+from .batches import as_batch, batches, class_weights, on_device, with_validation
 from .callbacks.callback import History
 from .callbacks.progress import PassBar, ProgbarLogger
 from .devices import resolve
+from .file_methods import FileMethods
 from .learner import ModelLearner, Passes, training_mode
 from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
@@ -25,7 +26,7 @@ from .symbolic.symbol import mode
 from .weights import WeightMethods, as_array
 
 
-class TrainingMethods(WeightMethods):
+class TrainingMethods(FileMethods, WeightMethods):
     """Mixin that adds compile, fit, evaluate, predict and saving to a module."""
 
     if not TYPE_CHECKING:
@@ -310,9 +311,8 @@ class TrainingMethods(WeightMethods):
         Returns:
             The history of the loss and the metrics.
         """
-        train, validation = self._both_parts(
-            x, y, sample_weight, batch_size, shuffle, validation_split, validation_data, validation_batch_size
-        )
+        train = batches(x, y, sample_weight, batch_size, shuffle)
+        train, validation = with_validation(train, validation_split, validation_data, validation_batch_size or batch_size)
         if self._device is not None:
             self.to(device=self._device)  # a part that was replaced may be on another device
         source = Passes(train, steps_per_epoch, goes_on=True)
@@ -326,25 +326,11 @@ class TrainingMethods(WeightMethods):
             None if validation is None else Passes(validation, validation_steps),
             epochs,
             validate_every=range(validation_freq, epochs + 1, validation_freq),
-            display=ProgbarLogger(verbose),
+            display=ProgbarLogger(verbose) if verbose else None,
         )
         if learner.stop_request.signal:  # Ctrl-C has ended training between two steps
             signal.raise_signal(learner.stop_request.signal)
         return self.history
-
-    def _both_parts(
-        self, x: Any, y: Any, weight: Any, batch_size: Any, shuffle: bool, split: float, validation_data: Any, validation_batch_size: Any
-    ) -> tuple[Batches, Batches | None]:
-        train = batches(x, y, weight, batch_size, shuffle)
-        if validation_data is not None:
-            size = validation_batch_size or batch_size
-            x, y, weight = as_batch(validation_data) if isinstance(validation_data, (tuple, list)) else (validation_data, None, None)
-            return train, batches(x, y, weight, size)
-        if not split:
-            return train, None
-        if not isinstance(train, ArrayBatches):
-            raise ValueError("validation_split is for arrays: give validation_data")
-        return train.split(split)
 
     def evaluate(
         self,
@@ -399,60 +385,6 @@ class TrainingMethods(WeightMethods):
     def eval(self) -> Any:
         """Sets evaluation mode, as in PyTorch."""
         return self.train(False)
-
-    # ---- saving and summary
-
-    def save(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes the model, its compile configuration and its weights to one file, for `p_vision.load_model`."""
-        from .saving import save_model
-
-        save_model(self, filepath, overwrite)
-
-    def to_json(self) -> str:
-        """Returns the architecture as JSON, for `p_vision.models.model_from_json`."""
-        import json
-
-        from .configured import to_plain
-
-        return json.dumps(to_plain(self, type(self).__name__))
-
-    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes only the weights to a file."""
-        from .saving import save_weights
-
-        save_weights(self, filepath, overwrite)
-
-    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
-        """Loads weights from a file written by `save` or `save_weights`, or from any tensor file that pyburn.io reads.
-
-        Args:
-            filepath: The file.
-            skip_mismatch: Keeps weights that are missing in the file or have another shape there, with a warning.
-        """
-        from .saving import load_weights
-
-        load_weights(self, filepath, skip_mismatch)
-
-    def summary(
-        self,
-        line_length: int | None = None,
-        print_fn: Any = None,
-        input_shape: Any = None,
-        expand_nested: bool = False,
-        show_trainable: bool = False,
-    ) -> None:
-        """Prints a table of the layers with output shapes and parameter counts.
-
-        Args:
-            line_length: The width of the table.
-            print_fn: Called with the text instead of `print`.
-            input_shape: The input shape without the batch dimension, for modules without a graph.
-            expand_nested: Whether to list the layers of nested models.
-            show_trainable: Whether to add a column that shows which layers are trained.
-        """
-        from .summary import summary_text
-
-        (print_fn or print)(summary_text(self, line_length, input_shape, expand_nested, show_trainable))
 
 
 def _computes_in_float16(model: Any) -> bool:

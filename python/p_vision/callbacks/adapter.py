@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyburn import train
@@ -22,6 +22,7 @@ class KerasCallbacks(train.Callback):
 
     def __init__(self, callbacks: Sequence[Any], params: dict[str, Any] | None = None) -> None:
         self.callbacks, self.params = list(callbacks), params
+        self._functions: dict[str, list[Callable[..., Any]]] = {}  # by event
         self.model: Any = None
         self._done = 0  # batches of an evaluation or prediction
         self._failed = False
@@ -29,15 +30,21 @@ class KerasCallbacks(train.Callback):
 
     def call(self, event: str, *args: Any, logs: Callable[[], dict[str, float]] | dict[str, float] | None = None) -> None:
         """Calls `on_<event>` of all callbacks that define it."""
+        functions = self._functions.get(event)
+        if functions is None:
+            functions = self._functions[event] = list(self._defined(f"on_{event}"))
+        if functions:
+            found = logs() if callable(logs) else logs
+            for function in functions:
+                function(*args, found if found is not None else {})
+
+    def _defined(self, name: str) -> Iterator[Callable[..., Any]]:
         from .callback import Callback
 
-        name = f"on_{event}"
         default = getattr(Callback, name)
-        wanted = [c for c in self.callbacks if getattr(type(c), name, default) is not default or name in vars(c)]
-        if wanted:
-            found = logs() if callable(logs) else logs
-            for callback in wanted:
-                getattr(callback, name)(*args, found if found is not None else {})
+        for callback in self.callbacks:
+            if getattr(type(callback), name, default) is not default or name in vars(callback):
+                yield getattr(callback, name)
 
     def _begin(self, learner: Any) -> None:
         if self.model is not None:

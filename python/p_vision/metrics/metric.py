@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -36,6 +37,16 @@ class ForLearner(train.metrics.Metric):
 
     def compute(self) -> Any:
         return self.metric.result()
+
+    def fresh(self) -> Any:
+        return ForLearner(copy.deepcopy(self.metric))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {str(index): variable.value for index, variable in enumerate(self.metric.variables)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for index, variable in enumerate(self.metric.variables):
+            variable.assign(state[str(index)])
 
 
 class Metric(Configured):

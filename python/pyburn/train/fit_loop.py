@@ -16,7 +16,7 @@ from .loader_position import EpochData, length_of
 from .metrics import Metric
 from .non_finite import BadLoss, LossRecord, all_finite, bad_loss_report
 from .schedules import takes_metric
-from .steps import run_step, to_device
+from .steps import run_step
 
 if TYPE_CHECKING:
     from .learner import Learner
@@ -150,7 +150,7 @@ class FitLoop:
 
     def _batch(self, batch: Any) -> None:
         learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
-        state.inputs = batch = to_device(batch, learner.device)
+        state.inputs = batch = learner.place(batch)
         for function in hooks["on_batch_start"]:
             function(learner)
         with updater.precision():

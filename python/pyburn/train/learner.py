@@ -16,6 +16,7 @@ from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
 from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
+from .losses import loss_from
 from .metrics import Loss, Metric, metrics_from
 from .run import Run
 from .schedules import advances_per_step, schedule_state
@@ -32,7 +33,7 @@ class Learner:
         optimizer: Its optimizer; only `fit` needs one.
         lr_scheduler: A learning-rate schedule. A schedule whose `step` takes a metric (ReduceLROnPlateau) gets the value of `monitor`.
         loss: Called as `loss(output, target)`, where the output is the model's result for all but the last item of a batch and the target
-            is the last item.
+            is the last item; or a class of losses such as nn.MSELoss, or a name such as "mse" or "cross_entropy".
         metrics: Metrics or their names, as a list or as a dict by name.
         callbacks: Callbacks for all calls of fit.
         step: Replaces model call and loss: `step(model, batch)` returns the loss or a `Step`.
@@ -66,7 +67,7 @@ class Learner:
         model: Any,
         optimizer: Any = None,
         lr_scheduler: Any = None,
-        loss: Callable[..., Tensor] | None = None,
+        loss: Callable[..., Tensor] | str | None = None,
         metrics: Any = (),
         *,
         callbacks: Sequence[Callback] = (),
@@ -91,7 +92,7 @@ class Learner:
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
         per_step = schedule == "step" if schedule else advances_per_step(lr_scheduler)
         self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
-        self.step_function = step if step is not None else supervised_step(loss)
+        self.step_function = step if step is not None else supervised_step(loss_from(loss))
         self.has_loss = step is not None or loss is not None
         self._own_step = step is not None
         self.metrics: dict[str, Metric] = metrics_from(metrics)
@@ -259,7 +260,7 @@ class Learner:
         with self.evaluating() as model:
             for batch in data:
                 empty = False
-                state.inputs = batch = to_device(batch, self.device)
+                state.inputs = batch = self.place(batch)
                 self.hooks.call("on_validation_batch_start", self)
                 result = run_step(self.step_function, model, batch, need_loss=False)
                 if result.loss is not None:
@@ -328,7 +329,7 @@ class Learner:
         self.hooks.call("on_predict_start", self)
         with self.evaluating() as model:
             for batch in data:
-                self.state.inputs = batch = to_device(batch, self.device)
+                self.state.inputs = batch = self.place(batch)
                 self.hooks.call("on_predict_batch_start", self)
                 found.append(self.output_of(model, batch))
                 self.state.result = Step(None, found[-1])
@@ -336,6 +337,10 @@ class Learner:
         self.hooks.call("on_predict_end", self)
         self.state.inputs = self.state.result = None
         return found
+
+    def place(self, batch: Any) -> Any:
+        """Moves a batch to the device; a subclass may override it."""
+        return to_device(batch, self.device)
 
     def output_of(self, model: Any, batch: Any) -> Any:
         """Returns the prediction for a batch; a subclass may override it."""
