@@ -59,6 +59,9 @@ class _ModelCallbacks(KerasCallbacks):
         super().__init__(callbacks, params)
         self._mode = contextlib.ExitStack()
 
+    def model_of(self, learner: Any) -> Any:
+        return learner.model
+
     def on_fit_start(self, learner: Any) -> None:
         super().on_fit_start(learner)
         learner.state.done = learner.model.initial_epoch  # BackupAndRestore may have changed it

@@ -190,3 +190,12 @@ def test_logs_of_a_batch_are_those_of_the_epoch_so_far() -> None:
     made.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=spy)
     squares = (made.predict(X, verbose=0) - Y)[:, 0] ** 2
     assert losses == pytest.approx([squares[:end].mean() for end in (8, 16, 24, 32)], rel=1e-4)
+
+
+def test_a_model_of_p_vision_in_a_learner() -> None:
+    pyburn.manual_seed(0)
+    made = Sequential([Input((3,)), Dense(1)])
+    halve = callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+    trained = Learner(made, pyburn.optim.SGD(made.parameters(), lr=0.2), loss="mse", metrics=["mae"], callbacks=[halve])
+    history = trained.fit(BATCHES, BATCHES, 2, display="quiet")
+    assert history["train/learning_rate"] == pytest.approx([0.1, 0.05]) and history["valid/mae"][-1] < history["valid/mae"][0]

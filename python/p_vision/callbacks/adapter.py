@@ -46,10 +46,14 @@ class KerasCallbacks(train.Callback):
             if getattr(type(callback), name, default) is not default or name in vars(callback):
                 yield getattr(callback, name)
 
+    def model_of(self, learner: Any) -> Any:
+        """Returns what callbacks get as their model."""
+        return LearnerModel(learner)
+
     def _begin(self, learner: Any) -> None:
         if self.model is not None:
             return
-        self.model = learner.model if isinstance(learner.model, WeightMethods) else LearnerModel(learner)
+        self.model = self.model_of(learner)
         params = self.params or {"epochs": learner.state.epochs, "steps": learner.state.batches, "verbose": 0}
         for callback in self.callbacks:
             callback.set_model(self.model)
