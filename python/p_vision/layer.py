@@ -77,8 +77,11 @@ class Layer(WeightMethods, Configured, Module):
         self.built = False
         self.built_for: Any = None  # the input shapes
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls, **constants: Any) -> None:
+        """Sets constants of a class from its keywords: `class Conv2D(_Conv, rank=2)`."""
+        super().__init_subclass__()
+        for name, value in constants.items():
+            setattr(cls, name, value)
         if cls.__module__.partition(".")[0] != "p_vision" and cls.__setattr__ is Module.__setattr__:
             cls.__setattr__ = _set_tracked  # type: ignore[method-assign, assignment]
 

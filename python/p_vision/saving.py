@@ -24,6 +24,8 @@ _BESIDE = "/"  # prefix of tensors that are not weights; layer names cannot cont
 
 def _check_path(filepath: Any, overwrite: bool) -> None:
     """Raises FileExistsError if the file must not be replaced, and warns if its name promises a file of Keras."""
+    if not isinstance(filepath, (str, os.PathLike)):
+        return
     path = os.fspath(filepath)
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"[save] there is a file {path!r} already, and overwrite is False")

@@ -11,7 +11,7 @@ import pyburn
 from pyburn import Tensor, optim
 
 from .optimizer import Optimizer, Rate
-from .steps import FactoredSteps, LayerwiseSteps, LeaderSteps, OrthogonalSteps, RootMeanSquareSteps
+from .steps import LayerwiseSteps, LeaderSteps, OrthogonalSteps, RootMeanSquareSteps
 
 
 @dataclass(eq=False, repr=False)
@@ -157,8 +157,8 @@ class Adafactor(Optimizer):
     relative_step: bool = True
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        options = {"decay": self.beta_2_decay, "epsilon_1": self.epsilon_1, "epsilon_2": self.epsilon_2, "threshold": self.clip_threshold}
-        return FactoredSteps(parameters, **options)
+        eps = (self.epsilon_1, self.epsilon_2)
+        return optim.Adafactor(parameters, lr=1.0, beta2_decay=self.beta_2_decay, eps=eps, d=self.clip_threshold)
 
 
 @dataclass(eq=False, repr=False)
