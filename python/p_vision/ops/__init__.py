@@ -57,7 +57,11 @@ _SAME = """
 abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil cos cosh
 cross deg2rad diag divide einsum erf erfinv exp exp2 expm1 fmod floor floor_divide heaviside hypot isclose isfinite isinf isnan
 kron log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul meshgrid multiply nan_to_num nonzero
-outer rad2deg reciprocal round rsqrt sigmoid sign sin sinc sinh sqrt square subtract tan tanh tril triu trunc vdot
+inner outer rad2deg ravel reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square subtract tan tanh tril triu trunc vdot
+"""
+_ACTIVATIONS = """
+celu elu glu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax mish relu6 selu silu soft_shrink
+softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh_shrink threshold
 """
 _OTHER_NAMES = {
     "equal": "eq",
@@ -70,9 +74,6 @@ _OTHER_NAMES = {
     "negative": "neg",
     "mod": "remainder",
     "true_divide": "divide",
-    "inner": "inner",
-    "relu": "relu",
-    "ravel": "ravel",
 }
 
 
@@ -92,22 +93,6 @@ for _name in _SAME.split():
     _operation(_with_numbers(getattr(pyburn, _name)), _name)
 for _name, _theirs in _OTHER_NAMES.items():
     _operation(_with_numbers(getattr(pyburn, _theirs)), _name)
-for _name in [
-    "celu",
-    "elu",
-    "hard_sigmoid",
-    "hard_silu",
-    "hard_tanh",
-    "log_sigmoid",
-    "mish",
-    "relu6",
-    "selu",
-    "silu",
-    "softplus",
-    "softsign",
-    "swish",
-]:
-    _operation(activations.get(_name), _name)
 for _name in ("binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy"):
     _operation(getattr(functions, _name), _name)
 
@@ -132,18 +117,7 @@ def __getattr__(name: str) -> Any:
 
 for _name, _function in {**tensors.FUNCTIONS, **arrays.FUNCTIONS, **networks.FUNCTIONS}.items():
     _operation(_with_numbers(_function), _name)
-for _name in (
-    "glu",
-    "hard_shrink",
-    "hard_swish",
-    "soft_shrink",
-    "sparse_plus",
-    "sparse_sigmoid",
-    "sparsemax",
-    "squareplus",
-    "tanh_shrink",
-    "threshold",
-):
+for _name in _ACTIVATIONS.split():
     _operation(activations.get(_name), _name)
 image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in networks.IMAGE.items()})
 

@@ -31,23 +31,8 @@ def _line(x: Tensor, axis: int | None) -> tuple[Tensor, int]:
 
 
 @_function
-def leaky_relu(x: Tensor, negative_slope: float = 0.2) -> Tensor:
-    return functional.leaky_relu(x, negative_slope)
-
-
-@_function
 def gelu(x: Tensor, approximate: bool = True) -> Tensor:
     return functional.gelu(x, approximate="tanh" if approximate else "none")
-
-
-@_function
-def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    return functional.softmax(x, axis)
-
-
-@_function
-def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    return functional.log_softmax(x, axis)
 
 
 @_function
