@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,15 @@ def test_only_epochs_of_the_frequency_are_validated() -> None:
     assert len(history.history["val_loss"]) == 2 and len(history.history["loss"]) == 5
 
 
-def test_ctrl_c_ends_fit_between_two_steps() -> None:
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Lets SIGINT raise KeyboardInterrupt, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_fit_between_two_steps(interrupts: None) -> None:
     events = Events()
     interrupt = callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: os.kill(os.getpid(), signal.SIGINT) if batch == 1 else None)
     with pytest.raises(KeyboardInterrupt):
