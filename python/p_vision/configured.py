@@ -262,6 +262,12 @@ def plain_form(config: Any) -> Any:
     return config
 
 
+def public(namespace: dict[str, Any], *more: str) -> list[str]:
+    """Returns the names for `__all__` of a module: its own classes and functions, and more."""
+    own = (name for name, value in namespace.items() if getattr(value, "__module__", "") == namespace["__name__"] and name[0] != "_")
+    return [*own, *more]
+
+
 def serialize(value: Any) -> Any:
     """Converts an object or a function of this package to a dict or name for JSON."""
     return to_plain(value, type(value).__name__)

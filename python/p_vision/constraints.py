@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pyburn import Tensor
 
-from .configured import Configured, Registry, serialize
+from .configured import Configured, Registry, public
+from .configured import serialize as serialize
 
 _EPSILON = 1e-7
 
@@ -72,17 +73,4 @@ max_norm, non_neg, unit_norm, min_max_norm = MaxNorm, NonNeg, UnitNorm, MinMaxNo
 _TABLE = {"max_norm": MaxNorm, "non_neg": NonNeg, "unit_norm": UnitNorm, "min_max_norm": MinMaxNorm}
 get = Registry("constraint", Constraint, {**_TABLE, **{cls.__name__: cls for cls in _TABLE.values()}}, default=None)
 deserialize = get.deserialize
-__all__ = [
-    "Constraint",
-    "MaxNorm",
-    "MinMaxNorm",
-    "NonNeg",
-    "UnitNorm",
-    "deserialize",
-    "get",
-    "max_norm",
-    "min_max_norm",
-    "non_neg",
-    "serialize",
-    "unit_norm",
-]
+__all__ = public(globals(), "deserialize", "get", "serialize")

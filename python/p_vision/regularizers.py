@@ -8,7 +8,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .configured import Configured, Registry, serialize
+from .configured import Configured, Registry, public
+from .configured import serialize as serialize
 
 
 class Regularizer(Configured):
@@ -68,17 +69,4 @@ _table = {"l1": L1, "l2": L2, "l1_l2": _both, "orthogonal_regularizer": Orthogon
 get = Registry("regularizer", Regularizer, _table, default=None)
 deserialize = get.deserialize
 l1, l2, l1_l2, orthogonal_regularizer = L1, L2, L1L2, OrthogonalRegularizer
-__all__ = [
-    "L1",
-    "L1L2",
-    "L2",
-    "OrthogonalRegularizer",
-    "Regularizer",
-    "deserialize",
-    "get",
-    "l1",
-    "l1_l2",
-    "l2",
-    "orthogonal_regularizer",
-    "serialize",
-]
+__all__ = public(globals(), "deserialize", "get", "serialize")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from .configured import custom, from_plain, plain_form, to_plain
+from .configured import custom, from_plain, plain_form, public, to_plain
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
@@ -63,15 +63,4 @@ def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | No
 
 
 serialize, deserialize = serialize_keras_object, deserialize_keras_object
-__all__ = [
-    "CustomObjectScope",
-    "custom_object_scope",
-    "deserialize",
-    "deserialize_keras_object",
-    "get_custom_objects",
-    "get_registered_name",
-    "get_registered_object",
-    "register_keras_serializable",
-    "serialize",
-    "serialize_keras_object",
-]
+__all__ = public(globals())

@@ -9,6 +9,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from ..configured import public
+
 _EPSILON = 1e-7  # probabilities are clamped to [epsilon, 1 - epsilon]
 
 
@@ -252,29 +254,4 @@ def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: flo
     return (1 - y_pred.gather(-1, classes.unsqueeze(-1)).squeeze(-1).pow(q)) / q
 
 
-__all__ = [
-    "mean_squared_error",
-    "mean_absolute_error",
-    "mean_absolute_percentage_error",
-    "mean_squared_logarithmic_error",
-    "huber",
-    "log_cosh",
-    "hinge",
-    "squared_hinge",
-    "categorical_hinge",
-    "kl_divergence",
-    "poisson",
-    "cosine_similarity",
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "sparse_categorical_crossentropy",
-    "binary_focal_crossentropy",
-    "aligned",
-    "alike",
-    "categorical_focal_crossentropy",
-    "dice",
-    "tversky",
-    "ctc",
-    "circle",
-    "categorical_generalized_cross_entropy",
-]
+__all__ = public(globals())

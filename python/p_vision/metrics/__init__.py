@@ -16,7 +16,7 @@ from .functions import *  # noqa: F403
 from .metric import Mean as Mean
 from .metric import MeanMetric as MeanMetric
 from .metric import Metric as Metric
-from .metric import OfLearner
+from .metric import OfLearner as _OfLearner
 from .metric import Sum as Sum
 from .scores import BinaryIoU as BinaryIoU
 from .scores import F1Score as F1Score
@@ -158,7 +158,7 @@ def _of_callable(found: Any, name: str | None) -> Any:
     if isinstance(found, type):
         found = found()
     if isinstance(found, train.metrics.Metric):
-        return OfLearner(found)
+        return _OfLearner(found)
     return found if hasattr(found, "update_state") and hasattr(found, "result") else MeanMetric(found, name)
 
 

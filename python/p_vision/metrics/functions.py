@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyburn import Tensor
 
+from ..configured import public
 from ..losses.functions import aligned
 from ..losses.functions import cosine_similarity as _negative_cosine
 
@@ -67,13 +68,4 @@ def cosine(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
     return -_negative_cosine(y_true, y_pred, axis)
 
 
-__all__ = [
-    "accuracy",
-    "binary_accuracy",
-    "categorical_accuracy",
-    "concordance_correlation",
-    "pearson_correlation",
-    "sparse_categorical_accuracy",
-    "sparse_top_k_categorical_accuracy",
-    "top_k_categorical_accuracy",
-]
+__all__ = public(globals())

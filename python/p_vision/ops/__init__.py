@@ -20,6 +20,7 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .. import activations
+from ..configured import public
 from ..conversion import as_input, dtype_of
 from ..losses import functions
 from ..symbolic.operation import Operation, drawing, table
@@ -121,5 +122,4 @@ for _name in _ACTIVATIONS.split():
     _operation(activations.get(_name), _name)
 image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in networks.IMAGE.items()})
 
-_PLAIN = [name for name, value in vars(plain).items() if getattr(value, "__module__", "") == plain.__name__ and name[0] != "_"]
-__all__ = [*(name for name in table if "." not in name), *_PLAIN, "Operation", "image"]
+__all__ = [*(name for name in table if "." not in name), *public(vars(plain)), "Operation", "image"]
