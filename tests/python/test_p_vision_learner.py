@@ -74,6 +74,12 @@ def test_callbacks_of_keras_act_on_a_learner() -> None:
     assert trained.validate(BATCHES)["loss"] == pytest.approx(history["valid/loss"][0], rel=1e-5)  # the weights of the first epoch
 
 
+def test_callbacks_of_keras_know_which_metrics_of_a_learner_should_rise() -> None:
+    keep = callbacks.EarlyStopping("val_r2", patience=0, restore_best_weights=True)
+    learner(metrics=["r2"], callbacks=[keep]).fit(BATCHES, BATCHES, 4, display="quiet")
+    assert keep.best_epoch == 3 and keep.stopped_epoch == 0  # R² rises in each epoch
+
+
 def test_callbacks_of_the_learner_act_on_a_model() -> None:
     stopping = train.EarlyStopping("valid/loss", patience=1, min_delta=1e9)
     events = Events()

@@ -133,6 +133,9 @@ class LearnerModel(WeightMethods):
         self._learner = learner
         self.optimizer = _LearningRate(learner.optimizer)
 
+    def _named_metrics(self) -> list[tuple[str, Any]]:
+        return list(self._learner.metrics.items())
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_learner"].model, name)
 
