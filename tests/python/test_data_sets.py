@@ -243,11 +243,12 @@ def test_graphs_become_one() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder"]
-    + [f"transforms.{name}" for name in ("plain", "mixing", "filters", "eeg")],
+    [f"data.{name}" for name in ("dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder")]
+    + [f"data.transforms.{name}" for name in ("plain", "mixing")]
+    + ["chemistry", "eeg", "eeg.filters", "eeg.models", "eeg.transforms", "imaging.models"],
 )
 def test_examples_of_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"pyburn.data.{name}"), extraglobs={"pyburn": pyburn})
+    result = doctest.testmod(importlib.import_module(f"pyburn.{name}"), extraglobs={"pyburn": pyburn})
     assert result.failed == 0
 
 

@@ -2,23 +2,10 @@
 
 from ..._core import FormatError
 from . import limits
-from .edf import Annotation, EDFRecording, read_edf
 from .idx import read_idx, write_idx
 from .line_files import JSONLinesDataset, LinesDataset, read_json_lines, read_lines
 from .mat import SparseColumns, read_mat
 from .message_pack import unpack_message
-from .molecules import (
-    Atom,
-    Bond,
-    Molecule,
-    SDFDataset,
-    molecule_from_mol_block,
-    molecule_from_smiles,
-    molecule_to_graph,
-    read_sdf,
-    read_smiles,
-    valence_problems,
-)
 from .numpy_arrays import NumpyDataset
 from .parquet import ParquetDataset, read_parquet
 from .pickled_arrays import SparseRows, read_pickled_arrays
@@ -29,19 +16,13 @@ from .tu_graphs import SmallGraph, read_graph_text, read_tu_folder
 from .wav import read_wav, write_wav
 
 __all__ = [
-    "Annotation",
-    "Atom",
-    "Bond",
     "CSVDataset",
     "CitationGraph",
-    "EDFRecording",
     "FormatError",
     "JSONLinesDataset",
     "LinesDataset",
-    "Molecule",
     "NumpyDataset",
     "ParquetDataset",
-    "SDFDataset",
     "SmallGraph",
     "SparseColumns",
     "SparseRows",
@@ -50,11 +31,7 @@ __all__ = [
     "Table",
     "TableDataset",
     "limits",
-    "molecule_from_mol_block",
-    "molecule_from_smiles",
-    "molecule_to_graph",
     "read_csv",
-    "read_edf",
     "read_graph_text",
     "read_idx",
     "read_json_lines",
@@ -63,12 +40,9 @@ __all__ = [
     "read_parquet",
     "read_pickled_arrays",
     "read_planetoid",
-    "read_sdf",
-    "read_smiles",
     "read_tu_folder",
     "read_wav",
     "unpack_message",
-    "valence_problems",
     "write_idx",
     "write_wav",
 ]

@@ -1,4 +1,4 @@
-"""Image transforms with torchvision's names; signal transforms in `transforms.eeg`.
+"""Image transforms with torchvision's names.
 
 Images are Pillow images or tensors (..., C, H, W).
 """
@@ -71,7 +71,7 @@ from .randomly import (
 )
 
 if TYPE_CHECKING:
-    from . import eeg, v2
+    from . import v2
 
 __all__ = [
     "FiveCrop",
@@ -133,9 +133,8 @@ __all__ = [
     "ToPILImage",
     "ToTensor",
     "TrivialAugmentWide",
-    "eeg",
     "functional",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = on_demand(__name__, "eeg", "v2")
+    __getattr__, __dir__ = on_demand(__name__, "v2")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.files.source import File, FormatError, name_of, read_bytes
 from .edf_header import EDFHeader, EDFSignal, read_header
-from .source import File, FormatError, name_of, read_bytes
 
 _BLOCK = 16 << 20
 

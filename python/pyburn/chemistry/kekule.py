@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ..source import FormatError
+from ..data.files.source import FormatError
 from .elements import VALENCES
 from .molecule import Molecule
 

@@ -11,29 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import Tensor
-from ...tensor.creation import from_numpy
-from ..randomness import numpy_random, python_random
+from .._core import Tensor
+from ..data.randomness import numpy_random, python_random
+from ..data.transforms import Transform
+from ..tensor import from_numpy
 from . import filters
-from .filters import butterworth, notch, resample, sosfilt, sosfiltfilt
-from .plain import Transform
-
-__all__ = [
-    "BandPass",
-    "ChannelDropout",
-    "FourierSurrogate",
-    "Notch",
-    "Resample",
-    "Standardize",
-    "TimeReverse",
-    "TimeShift",
-    "butterworth",
-    "epochs",
-    "notch",
-    "resample",
-    "sosfilt",
-    "sosfiltfilt",
-]
+from .filters import butterworth, notch, sosfiltfilt
 
 
 class _OfSignal(Transform):

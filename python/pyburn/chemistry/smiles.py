@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import File, FormatError, read_text
+from ..data.files.source import File, FormatError, read_text
 from .aromaticity import perceive_aromaticity
 from .elements import AROMATIC, NUMBERS
 from .kekule import kekulize

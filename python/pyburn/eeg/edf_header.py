@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from .source import FormatError
+from ..data.files.source import FormatError
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Readers of molecules: SMILES, MOL and SDF, compared with what RDKit reads."""
+"""pyburn.chemistry: SMILES, MOL and SDF files compared with RDKit, graphs, data sets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pyburn
-from pyburn import FormatError
-from pyburn.data.files import (
+from pyburn import FormatError, chemistry
+from pyburn.chemistry import (
     Molecule,
     molecule_from_mol_block,
     molecule_from_smiles,
@@ -242,3 +242,17 @@ def test_unpaired_electrons_of_rings_and_metals(smiles: str, radicals: list[int]
     molecule = molecule_from_smiles(smiles)
     assert [atom.radicals for atom in molecule.atoms] == radicals
     assert [atom.is_aromatic for atom in molecule.atoms] == [smiles.startswith("[13c]")] * len(radicals)
+
+
+@needs_data
+def test_molecules_batch() -> None:
+    esol = chemistry.ESOL()
+    graph = esol[1]
+    assert len(esol) == 1128 and graph.smiles == "Cc1occc1C(=O)Nc2ccccc2" and graph.y.tolist() == [[pytest.approx(-3.3)]]
+    batch = pyburn.nn.graph.Batch.from_data_list([esol[i] for i in range(8)])
+    assert batch.y.shape == (8, 1) and batch.x.shape[1] == graph.x.shape[1] and len(batch.smiles) == 8
+    assert len(chemistry.FreeSolv()) == 642 and len(chemistry.Lipophilicity()) == 4200
+    tox = chemistry.Tox21()
+    assert len(tox) == 7831 and tox[0].y.shape == (1, 12) and tox.targets.isnan().any()
+    gdb = chemistry.GDB1k()
+    assert len(gdb) == 991 and gdb[0].pos.shape == (5, 3) and gdb[0].y.item() == pytest.approx(-596.35)

@@ -9,11 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...nn.graph import Data
-from ...tensor import from_numpy
-from ..files import FormatError, molecule_from_smiles, molecule_to_graph, read_csv, read_sdf, valence_problems
-from ..unpack import unpack_members
-from .place import Files, NamedSet, Resource, raw_github
+from ..data.files import FormatError, read_csv
+from ..data.sets.place import Files, NamedSet, Resource, raw_github
+from ..data.unpack import unpack_members
+from ..nn.graph import Data
+from ..tensor import from_numpy
+from .graph_features import molecule_to_graph
+from .sdf import read_sdf
+from .smiles import molecule_from_smiles
+from .valence import valence_problems
 
 _DEEPCHEM = "deepchem/deepchem", "fbe3b911a94a6eb8c84c1a9e7ac67a472c49ea80"
 

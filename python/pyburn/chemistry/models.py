@@ -1,4 +1,4 @@
-"""A network on molecules: atoms hear what their neighbours say along bonds, then all atoms together give the answer."""
+"""Message-passing networks on molecules: property prediction from the graph of atoms and bonds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from pyburn.nn.graph import Batch, Data, MessagePassing, global_add_pool, global
 
 
 class BondConv(MessagePassing):
-    """A layer of GIN (Xu et al. 2019), and with features of bonds of GINE (Hu et al. 2020): what an atom hears from a neighbour depends on
-    the bond between them."""
+    """Message passing along bonds: GIN (Xu et al. 2019), or GINE (Hu et al. 2020) if there are bond features.
+
+    Args:
+        width: Features per atom.
+        bond_features: Features per bond; 0 ignores bonds.
+        output: Output features per atom; `width` by default.
+    """
 
     def __init__(self, width: int, bond_features: int, output: int | None = None) -> None:
         super().__init__(aggr="add")
@@ -27,8 +32,18 @@ class BondConv(MessagePassing):
 
 
 class MoleculeNetwork(nn.Module):
-    """Atoms (n, atom_features) in molecules to (molecules, outputs). Every layer adds to what an atom knows; the sum and the mean over the
-    atoms go to the answer, which is in units of `spread` around `centre`."""
+    """Predicts properties of molecules, (molecules, outputs): residual message passing, then a readout of the sum and the mean over atoms.
+
+    Args:
+        atom_features: Features per atom, such as `len(ATOM_FEATURES)`.
+        bond_features: Features per bond; 0 ignores bonds.
+        outputs: The number of properties.
+        width: Hidden features per atom.
+        layers: Message-passing layers.
+        dropout: Dropout probability before the output.
+        centre: The mean of the targets.
+        spread: The standard deviation of the targets: outputs are scaled by it.
+    """
 
     def __init__(
         self,
@@ -56,9 +71,16 @@ class MoleculeNetwork(nn.Module):
         return self.answer(pyburn.cat([whole[0] / 10, whole[1]], 1)) * self.spread + self.centre
 
 
-class Gin(nn.Module):
-    """GIN as Xu et al. (2019) have it: every layer, and the kinds of atoms themselves, give an answer by a sum over the atoms of a
-    molecule; the answers are added up."""
+class GIN(nn.Module):
+    """GIN as in Xu et al. (2019): the sum over atoms after each layer has its own classifier, and their outputs are added.
+
+    Args:
+        atom_features: Features per atom.
+        outputs: The number of classes.
+        width: Hidden features per atom.
+        layers: Message-passing layers.
+        dropout: Dropout probability of each classifier's output.
+    """
 
     def __init__(self, atom_features: int, outputs: int, width: int = 32, layers: int = 4, dropout: float = 0.5) -> None:
         super().__init__()
@@ -77,6 +99,6 @@ class Gin(nn.Module):
 
 
 def batch_and_target(graphs: Sequence[Data]) -> tuple[Batch, Tensor]:
-    """For a DataLoader's collate_fn: graphs as one batch, and what is to be predicted."""
+    """Collates graphs to one batch and its targets; for the argument `collate_fn` of DataLoader."""
     batch = Batch.from_data_list(graphs)
     return batch, batch.y

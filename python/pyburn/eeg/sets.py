@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import from_numpy
-from ..files import FormatError, read_edf, read_mat
-from .place import Files, NamedSet, Resource
+from ..data.files import FormatError, read_mat
+from ..data.sets.place import Files, NamedSet, Resource
+from ..tensor import from_numpy
+from .edf import read_edf
 
 # From mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: runs 1 to 14 of subject 1.
 _SUBJECT_1 = (

@@ -1,21 +1,13 @@
-"""EEGNet v4 (Lawhern et al. 2018): a small convolutional network for brain signals, under the parameter names of braindecode's.
-
-    python examples/models/eegnet.py
-
-trains it to tell a rhythm of 10 Hz from one of 20 Hz in noise.
-"""
+"""EEGNet v4 (Lawhern et al. 2018): a small convolutional network for EEG, with braindecode's parameter names."""
 
 from __future__ import annotations
 
-import math
-
-import pyburn
-from pyburn import Tensor, nn, optim
+from pyburn import Tensor, nn
 from pyburn.nn.utils.parametrize import register_parametrization
 
 
 class MaxNorm(nn.Module):
-    """A parametrization: filters longer than `max_norm` are shortened to it whenever the weight is used."""
+    """Parametrization that scales filters with a norm above `max_norm` down to it."""
 
     def __init__(self, max_norm: float) -> None:
         super().__init__()
@@ -31,11 +23,32 @@ def with_max_norm(layer: nn.Module, max_norm: float) -> nn.Module:
 
 
 class EEGNet(nn.Module):
-    """Signals (N, channels, times) to logits (N, n_outputs).
+    """EEGNet v4: maps signals (N, channels, times) to logits (N, n_outputs).
 
-    Filters in time, then one filter over the electrodes per filter in time (its norm at most `conv_spatial_max_norm`), then a
-    separable convolution. The classifier is a convolution over what is left of time, or, with `final_layer_with_constraint`, a linear
-    layer whose rows have a norm of at most `norm_rate`.
+    A temporal convolution, a depthwise spatial convolution over the electrodes whose filters have a bounded norm, and a separable
+    convolution, each with batch norm; average pooling and dropout between them.
+
+    Args:
+        n_chans: The number of electrodes.
+        n_outputs: The number of classes.
+        n_times: The number of samples of a trial.
+        F1: Temporal filters.
+        D: Spatial filters per temporal filter.
+        F2: Filters of the separable convolution; F1 * D by default.
+        kernel_length: Length of the temporal filters in samples.
+        depthwise_kernel_length: Length of the filters of the separable convolution.
+        pool1_kernel_size: Window of the first average pooling.
+        pool2_kernel_size: Window of the second average pooling.
+        conv_spatial_max_norm: The maximum norm of a spatial filter.
+        drop_prob: The dropout probability.
+        final_layer_with_constraint: Whether the classifier is a linear layer with bounded rows instead of a convolution over time.
+        norm_rate: The maximum norm of a row of that layer.
+
+    Raises:
+        ValueError: n_times is too small for the pooling.
+
+    >>> EEGNet(8, 2, 256)(pyburn.zeros(4, 8, 256)).shape
+    pyburn.Size([4, 2])
     """
 
     def __init__(
@@ -59,7 +72,7 @@ class EEGNet(nn.Module):
         super().__init__()
         spatial = F1 * D
         F2 = spatial if F2 is None else F2
-        # Even kernels with a padding of half their length give one sample more than they get.
+        # Convolutions with even kernels and a padding of half their length lengthen the signal by one sample.
         length = (n_times + 1 - kernel_length % 2) // pool1_kernel_size
         length = (length + 1 - depthwise_kernel_length % 2) // pool2_kernel_size
         if length < 1:
@@ -100,37 +113,3 @@ class EEGNet(nn.Module):
         x = self.conv_separable_point(self.conv_separable_depth(x))
         x = self.drop_2(self.pool_2(self.elu_2(self.bnorm_2(x))))
         return self.final_layer(x)
-
-
-def rhythms(count: int, channels: int = 8, times: int = 256, rate: int = 128) -> tuple[Tensor, Tensor]:
-    """Noise, with a wave of 10 Hz in the first electrodes (class 0) or of 20 Hz in the last ones (class 1)."""
-    labels = pyburn.randint(0, 2, (count,))
-    t = pyburn.arange(times) / rate
-    phase = pyburn.rand(count, 1) * 2 * math.pi
-    wave = (2 * math.pi * (10 + 10 * labels[:, None]) * t + phase).sin()
-    signal = pyburn.randn(count, channels, times)
-    half = channels // 2
-    strength = pyburn.cat([(1.0 - labels)[:, None].expand(count, half), labels[:, None].float().expand(count, channels - half)], 1)
-    return signal + strength[:, :, None] * wave[:, None], labels
-
-
-def main() -> None:
-    pyburn.manual_seed(0)
-    model = EEGNet(8, 2, 256)
-    optimizer = optim.Adam(model.parameters(), lr=5e-3)
-    for step in range(40):
-        signal, labels = rhythms(32)
-        loss = nn.functional.cross_entropy(model.train()(signal), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 10 == 9:
-            print(f"step {step + 1:3}  loss {loss.item():.3f}")
-    signal, labels = rhythms(200)
-    with pyburn.no_grad():
-        right = (model.eval()(signal).argmax(1) == labels).float().mean().item()
-    print(f"right on {right:.0%} of 200 trials it has not seen")
-
-
-if __name__ == "__main__":
-    main()

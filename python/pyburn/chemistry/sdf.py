@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...dataset import Dataset
-from ..source import File, FormatError, read_text
+from ..data.dataset import Dataset
+from ..data.files.source import File, FormatError, read_text
 from .aromaticity import perceive_aromaticity
 from .elements import NUMBERS, VALENCES
 from .kekule import kekulize
