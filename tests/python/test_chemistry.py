@@ -221,7 +221,7 @@ def test_sdf_says_what_is_wrong(old: str, new: str, message: str) -> None:
 
 def test_molecules_become_graphs_that_batch() -> None:
     graphs = [molecule_to_graph(molecule_from_smiles(text), y=pyburn.tensor([float(i)])) for i, text in enumerate(["CCO", "c1ccccc1"])]
-    batch = pyburn.nn.graph.Batch.from_data_list(graphs)
+    batch = pyburn.nn.geometric.Batch.from_data_list(graphs)
     assert batch.x.shape == (9, 26) and batch.edge_index.shape == (2, 16) and batch.y.tolist() == [0, 1]
     assert graphs[1].edge_attr[:, 3].sum() == 12 and graphs[1].x[:, 22].sum() == 6
 
@@ -249,7 +249,7 @@ def test_molecules_batch() -> None:
     esol = chemistry.ESOL()
     graph = esol[1]
     assert len(esol) == 1128 and graph.smiles == "Cc1occc1C(=O)Nc2ccccc2" and graph.y.tolist() == [[pytest.approx(-3.3)]]
-    batch = pyburn.nn.graph.Batch.from_data_list([esol[i] for i in range(8)])
+    batch = pyburn.nn.geometric.Batch.from_data_list([esol[i] for i in range(8)])
     assert batch.y.shape == (8, 1) and batch.x.shape[1] == graph.x.shape[1] and len(batch.smiles) == 8
     assert len(chemistry.FreeSolv()) == 642 and len(chemistry.Lipophilicity()) == 4200
     tox = chemistry.Tox21()

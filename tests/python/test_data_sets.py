@@ -231,7 +231,7 @@ def test_conversion_without_batches() -> None:
 
 
 def test_graphs_become_one() -> None:
-    from pyburn.nn.graph import Data
+    from pyburn.nn.geometric import Data
 
     graphs = [Data(x=pyburn.ones(n, 2), edge_index=pyburn.tensor([[0], [n - 1]]), y=n) for n in (2, 3, 4)]
     batches = list(DataLoader(graphs, batch_size=2, num_workers=1))

@@ -22,7 +22,7 @@ from pyburn import FormatError, chemistry, eeg
 from pyburn.data import files, sets
 from pyburn.data.sets import images
 from pyburn.imaging.membrane_files import GIT_NAMES
-from pyburn.nn.graph import Batch, Data
+from pyburn.nn.geometric import Batch, Data
 
 DATA = os.environ.get("PYBURN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")

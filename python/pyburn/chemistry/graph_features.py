@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..nn.graph import Data
+from ..nn.geometric import Data
 from ..tensor import from_numpy
 from .molecule import Molecule
 from .rings import ring_bonds

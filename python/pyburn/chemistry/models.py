@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyburn
 from pyburn import Tensor, nn
-from pyburn.nn.graph import Batch, Data, MessagePassing, global_add_pool, global_mean_pool
+from pyburn.nn.geometric import Batch, Data, MessagePassing, global_add_pool, global_mean_pool
 
 
 class BondConv(MessagePassing):

@@ -12,7 +12,7 @@ import numpy as np
 from ..data.files import FormatError, read_csv
 from ..data.sets.place import Files, NamedSet, Resource, raw_github
 from ..data.unpack import unpack_members
-from ..nn.graph import Data
+from ..nn.geometric import Data
 from ..tensor import from_numpy
 from .graph_features import molecule_to_graph
 from .sdf import read_sdf

@@ -1,4 +1,4 @@
-"""Graph data sets: Cora and Citeseer, MUTAG and PROTEINS. Samples are `pyburn.nn.graph.Data`, which `Batch` combines."""
+"""Graph data sets: Cora and Citeseer, MUTAG and PROTEINS. Samples are `pyburn.nn.geometric.Data`, which `Batch` combines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...nn.graph import Data
+from ...nn.geometric import Data
 from ...tensor import from_numpy
 from ...tensor import tensor as make_tensor
 from ..files import read_graph_text, read_planetoid, read_tu_folder

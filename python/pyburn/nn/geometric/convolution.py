@@ -41,7 +41,7 @@ class GCNConv(MessagePassing):
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
-    >>> pyburn.nn.graph.GCNConv(3, 2)(pyburn.ones(2, 3), edges).shape
+    >>> pyburn.nn.geometric.GCNConv(3, 2)(pyburn.ones(2, 3), edges).shape
     pyburn.Size([2, 2])
     """
 
@@ -112,7 +112,7 @@ class SAGEConv(MessagePassing):
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
-    >>> pyburn.nn.graph.SAGEConv(3, 2)(pyburn.ones(2, 3), edges).shape
+    >>> pyburn.nn.geometric.SAGEConv(3, 2)(pyburn.ones(2, 3), edges).shape
     pyburn.Size([2, 2])
     """
 
@@ -174,7 +174,7 @@ class GATConv(MessagePassing):
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
-    >>> pyburn.nn.graph.GATConv(3, 2, heads=4)(pyburn.ones(2, 3), edges).shape
+    >>> pyburn.nn.geometric.GATConv(3, 2, heads=4)(pyburn.ones(2, 3), edges).shape
     pyburn.Size([2, 8])
     """
 
@@ -277,7 +277,7 @@ class GINConv(MessagePassing):
 
     >>> import pyburn
     >>> edges = pyburn.tensor([[0, 1], [1, 0]])
-    >>> pyburn.nn.graph.GINConv(pyburn.nn.Linear(3, 2))(pyburn.ones(2, 3), edges).shape
+    >>> pyburn.nn.geometric.GINConv(pyburn.nn.Linear(3, 2))(pyburn.ones(2, 3), edges).shape
     pyburn.Size([2, 2])
     """
 

@@ -5,7 +5,7 @@
 
 #include "pyburn/tensor/handle.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 
 struct Edges {
   TensorHandle index;  // (2, E): where each edge begins, and where it ends
@@ -48,4 +48,4 @@ struct GcnNormOptions {
 // The edges with loops, and their weights divided by the roots of the degrees of both ends.
 Edges gcn_norm(const Edges& edges, const GcnNormOptions& options = {});
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric

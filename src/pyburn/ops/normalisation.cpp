@@ -1,5 +1,5 @@
 // Normalisation by mean and deviation: layers, groups, instances, batches.
-#include "pyburn/ops/norm.h"
+#include "pyburn/ops/normalisation.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scan.h"
@@ -428,7 +428,7 @@ TensorHandle fn::normalize(const TensorHandle& input, double p, int64_t dim, dou
   return input / maximum(linalg_vector_norm(input, p, Dims{dim}, true), eps);
 }
 
-void register_norm(OpTable& table) {
+void register_normalisation(OpTable& table) {
   table.add({&op::normalise_rows, &op::normalise_rows_backward});
   table.add(functions);
 }

@@ -30,7 +30,7 @@ class MessagePassing(Module):
         ValueError: flow is unknown.
 
     >>> import pyburn
-    >>> layer = pyburn.nn.graph.MessagePassing(aggr="sum")
+    >>> layer = pyburn.nn.geometric.MessagePassing(aggr="sum")
     >>> edges = pyburn.tensor([[0, 1], [1, 1]])
     >>> layer.propagate(edges, x=pyburn.tensor([[1.0], [2.0]])).tolist()
     [[0.0], [3.0]]

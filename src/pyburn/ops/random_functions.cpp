@@ -1,5 +1,5 @@
 // Functions that draw random numbers on the way: further distributions, and layers with noise.
-#include "pyburn/ops/generated/sampling.h"
+#include "pyburn/ops/generated/random_functions.h"
 
 #include <cmath>
 #include <numbers>
@@ -152,6 +152,6 @@ TensorHandle fn::binomial(const TensorHandle& count, const TensorHandle& prob, G
   return successes;
 }
 
-void register_sampling(OpTable& table) { table.add(functions); }
+void register_random_functions(OpTable& table) { table.add(functions); }
 
 }  // namespace pyburn

@@ -1,6 +1,6 @@
 // What users call: convolutions and transposed convolutions of one to three dimensions, with or without a batch axis, in terms of
 // the rows of conv.cpp; and the unfolding of an image into its patches.
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 
 #include <algorithm>
 
@@ -306,6 +306,6 @@ TensorHandle fn::conv_transpose3d(const TensorHandle& input, const TensorHandle&
   return transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
-void register_convolutions(OpTable& table) { table.add(functions); }
+void register_conv_functions(OpTable& table) { table.add(functions); }
 
 }  // namespace pyburn

@@ -19,7 +19,7 @@ def global_add_pool(x: Tensor, batch: Tensor | None, size: int | None = None) ->
     """Sums the node features of each graph; `batch` holds the graph index of each node.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.global_add_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
+    >>> pyburn.nn.geometric.global_add_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
     [[3.0], [3.0]]
     """
     return _pool(x, batch, size, "sum")
@@ -29,7 +29,7 @@ def global_mean_pool(x: Tensor, batch: Tensor | None, size: int | None = None) -
     """Averages the node features of each graph.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.global_mean_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
+    >>> pyburn.nn.geometric.global_mean_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
     [[1.5], [3.0]]
     """
     return _pool(x, batch, size, "mean")
@@ -39,7 +39,7 @@ def global_max_pool(x: Tensor, batch: Tensor | None, size: int | None = None) ->
     """Computes the maximum of the node features of each graph.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.global_max_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
+    >>> pyburn.nn.geometric.global_max_pool(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([0, 0, 1])).tolist()
     [[2.0], [3.0]]
     """
     return _pool(x, batch, size, "max")

@@ -1,4 +1,4 @@
-#include "pyburn/nn/graph_edges.h"
+#include "pyburn/nn/geometric_edges.h"
 
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 namespace {
 
 // A vector of numbers as one of the shape of `like`, the same in all axes but dim.
@@ -126,4 +126,4 @@ Edges gcn_norm(const Edges& given, const GcnNormOptions& o) {
   return edges;
 }
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric

@@ -1,5 +1,5 @@
 // What users call: pooling over one to three axes, in terms of the rows of pool.cpp.
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 
 #include <cmath>
 
@@ -469,6 +469,6 @@ TensorHandle fn::max_unpool3d(const TensorHandle& input, const TensorHandle& ind
   return unpooled<3>(input, indices, kernel_size, stride, padding, output_size);
 }
 
-void register_pooling(OpTable& table) { table.add(functions); }
+void register_pool_functions(OpTable& table) { table.add(functions); }
 
 }  // namespace pyburn

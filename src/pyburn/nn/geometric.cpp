@@ -1,4 +1,4 @@
-#include "pyburn/nn/graph.h"
+#include "pyburn/nn/geometric.h"
 
 #include <cmath>
 
@@ -11,11 +11,11 @@
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/operators.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 namespace {
 
 // Uniform, by the two last extents.
@@ -191,4 +191,4 @@ Batch Batch::from_data_list(const std::vector<Data>& graphs) {
   return b;
 }
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric

@@ -7,12 +7,12 @@ from typing import Any
 from ... import _core
 from ..._core import Tensor
 
-_graph = _core._nn.graph
+_edges = _core._nn.geometric
 
 
 def node_count(edge_index: Tensor, num_nodes: int | None = None) -> int:
     """Returns num_nodes, or if None the largest node index plus one."""
-    return _graph.node_count(edge_index, num_nodes)
+    return _edges.node_count(edge_index, num_nodes)
 
 
 def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = None, reduce: str = "sum") -> Tensor:
@@ -29,10 +29,10 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
         The reduced values; 0 for indices without elements.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.scatter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([0, 0, 1]))
+    >>> pyburn.nn.geometric.scatter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([0, 0, 1]))
     tensor([3., 3.])
     """
-    return _graph.scatter(src, index, dim, dim_size, reduce)
+    return _edges.scatter(src, index, dim, dim_size, reduce)
 
 
 def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: int | None = None, dim: int = 0) -> Tensor:
@@ -46,19 +46,19 @@ def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: in
         dim: The dimension.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.softmax(pyburn.tensor([1.0, 1.0, 5.0]), pyburn.tensor([0, 0, 1]))
+    >>> pyburn.nn.geometric.softmax(pyburn.tensor([1.0, 1.0, 5.0]), pyburn.tensor([0, 0, 1]))
     tensor([0.5000, 0.5000, 1.0000])
     """
     if ptr is not None:
         index = _core.repeat_interleave(_core.arange(ptr.numel() - 1), ptr[1:] - ptr[:-1])
-    return _graph.softmax(src, index, num_nodes, dim)
+    return _edges.softmax(src, index, num_nodes, dim)
 
 
 def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Tensor:
     """Counts the occurrences of each index.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.degree(pyburn.tensor([0, 2, 2]))
+    >>> pyburn.nn.geometric.degree(pyburn.tensor([0, 2, 2]))
     tensor([1., 0., 2.])
     """
     return scatter(_core.ones(index.numel(), dtype=dtype, device=index.device), index, 0, num_nodes)
@@ -68,20 +68,20 @@ def contains_self_loops(edge_index: Tensor) -> bool:
     """Returns whether an edge connects a node to itself.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.contains_self_loops(pyburn.tensor([[0, 1], [1, 1]]))
+    >>> pyburn.nn.geometric.contains_self_loops(pyburn.tensor([[0, 1], [1, 1]]))
     True
     """
-    return _graph.contains_self_loops(edge_index)
+    return _edges.contains_self_loops(edge_index)
 
 
 def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
     """Removes self-loops; returns the edges and their attributes.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.remove_self_loops(pyburn.tensor([[0, 1], [1, 1]]))[0].tolist()
+    >>> pyburn.nn.geometric.remove_self_loops(pyburn.tensor([[0, 1], [1, 1]]))[0].tolist()
     [[0], [1]]
     """
-    return _graph.remove_self_loops(edge_index, edge_attr)
+    return _edges.remove_self_loops(edge_index, edge_attr)
 
 
 def add_self_loops(
@@ -99,10 +99,10 @@ def add_self_loops(
         The edges and their attributes.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.add_self_loops(pyburn.tensor([[0], [1]]))[0].tolist()
+    >>> pyburn.nn.geometric.add_self_loops(pyburn.tensor([[0], [1]]))[0].tolist()
     [[0, 0, 1], [1, 0, 1]]
     """
-    return _graph.add_self_loops(edge_index, edge_attr, fill_value, num_nodes)
+    return _edges.add_self_loops(edge_index, edge_attr, fill_value, num_nodes)
 
 
 def add_remaining_self_loops(
@@ -111,10 +111,10 @@ def add_remaining_self_loops(
     """Adds a self-loop to each node that has none, after all other edges; existing self-loops keep their attributes.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.add_remaining_self_loops(pyburn.tensor([[0, 1], [0, 0]]))[0].tolist()
+    >>> pyburn.nn.geometric.add_remaining_self_loops(pyburn.tensor([[0, 1], [0, 0]]))[0].tolist()
     [[1, 0, 1], [0, 0, 1]]
     """
-    return _graph.add_remaining_self_loops(edge_index, edge_attr, fill_value, num_nodes)
+    return _edges.add_remaining_self_loops(edge_index, edge_attr, fill_value, num_nodes)
 
 
 def gcn_norm(
@@ -129,17 +129,17 @@ def gcn_norm(
     """Applies the symmetric GCN normalization: adds self-loops and divides edge weights by the square roots of the degrees of both ends.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
+    >>> pyburn.nn.geometric.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
     tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
-    return _graph.gcn_norm(edge_index, edge_weight, num_nodes, improved, add_self_loops, flow == "target_to_source", dtype)
+    return _edges.gcn_norm(edge_index, edge_weight, num_nodes, improved, add_self_loops, flow == "target_to_source", dtype)
 
 
 def to_undirected(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
     """Returns the edges in both directions, without duplicates, sorted.
 
     >>> import pyburn
-    >>> pyburn.nn.graph.to_undirected(pyburn.tensor([[0, 1], [1, 2]])).tolist()
+    >>> pyburn.nn.geometric.to_undirected(pyburn.tensor([[0, 1], [1, 2]])).tolist()
     [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
-    return _graph.to_undirected(edge_index, num_nodes)
+    return _edges.to_undirected(edge_index, num_nodes)

@@ -22,7 +22,7 @@ class Data:
         **kwargs: Other attributes.
 
     >>> import pyburn
-    >>> graph = pyburn.nn.graph.Data(x=pyburn.ones(3, 2), edge_index=pyburn.tensor([[0, 1], [1, 2]]))
+    >>> graph = pyburn.nn.geometric.Data(x=pyburn.ones(3, 2), edge_index=pyburn.tensor([[0, 1], [1, 2]]))
     >>> graph
     Data(x=[3, 2], edge_index=[2, 2])
     """
@@ -123,8 +123,8 @@ class Batch(Data):
     """Several graphs as one graph. `batch` holds the graph index of each node, `ptr` the first node of each graph.
 
     >>> import pyburn
-    >>> graph = pyburn.nn.graph.Data(x=pyburn.ones(2, 1), edge_index=pyburn.tensor([[0], [1]]))
-    >>> both = pyburn.nn.graph.Batch.from_data_list([graph, graph])
+    >>> graph = pyburn.nn.geometric.Data(x=pyburn.ones(2, 1), edge_index=pyburn.tensor([[0], [1]]))
+    >>> both = pyburn.nn.geometric.Batch.from_data_list([graph, graph])
     >>> both.edge_index.tolist(), both.batch.tolist()
     ([[0, 2], [1, 3]], [0, 0, 1, 1])
     """

@@ -1,10 +1,10 @@
 // Layers for graphs, under the names and with the parameters of PyTorch Geometric: nodes exchange messages along edges.
 #pragma once
-#include "pyburn/nn/graph_edges.h"
+#include "pyburn/nn/geometric_edges.h"
 #include "pyburn/nn/layer.h"
 #include "pyburn/support/format.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 
 // Each node becomes the weighted mean of itself and its neighbours, times a matrix. The attributes of edges are their weights.
 struct GCNConvConfig {
@@ -109,4 +109,4 @@ struct Batch : Data {
   static Batch from_data_list(const std::vector<Data>& graphs);  // ValueError for none, or where only some have a part
 };
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric
