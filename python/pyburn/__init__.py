@@ -8,6 +8,7 @@ from ._core import *  # noqa: F403  (the operations, generated from their schema
 from ._core import Tensor, __version__
 from ._device import BackendKind, backends, device, get_default_device, set_default_device, synchronize
 from ._on_demand import on_demand as _on_demand
+from ._on_demand import stub_places as _stub_places
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 _tensor_autograd.install()
@@ -63,7 +64,7 @@ def _places() -> dict[str, str]:
         stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
         _found["summary"] = "nn.summary"
         _found.update(dict.fromkeys(re.findall(r"^def (\w+)\(", stub, re.MULTILINE), "script_names"))
-        _found.update({name: place for place, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)})
+        _found.update(_stub_places(__file__))
     return _found
 
 

@@ -97,3 +97,23 @@ def on_demand(
         return value
 
     return find, lambda: sorted({*vars(sys.modules[package]), *all_places()})
+
+
+def stub_places(file: str) -> dict[str, str]:
+    """Maps each name that the stub beside a package's `__init__.py` exports to the submodule that defines it."""
+    import re
+    from pathlib import Path
+
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: place for place, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+
+
+def from_stub(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Returns the `__getattr__`, `__dir__` and `__all__` of a package whose names are listed once, in its stub, and imported lazily.
+
+    Args:
+        package: The name of the package.
+        file: Its `__file__`.
+    """
+    places = stub_places(file)
+    return *on_demand(package, places=places), [name for name in places if not name.startswith("_")]

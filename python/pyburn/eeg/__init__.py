@@ -5,42 +5,6 @@
 pyburn.Size([3, 400])
 """
 
-from .edf import Annotation, EDFRecording, read_edf
-from .filters import butterworth, notch, resample, sosfilt, sosfiltfilt
-from .models import EEGNet
-from .sets import PhysioNetMotorImagery, SelfPaced1s, TrialSet
-from .transforms import (
-    BandPass,
-    ChannelDropout,
-    FourierSurrogate,
-    Notch,
-    Resample,
-    Standardize,
-    TimeReverse,
-    TimeShift,
-    epochs,
-)
+from .._on_demand import from_stub
 
-__all__ = [
-    "Annotation",
-    "BandPass",
-    "ChannelDropout",
-    "EDFRecording",
-    "EEGNet",
-    "FourierSurrogate",
-    "Notch",
-    "PhysioNetMotorImagery",
-    "Resample",
-    "SelfPaced1s",
-    "Standardize",
-    "TimeReverse",
-    "TimeShift",
-    "TrialSet",
-    "butterworth",
-    "epochs",
-    "notch",
-    "read_edf",
-    "resample",
-    "sosfilt",
-    "sosfiltfilt",
-]
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

@@ -1,7 +1,5 @@
 """Biomedical images: a segmentation data set, U-Net, random crops for training and sliding windows for prediction."""
 
-from .models import UNet
-from .sets import Membrane
-from .windows import RandomCrops, sliding_window
+from .._on_demand import from_stub
 
-__all__ = ["Membrane", "RandomCrops", "UNet", "sliding_window"]
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)
