@@ -116,4 +116,4 @@ def from_stub(package: str, file: str) -> tuple[Callable[[str], object], Callabl
         file: Its `__file__`.
     """
     places = stub_places(file)
-    return *on_demand(package, places=places), [name for name in places if not name.startswith("_")]
+    return *on_demand(package, places=places), sorted(name for name in places if not name.startswith("_"))

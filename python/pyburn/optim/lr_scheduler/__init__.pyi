@@ -1,4 +1,3 @@
-from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import _LRScheduler as _LRScheduler
 from .base import LRScheduler as LRScheduler
 from .combined import ChainedScheduler as ChainedScheduler
@@ -22,4 +21,5 @@ from .factors import ScheduledLR as ScheduledLR
 from .factors import StepLR as StepLR
 from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
 
+EPOCH_DEPRECATION_WARNING: str
 __all__: list[str]
