@@ -15,43 +15,8 @@ _tensor_autograd.install()
 
 from . import autograd, tensor  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from .tensor import (  # noqa: E402
-    Distribution,
-    as_tensor,
-    asarray,
-    broadcast_shapes,
-    can_cast,
-    conj,
-    einsum,
-    empty_permuted,
-    empty_strided,
-    finfo,
-    from_dlpack,
-    from_numpy,
-    frombuffer,
-    get_printoptions,
-    iinfo,
-    is_complex,
-    is_floating_point,
-    is_nonzero,
-    is_same_size,
-    is_signed,
-    is_tensor,
-    isreal,
-    nonzero,
-    numel,
-    printoptions,
-    rand,
-    random_tensor,
-    real,
-    result_type,
-    scalar_tensor,
-    set_printoptions,
-    tensordot,
-    unique,
-    unique_consecutive,
-)
 
+globals().update({name: getattr(tensor, name) for name in tensor.__all__ if name != "tensor"})  # pyburn.tensor is a module that is called
 TensorPy = Tensor
 
 
