@@ -1,4 +1,4 @@
-"""tools/check_layers.py, check_python_layers.py and check_sizes.py find what they look for, and nothing in this repository."""
+"""The checkers of tools/ find what they look for, and nothing in this repository."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import check_architecture  # noqa: E402
 import check_python_layers  # noqa: E402
 import check_sizes  # noqa: E402
 from check_layers import violations  # noqa: E402
@@ -99,3 +100,18 @@ def test_products_of_sizes(tmp_path: Path, line: str, found: bool) -> None:
     complaints = check_sizes.violations(tmp_path)
     assert len(complaints) == found
     assert all(f"{path}:2:" in c for c in complaints)
+
+
+def test_the_architecture_page_lists_the_folders_of_the_tree() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "check_architecture.py"], check=True)
+
+
+def test_wrong_folders_and_paths_of_the_architecture_page_are_found() -> None:
+    files = ["src/pyburn/ir/graph.h", "src/pyburn/ops/generated/rows.cpp", "src/pyburn/ops/sum.cpp", "python/pyburn/nn/loss.py"]
+    rows = ("| `src/pyburn/ir/` | a |", "| `src/pyburn/onnx/` | b |", "| `python/pyburn/nn/` | `loss.py`, `ir/graph.h`, `ir/node.h` |")
+    page = "\n".join(rows)
+    assert check_architecture.complaints(page, files) == [
+        "ARCHITECTURE.md: no row for src/pyburn/ops/",
+        "ARCHITECTURE.md: src/pyburn/onnx/ does not exist",
+        "ARCHITECTURE.md: ir/node.h does not exist",
+    ]
