@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.files import FormatError, read_csv
-from ..data.sets.place import Files, NamedSet, Resource, raw_github
+from ..data.sets.place import Files, NamedSet, Resource, Root, raw_github
 from ..data.unpack import unpack_members
 from ..nn.geometric import Data
 from ..tensor import from_numpy
@@ -39,9 +38,7 @@ class MoleculeSet(NamedSet[Data], counted="molecules"):
     resource: ClassVar[Resource]
     folders: ClassVar[tuple[str, ...]] = ("molecules", "moleculenet")
 
-    def __init__(
-        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
-    ) -> None:
+    def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
         self.transform = transform
         files = Files(type(self).__name__, (self.wanted,), self.folders, (self.resource,), unpack=self._unpack)
         table = read_csv(files.locate(root, download)[0])
@@ -138,9 +135,7 @@ class GDB1k(NamedSet[Data], counted="molecules"):
         download: Whether to download missing files.
     """
 
-    def __init__(
-        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
-    ) -> None:
+    def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
         self.transform = transform
         # From deepchem/deepchem at the commit; the git blob hashes are b09a5f5 and 34350ef.
         checksums = {

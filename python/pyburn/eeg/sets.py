@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..data.files import FormatError, read_mat
-from ..data.sets.place import Files, NamedSet, Resource
+from ..data.sets.place import Files, LabelledSet, Resource, Root
 from ..tensor import from_numpy
 from .edf import read_edf
 
@@ -32,7 +31,7 @@ _SUBJECT_1 = (
 )
 
 
-class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
+class TrialSet(LabelledSet, counted="trials"):
     """Base class of EEG data sets. Samples are (trial, class index).
 
     Attributes:
@@ -46,11 +45,8 @@ class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
     classes: list[str]
     channels: list[str]
     rate: float
-
-    def __init__(self, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None) -> None:
-        self.transform, self.target_transform = transform, target_transform
-        self.data: Any = None
-        self.targets: Any = None
+    data: Any
+    targets: Any
 
     def __len__(self) -> int:
         return self.data.shape[0]
@@ -87,7 +83,7 @@ class PhysioNetMotorImagery(TrialSet):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] | None = None,
+        root: Root = None,
         subject: int = 1,
         runs: Sequence[int] = (4, 8, 12),
         window: tuple[float, float] = (0.0, 4.0),
@@ -95,13 +91,17 @@ class PhysioNetMotorImagery(TrialSet):
         target_transform: Callable[[Any], Any] | None = None,
         download: bool = True,
     ) -> None:
-        super().__init__(transform, target_transform)
         if not 1 <= subject <= 109 or not runs or any(run not in (3, 4, 7, 8, 11, 12) for run in runs):
             raise ValueError(f"[PhysioNetMotorImagery] subjects are 1 to 109, runs 3, 4, 7, 8, 11, 12: got {subject} and {list(runs)}")
         if window[1] <= window[0]:
             raise ValueError(f"[PhysioNetMotorImagery] the window {window} is empty")
+        self.subject, self.runs, self.window = subject, runs, window
+        super().__init__(root, None, transform, target_transform, download)
+
+    def _load(self, root: Root, download: bool) -> None:
+        runs, window = self.runs, self.window
         trials, labels, run_of = [], [], []
-        for run, path in zip(runs, _physionet_files(subject, runs).locate(root, download)):
+        for run, path in zip(runs, _physionet_files(self.subject, runs).locate(root, download)):
             recording = read_edf(path)
             self.channels, self.rate = recording.channels, recording.rate()
             values = recording.read()
@@ -155,18 +155,10 @@ class SelfPaced1s(TrialSet):
     classes = ["left hand", "right hand"]
     rate = 100.0
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        super().__init__(transform, target_transform)
+    def _load(self, root: Root, download: bool) -> None:
         manual = "Ask for sp1s_aa.mat at https://www.bbci.de/competition/ii/ (data set IV, 100 Hz) and pass its folder as root."
         files = Files("SelfPaced1s", (("sp1s_aa.mat",),), ("eeg",), manual=manual)
-        part = "train" if train else "test"
+        part = "train" if self.train else "test"
         content = read_mat(files.locate(root, download)[0], ["clab", f"x_{part}", f"y_{part}"])
         x, y = content[f"x_{part}"], content[f"y_{part}"]
         if not isinstance(x, np.ndarray) or x.ndim != 3 or not isinstance(y, np.ndarray) or y.size != x.shape[2]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..data.sets.images import read_picture
-from ..data.sets.place import Files, NamedSet, Resource, raw_github
+from ..data.sets.place import Files, LabelledSet, Resource, Root, raw_github
 from ..tensor import from_numpy
 from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
 
 
-class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
+class Membrane(LabelledSet, counted="images"):
     """Electron microscopy of nerve cells (ISBI 2012): 30 images of 512 x 512 with masks of membranes (0) and everything else (1).
 
     Samples are (image, mask), both (1, 512, 512) uint8. There is no test set with known masks, so the training set is split.
@@ -30,15 +28,7 @@ class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
         DataNotFoundError: The files are missing and are not downloaded.
     """
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool | None = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        self.transform, self.target_transform = transform, target_transform
+    def _load(self, root: Root, download: bool) -> None:
         files = Files(
             "Membrane",
             tuple((name,) for name in GIT_NAMES),
@@ -50,7 +40,7 @@ class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
         )
         paths = files.locate(root, download)
         images, masks = paths[:30], paths[30:]
-        kept = range(30) if train is None else range(24) if train else range(24, 30)
+        kept = range(30) if self.train is None else range(24) if self.train else range(24, 30)
         self._pairs = [(images[i], masks[i]) for i in kept]
 
     def __len__(self) -> int:

@@ -9,11 +9,12 @@ from .._core._nn import Module, ModuleDict, ModuleList, Sequential
 from .containers import ModuleDictMethods, SequenceMethods, SequentialMethods
 from .hook_methods import HookMethods
 from .module_methods import ModuleMethods
+from .module_moves import MoveMethods
 from .module_state import StateMethods
 from .parameter import Parameter
 
 _SOURCES: dict[Any, list[type]] = {
-    Module: [ModuleMethods, StateMethods, HookMethods],
+    Module: [ModuleMethods, MoveMethods, StateMethods, HookMethods],
     Sequential: [SequenceMethods, SequentialMethods],
     ModuleList: [SequenceMethods],
     ModuleDict: [ModuleDictMethods],

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...tensor import from_numpy
-from ..dataset import Dataset
 from ..files import FormatError, read_idx, read_pickled_arrays
 from ..image_files import pillow
 from ..unpack import unpack_members
-from .place import Files, Resource, search_places
+from .place import Files, LabelledSet, Resource, Root, search_places
 
 
-class ImageSet(Dataset[tuple[Any, Any]]):
+class ImageSet(LabelledSet):
     """Base class of image classification data sets, with torchvision's attributes. Samples are (image, class index).
 
     With a transform, images are passed as Pillow images, as in torchvision. Without one, images are uint8 tensors (channels, height,
@@ -33,9 +30,6 @@ class ImageSet(Dataset[tuple[Any, Any]]):
     classes: list[str]
     data: Any
     targets: Any
-
-    def __init__(self, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None) -> None:
-        self.transform, self.target_transform = transform, target_transform
 
     @property
     def class_to_idx(self) -> dict[str, int]:
@@ -57,9 +51,7 @@ class ImageSet(Dataset[tuple[Any, Any]]):
             image = self.transform(pillow().fromarray(pixels))
         else:
             image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return image, target
+        return image, target if self.target_transform is None else self.target_transform(target)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} images, {len(self.classes)} classes)"
@@ -102,17 +94,8 @@ class MNIST(ImageSet):
     }
     packaged: tuple[Path, ...] = ()
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        super().__init__(transform, target_transform)
-        self.train = train
-        files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, train)
+    def _load(self, root: Root, download: bool) -> None:
+        files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, bool(self.train))
         images, labels = (read_idx(path) for path in files.locate(root, download, self.packaged if root is None else ()))
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels) or images.dtype != np.uint8 or labels.dtype != np.uint8:
             raise FormatError(f"[{type(self).__name__}] {images.shape} images and {labels.shape} labels do not fit together")
@@ -169,23 +152,14 @@ class CIFAR10(ImageSet):
 
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        super().__init__(transform, target_transform)
-        self.train = train
+    def _load(self, root: Root, download: bool) -> None:
         pictures = self._pictures(root)
         if pictures is not None:
             self.data, self.targets = self._from_pictures(pictures)
             return
         files = Files(
             "CIFAR10",
-            tuple((name,) for name in (_BATCHES if train else ["test_batch"])),
+            tuple((name,) for name in (_BATCHES if self.train else ["test_batch"])),
             ("cifar-10-batches-py", "CIFAR10/cifar-10-batches-py"),
             # URL and checksum from keras-team/keras, commit 7e4b17c, keras/src/datasets/cifar10.py.
             (
@@ -207,7 +181,7 @@ class CIFAR10(ImageSet):
     def pixels(self, index: int) -> np.ndarray:
         return self.data[index]
 
-    def _pictures(self, root: str | os.PathLike[str] | None) -> Path | None:
+    def _pictures(self, root: Root) -> Path | None:
         part = "train" if self.train else "test"
         for place in search_places(root):
             for folder in (place, place / "cifar10_folder", place / "CIFAR10"):

@@ -48,13 +48,13 @@ from .random_shapes import ScaleJitter as ScaleJitter
 from .randomly import ColorJitter as ColorJitter
 from .randomly import GaussianBlur as GaussianBlur
 from .randomly import RandomAffine as RandomAffine
-from .randomly import RandomApply as RandomApply
-from .randomly import RandomChoice as RandomChoice
+from .random_choice import RandomApply as RandomApply
+from .random_choice import RandomChoice as RandomChoice
 from .randomly import RandomCrop as RandomCrop
 from .randomly import RandomErasing as RandomErasing
 from .randomly import RandomGrayscale as RandomGrayscale
 from .randomly import RandomHorizontalFlip as RandomHorizontalFlip
-from .randomly import RandomOrder as RandomOrder
+from .random_choice import RandomOrder as RandomOrder
 from .randomly import RandomResizedCrop as RandomResizedCrop
 from .randomly import RandomRotation as RandomRotation
 from .randomly import RandomVerticalFlip as RandomVerticalFlip
