@@ -122,4 +122,7 @@ def from_stub(name: str, file: str) -> tuple[Callable[[str], object], Callable[[
     """
     places = stub_places(file)
     anchor = name if file.endswith("__init__.py") else name.rpartition(".")[0]
-    return *on_demand(name, places=places, anchor=anchor), sorted(one for one, place in places.items() if place and not one.startswith("_"))
+    modules = {place for place in places.values() if place.isidentifier()}
+    return *on_demand(name, *modules, places=places, anchor=anchor), sorted(
+        one for one, place in places.items() if place and not one.startswith("_")
+    )
