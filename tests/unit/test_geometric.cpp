@@ -54,7 +54,8 @@ TEST_F(GraphLayers, SageAddsTheMeanOfTheNeighbours) {
 }
 
 TEST_F(GraphLayers, GatWeighsNeighboursEquallyWhereTheyAreAlike) {
-  const auto layer = make_ref<geometric::GATConv>(geometric::GATConvConfig{.in_channels = 3, .out_channels = 2, .heads = 4, .residual = true});
+  const auto layer =
+      make_ref<geometric::GATConv>(geometric::GATConvConfig{.in_channels = 3, .out_channels = 2, .heads = 4, .residual = true});
   const Tensor x = expand(randn({1, 3}), {4, 3});
   const Tensor alike = (*layer->find("lin")->module)(x) + (*layer->find("res")->module)(x);
   EXPECT_LT(difference(layer->forward(x, some_edges()), alike), 1e-6);
