@@ -55,11 +55,11 @@ set(PYBURN_SOURCES
   src/pyburn/ops/rnn_steps.cpp
   src/pyburn/ops/interpolate.cpp
   src/pyburn/ops/attention.cpp
-  src/pyburn/ops/pooling.cpp
+  src/pyburn/ops/pool_functions.cpp
   src/pyburn/ops/fractional_pool.cpp
   src/pyburn/ops/pool.cpp
   src/pyburn/ops/unfold.cpp
-  src/pyburn/ops/convolutions.cpp
+  src/pyburn/ops/conv_functions.cpp
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/window.cpp
   src/pyburn/ops/fused.cpp
@@ -69,7 +69,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/logic.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
-  src/pyburn/ops/norm.cpp
+  src/pyburn/ops/normalisation.cpp
   src/pyburn/ops/batch_norm.cpp
   src/pyburn/ops/softmax.cpp
   src/pyburn/ops/cross_entropy.cpp
@@ -81,7 +81,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/dropout.cpp
-  src/pyburn/ops/sampling.cpp
+  src/pyburn/ops/random_functions.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
   src/pyburn/ops/special.cpp
@@ -228,8 +228,8 @@ set(PYBURN_SOURCES
   src/pyburn/nn/functional_call.cpp
   src/pyburn/nn/fuse.cpp
   src/pyburn/nn/grad.cpp
-  src/pyburn/nn/graph.cpp
-  src/pyburn/nn/graph_edges.cpp
+  src/pyburn/nn/geometric.cpp
+  src/pyburn/nn/geometric_edges.cpp
   src/pyburn/nn/hooks.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
@@ -254,7 +254,6 @@ set(PYBURN_SOURCES
   src/pyburn/nn/parametrizations.cpp
   src/pyburn/nn/parametrize.cpp
   src/pyburn/nn/positional.cpp
-  src/pyburn/nn/prune.cpp
   src/pyburn/nn/rnn.cpp
   src/pyburn/nn/rnn_cell.cpp
   src/pyburn/nn/sequential.cpp

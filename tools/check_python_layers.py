@@ -44,6 +44,7 @@ LAYERS = [
     ["pyburn.dashboard"],
     ["pyburn.testing"],
     ["pyburn.cli", "pyburn.__main__"],
+    ["pyburn.chemistry", "pyburn.eeg", "pyburn.imaging"],
     ["p_vision"],
     ["pyburn.compat"],  # torchvision's models are those of p_vision
 ]

@@ -21,12 +21,8 @@ from pictures import draw_filters, draw_spectra
 import pyburn
 from pyburn import nn, optim
 from pyburn.data import DataLoader, Dataset
-from pyburn.data.sets import PhysioNetMotorImagery, SelfPaced1s
-from pyburn.data.transforms.eeg import BandPass, TimeShift
+from pyburn.eeg import BandPass, EEGNet, PhysioNetMotorImagery, SelfPaced1s, TimeShift
 from pyburn.train import Learner
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
-from eegnet import EEGNet
 
 
 @dataclass(frozen=True)

@@ -89,15 +89,19 @@ CASES = {
     "vit_small_pictures": Case(
         "torchvision", "vit_b_32", (picture(2, 3, 64, 64),), {"image_size": 64, "representation_size": 32, "num_classes": 10}
     ),
-    "unet": Case("p_vision/models/u_net.py", "UNet", (picture(1, 3, 37, 50),), {"n_channels": 3, "n_classes": 2, "width": 16}),
+    "unet": Case("pyburn/imaging/models.py", "UNet", (picture(1, 3, 37, 50),), {"n_channels": 3, "n_classes": 2, "width": 16}),
     "unet_bilinear": Case(
-        "p_vision/models/u_net.py", "UNet", (picture(1, 1, 32, 48),), {"n_channels": 1, "n_classes": 3, "bilinear": True, "width": 16}
+        "pyburn/imaging/models.py", "UNet", (picture(1, 1, 32, 48),), {"n_channels": 1, "n_classes": 3, "bilinear": True, "width": 16}
     ),
     "eegnet": Case(
-        "eegnet.py", "EEGNet", (picture(6, 22, 257),), {"n_chans": 22, "n_outputs": 4, "n_times": 257, "drop_prob": 0.0}, train=True
+        "pyburn/eeg/models.py",
+        "EEGNet",
+        (picture(6, 22, 257),),
+        {"n_chans": 22, "n_outputs": 4, "n_times": 257, "drop_prob": 0.0},
+        train=True,
     ),
     "eegnet_constrained": Case(
-        "eegnet.py",
+        "pyburn/eeg/models.py",
         "EEGNet",
         (picture(6, 8, 128),),
         {"n_chans": 8, "n_outputs": 3, "n_times": 128, "drop_prob": 0.0, "final_layer_with_constraint": True},

@@ -47,7 +47,9 @@ def example(path: str) -> Any:
 def builder(case: Case) -> Any:
     if case.source == "transformers":
         return getattr(example("models/gpt2.py" if case.builder.startswith("GPT2") else "models/bert.py"), case.builder)
-    return getattr(models if case.source == "torchvision" or "/" in case.source else example(f"models/{case.source}"), case.builder)
+    if "/" in case.source:
+        return getattr(importlib.import_module(case.source.removesuffix(".py").replace("/", ".")), case.builder)
+    return getattr(models if case.source == "torchvision" else example(f"models/{case.source}"), case.builder)
 
 
 def fill(model: Any) -> None:
@@ -324,16 +326,15 @@ def test_eegnet_keeps_its_filters_short() -> None:
     assert pyburn.allclose(spatial.flatten(1).norm(dim=1), pyburn.ones(16), atol=1e-4)
     assert pyburn.allclose(final.norm(dim=1), pyburn.full((3,), 0.25), atol=1e-4)
     with pytest.raises(ValueError, match="n_times is too small"):
-        example("models/eegnet.py").EEGNet(8, 2, 20)
+        pyburn.eeg.EEGNet(8, 2, 20)
 
 
 def run(*arguments: object) -> str:
     return subprocess.run([sys.executable, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_the_examples_that_train() -> None:
+def test_the_tagger_trains() -> None:
     assert run(EXAMPLES / "models" / "lstm_tagger.py").strip() == "The/DET dog/NN ate/V the/DET apple/NN"
-    assert "right on 100%" in run(EXAMPLES / "models" / "eegnet.py")
 
 
 @pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")

@@ -580,7 +580,7 @@ def test_wrong_rules() -> None:
 
 
 def test_a_batch_of_graphs_goes_to_the_device_of_the_learner() -> None:
-    from pyburn.nn.graph import Batch, Data, global_add_pool
+    from pyburn.nn.geometric import Batch, Data, global_add_pool
 
     graph = Data(x=pyburn.ones(2, 3), edge_index=pyburn.tensor([[0], [1]]), y=pyburn.zeros(1, 1))
     batch = Batch.from_data_list([graph, graph])

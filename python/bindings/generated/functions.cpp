@@ -11,7 +11,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -34,20 +34,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -1844,6 +1844,36 @@ PyObject* call_bernoulli__each(const Arguments& a) {
 PyObject* call_exponential_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::exponential_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
 }
+PyObject* call_gumbel_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
+}
+PyObject* call_rrelu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rrelu(x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4)));
+}
+void into_rrelu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::rrelu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4));
+}
+PyObject* call_random_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::random_(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_generator(3)));
+}
+PyObject* call_geometric_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::geometric_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_cauchy_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cauchy_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_log_normal_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_poisson(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::poisson(x...); }, a.tensor(0), a.optional_generator(1)));
+}
+PyObject* call_binomial(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::binomial(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+void into_binomial(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::binomial_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2));
+}
 PyObject* call_flip(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::flip(x...); }, a.tensor(0), a.dims(1)));
 }
@@ -2029,36 +2059,6 @@ PyObject* call_sample_planes_weight(const Arguments& a) {
 }
 void into_sample_planes_weight(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::sample_planes_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
-}
-PyObject* call_gumbel_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
-}
-PyObject* call_rrelu(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rrelu(x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4)));
-}
-void into_rrelu(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::rrelu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4));
-}
-PyObject* call_random_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::random_(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_generator(3)));
-}
-PyObject* call_geometric_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::geometric_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
-}
-PyObject* call_cauchy_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cauchy_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
-}
-PyObject* call_log_normal_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
-}
-PyObject* call_poisson(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::poisson(x...); }, a.tensor(0), a.optional_generator(1)));
-}
-PyObject* call_binomial(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::binomial(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
-}
-void into_binomial(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::binomial_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2));
 }
 PyObject* call_cumsum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
@@ -3261,6 +3261,14 @@ const FunctionEntry kFunctions[] = {
     {"bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor", "Fills input with 1 with probability p and 0 otherwise.", "pyburn.empty(3).bernoulli_(0.25).shape", call_bernoulli_, nullptr, kMethod},
     {"bernoulli_.each(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor", "Fills input with 1 with the probability that p says and 0 otherwise.", "pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))", call_bernoulli__each, nullptr, kMethod},
     {"exponential_(Tensor input, float lambd=1, *, Generator? generator=None) -> Tensor", "Fills input with exponentially distributed random numbers of rate lambd.", "pyburn.empty(3).exponential_(2.).shape", call_exponential_, nullptr, kMethod},
+    {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)", call_gumbel_softmax, nullptr, 0},
+    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.", "pyburn.rrelu(pyburn.tensor([-48., 1.]))", call_rrelu, into_rrelu, kMethod | kInPlace},
+    {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.", "pyburn.empty(3).random_(10).shape", call_random_, nullptr, kMethod},
+    {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with the number of trials until one succeeds, each with probability p.", "pyburn.empty(3).geometric_(0.5).shape", call_geometric_, nullptr, kMethod},
+    {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with random numbers of the Cauchy distribution.", "pyburn.empty(3).cauchy_().shape", call_cauchy_, nullptr, kMethod},
+    {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with random numbers whose logarithms have the given mean and deviation.", "pyburn.empty(3).log_normal_().shape", call_log_normal_, nullptr, kMethod},
+    {"poisson(Tensor input, Generator? generator=None) -> Tensor", "Random numbers of the Poisson distributions that have the given means.", "pyburn.poisson(pyburn.zeros(2))", call_poisson, nullptr, kMethod},
+    {"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", "How many of count trials succeed, each with probability prob; at random.", "pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))", call_binomial, into_binomial, 0},
     {"flip(Tensor input, int[] dims) -> Tensor", "The elements in reverse order along the given axes; a copy.", "pyburn.flip(pyburn.arange(3), 0)", call_flip, into_flip, kMethod},
     {"tril(Tensor input, int diagonal=0) -> Tensor", "The lower triangle of matrices: the elements above the diagonal become 0.", "pyburn.tril(pyburn.ones(3, 3))", call_tril, into_tril, kMethod | kInPlace},
     {"triu(Tensor input, int diagonal=0) -> Tensor", "The upper triangle of matrices: the elements below the diagonal become 0.", "pyburn.triu(pyburn.ones(3, 3))", call_triu, into_triu, kMethod | kInPlace},
@@ -3302,14 +3310,6 @@ const FunctionEntry kFunctions[] = {
     {"sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor", "Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.", "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))", call_sample_planes, into_sample_planes, kMethod},
     {"sample_planes_input(Tensor input, Tensor places, Tensor weight, int size) -> Tensor", "Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).", "pyburn.sample_planes_input(pyburn.tensor([[[3.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]), 3)", call_sample_planes_input, into_sample_planes_input, kMethod},
     {"sample_planes_weight(Tensor input, Tensor planes, Tensor places) -> Tensor", "Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.", "pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))", call_sample_planes_weight, into_sample_planes_weight, kMethod},
-    {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)", call_gumbel_softmax, nullptr, 0},
-    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.", "pyburn.rrelu(pyburn.tensor([-48., 1.]))", call_rrelu, into_rrelu, kMethod | kInPlace},
-    {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.", "pyburn.empty(3).random_(10).shape", call_random_, nullptr, kMethod},
-    {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with the number of trials until one succeeds, each with probability p.", "pyburn.empty(3).geometric_(0.5).shape", call_geometric_, nullptr, kMethod},
-    {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with random numbers of the Cauchy distribution.", "pyburn.empty(3).cauchy_().shape", call_cauchy_, nullptr, kMethod},
-    {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with random numbers whose logarithms have the given mean and deviation.", "pyburn.empty(3).log_normal_().shape", call_log_normal_, nullptr, kMethod},
-    {"poisson(Tensor input, Generator? generator=None) -> Tensor", "Random numbers of the Poisson distributions that have the given means.", "pyburn.poisson(pyburn.zeros(2))", call_poisson, nullptr, kMethod},
-    {"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", "How many of count trials succeed, each with probability prob; at random.", "pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))", call_binomial, into_binomial, 0},
     {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod | kInPlace},
     {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod | kInPlace},
     {"logcumsumexp(Tensor input, int dim) -> Tensor", "The logarithm of running sums of exp(input) along dim.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)", call_logcumsumexp, into_logcumsumexp, kMethod},

@@ -47,10 +47,12 @@ from .transformer import (  # noqa: E402
 inner_methods.install()
 
 if TYPE_CHECKING:
-    from . import grad, graph, modules
+    from . import geometric, grad, modules
     from .cross_entropy_options import LinearCrossEntropyOptions
 else:
-    __getattr__, __dir__ = on_demand(__name__, "grad", "graph", "modules", places={"LinearCrossEntropyOptions": "cross_entropy_options"})
+    __getattr__, __dir__ = on_demand(
+        __name__, "geometric", "grad", "modules", places={"LinearCrossEntropyOptions": "cross_entropy_options"}
+    )
 
 __all__ = [
     *_layers.__all__,
@@ -80,8 +82,8 @@ __all__ = [
     "conv",
     "embedding",
     "functional",
+    "geometric",
     "grad",
-    "graph",
     "gru",
     "init",
     "linear",

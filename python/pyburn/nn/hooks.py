@@ -118,6 +118,14 @@ def hooks_of(module: Any) -> ModuleHooks:
     return module.__dict__.get("_pb_hooks", _none)
 
 
+def pre_hook_of(module: Any, kind: type, name: str) -> tuple[int, Any] | None:
+    """Returns the id and the forward pre-hook of a class that computes the tensor `name` of a module, or None."""
+    for key, hook in hooks_of(module).forward_pre.items():
+        if isinstance(hook, kind) and name in (getattr(hook, "name", None), getattr(hook, "_tensor_name", None)):
+            return key, hook
+    return None
+
+
 def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = False, wants: Iterable[str] = ()) -> RemovableHandle:
     """Adds a hook to a module; `wants` names the sets of ModuleHooks to which its id is added."""
     hooks = module.__dict__.setdefault("_pb_hooks", ModuleHooks())

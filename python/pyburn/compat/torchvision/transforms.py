@@ -12,7 +12,7 @@ from ...nn import Module
 from ..absent import absent
 
 __path__: list[str] = []
-_PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "eeg", "functional")
+_PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "functional")
 
 
 class TransformModule(Module):  # type: ignore[misc]

@@ -390,6 +390,14 @@ Tensor normal_(const TensorHandle& input, double mean, double std, Generator* ge
 Tensor bernoulli_(const TensorHandle& input, double p, Generator* generator) { return naming("bernoulli_", [&] { return fn::bernoulli_(input, p, generator); }); }
 Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator) { return naming("bernoulli_", [&] { return fn::bernoulli_(input, p, generator); }); }
 Tensor exponential_(const TensorHandle& input, double lambd, Generator* generator) { return naming("exponential_", [&] { return fn::exponential_(input, lambd, generator); }); }
+Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
+Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
+Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
+Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
+Tensor poisson(const TensorHandle& input, Generator* generator) { return naming("poisson", [&] { return fn::poisson(input, generator); }); }
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) { return naming("binomial", [&] { return fn::binomial(count, prob, generator); }); }
 Tensor flip(const TensorHandle& input, const Dims& dims) { return fn::flip(input, dims); }
 Tensor tril(const TensorHandle& input, int64_t diagonal) { return fn::tril(input, diagonal); }
 Tensor triu(const TensorHandle& input, int64_t diagonal) { return fn::triu(input, diagonal); }
@@ -431,14 +439,6 @@ Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& g
 Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight) { return fn::sample_planes(input, places, weight); }
 Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size) { return fn::sample_planes_input(input, places, weight, size); }
 Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places) { return fn::sample_planes_weight(input, planes, places); }
-Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
-Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
-Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
-Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
-Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
-Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
-Tensor poisson(const TensorHandle& input, Generator* generator) { return naming("poisson", [&] { return fn::poisson(input, generator); }); }
-Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) { return naming("binomial", [&] { return fn::binomial(count, prob, generator); }); }
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumsum(input, dim, dtype); }
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumprod(input, dim, dtype); }
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim) { return fn::logcumsumexp(input, dim); }
@@ -1295,6 +1295,16 @@ Tensor Tensor::normal_(double mean, double std, Generator* generator) const { re
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
 Tensor Tensor::bernoulli_(const TensorHandle& p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
 Tensor Tensor::exponential_(double lambd, Generator* generator) const { return pyburn::exponential_(*this, lambd, generator); }
+Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
+const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
+  rrelu_into(*this, *this, lower, upper, training, generator);
+  return *this;
+}
+Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) const { return pyburn::random_(*this, from_, to, generator); }
+Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
+Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
+Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
+Tensor Tensor::poisson(Generator* generator) const { return pyburn::poisson(*this, generator); }
 Tensor Tensor::flip(const Dims& dims) const { return pyburn::flip(*this, dims); }
 Tensor Tensor::tril(int64_t diagonal) const { return pyburn::tril(*this, diagonal); }
 const Tensor& Tensor::tril_(int64_t diagonal) const {
@@ -1341,16 +1351,6 @@ Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, c
 Tensor Tensor::sample_planes(const TensorHandle& places, const TensorHandle& weight) const { return pyburn::sample_planes(*this, places, weight); }
 Tensor Tensor::sample_planes_input(const TensorHandle& places, const TensorHandle& weight, int64_t size) const { return pyburn::sample_planes_input(*this, places, weight, size); }
 Tensor Tensor::sample_planes_weight(const TensorHandle& planes, const TensorHandle& places) const { return pyburn::sample_planes_weight(*this, planes, places); }
-Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
-const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
-  rrelu_into(*this, *this, lower, upper, training, generator);
-  return *this;
-}
-Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) const { return pyburn::random_(*this, from_, to, generator); }
-Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
-Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
-Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
-Tensor Tensor::poisson(Generator* generator) const { return pyburn::poisson(*this, generator); }
 Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
 const Tensor& Tensor::cumsum_(int64_t dim, std::optional<DType> dtype) const {
   cumsum_into(*this, *this, dim, dtype);

@@ -12,7 +12,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -35,20 +35,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -455,6 +455,14 @@ Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Gener
 Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
 Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with 1 with the probability that p says and 0 otherwise.
 Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with exponentially distributed random numbers of rate lambd.
+Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
+Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
+Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
+Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
+Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
 Tensor flip(const TensorHandle& input, const Dims& dims);  // The elements in reverse order along the given axes; a copy.
 Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // The lower triangle of matrices: the elements above the diagonal become 0.
 Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // The upper triangle of matrices: the elements below the diagonal become 0.
@@ -496,14 +504,6 @@ Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& g
 Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.
 Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).
 Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.
-Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
-Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
-Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
-Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
-Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
-Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
-Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
-Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
@@ -850,6 +850,8 @@ using fn::unpool_into;
 using fn::unpool_input_into;
 using fn::avg_pool_into;
 using fn::avg_pool_input_into;
+using fn::rrelu_into;
+using fn::binomial_into;
 using fn::flip_into;
 using fn::tril_into;
 using fn::triu_into;
@@ -871,8 +873,6 @@ using fn::rnn_steps_grad_into;
 using fn::sample_planes_into;
 using fn::sample_planes_input_into;
 using fn::sample_planes_weight_into;
-using fn::rrelu_into;
-using fn::binomial_into;
 using fn::cumsum_into;
 using fn::cumprod_into;
 using fn::logcumsumexp_into;

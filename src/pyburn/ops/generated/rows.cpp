@@ -10,7 +10,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -33,20 +33,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -87,7 +87,7 @@
 #include "pyburn/ops/matmul.h"
 #include "pyburn/ops/moments.h"
 #include "pyburn/ops/movement.h"
-#include "pyburn/ops/norm.h"
+#include "pyburn/ops/normalisation.h"
 #include "pyburn/ops/pad.h"
 #include "pyburn/ops/pointwise.h"
 #include "pyburn/ops/polynomial.h"
@@ -1315,6 +1315,8 @@ void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_outpu
   InputList in; in.add(grad_output);
   call_into(op::avg_pool_input, naming(op::avg_pool_input, [&] { return AvgPool::from(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in, out);
 }
+void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
+void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
 TensorHandle flip(const TensorHandle& input, const Dims& dims) {
   InputList in; in.add(input);
   return call(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in);
@@ -1469,8 +1471,6 @@ void sample_planes_weight_into(const TensorHandle& out, const TensorHandle& inpu
   InputList in; in.add(input); in.add(planes); in.add(places);
   call_into(op::sample_planes_weight, naming(op::sample_planes_weight, [&] { return SamplePlanes::from(input, planes, places); }), in, out);
 }
-void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
-void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
 TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);
