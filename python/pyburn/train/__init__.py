@@ -9,6 +9,7 @@ from .callbacks import Callback, EarlyStopping, Samples, When
 from .checkpoints import Best, CheckpointFolder, Every, Last, Rule
 from .displays import ProgressBar, ProgressLines, Quiet
 from .errors import CheckpointError, NonFiniteLoss, RunInUseError, TrainingError
+from .histograms import Histograms
 from .history import History
 from .interrupt import StopRequest
 from .learner import Learner, TrainingState
@@ -27,6 +28,7 @@ __all__ = [
     "EarlyStopping",
     "EventWriter",
     "Every",
+    "Histograms",
     "History",
     "Last",
     "Learner",
