@@ -134,7 +134,7 @@ class Answers:
             "state": record.state,
             "notes": record.notes,
             "status": record.status,
-            "config": flat(record.config),
+            "config": record.config,
             "environment": record.environment,
             "tables": record.latest_tables()[:_MOST_TABLES],
             "samples": record.samples()[-8:],
