@@ -16,13 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.python.browser import Browser  # noqa: E402
+
 import pyburn  # noqa: E402
 from pyburn import nn  # noqa: E402
 from pyburn.dashboard import Dashboard  # noqa: E402
 from pyburn.data import DataLoader, TensorDataset  # noqa: E402
 from pyburn.data.sets import MNIST  # noqa: E402
 from pyburn.train import Callback, Histograms, Learner, metrics  # noqa: E402
-from tests.python.browser import Browser  # noqa: E402
 
 EPOCHS, IMAGES = 4, 6000
 
@@ -63,7 +64,9 @@ def photograph(runs: Path, output: Path) -> None:
 
         def save(name: str, address: str, wait: str, dark: bool = False, prepare: str = "", height: int = 860) -> None:
             page.resize(1280, height)
-            page.command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+            page.command(
+                "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
+            )
             page.run(f"location.hash = '{address}'")
             page.wait(wait)
             page.run(prepare)
@@ -72,7 +75,8 @@ def photograph(runs: Path, output: Path) -> None:
 
         page.open(dashboard.url)
         curves, newest = "document.querySelectorAll('.card canvas').length >= 3", "document.querySelector('#list li a').hash"
-        group = "const s = document.querySelector('select[aria-label=\"Group runs\"]'); s.value = 'option lr'; s.dispatchEvent(new Event('change'))"
+        group = """const s = document.querySelector('select[aria-label="Group runs"]');
+            s.value = 'option lr'; s.dispatchEvent(new Event('change'))"""
         save("curves", "curves", curves)
         save("groups", "curves", curves, dark=True, prepare=group)
         save("table", "table", "document.querySelector('.parallel polyline')", height=1080)

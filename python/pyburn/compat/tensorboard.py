@@ -70,7 +70,9 @@ class SummaryWriter:
     ) -> None:  # fmt: skip
         self._writer().scalars({tag: number(scalar_value)}, int(global_step or 0), walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: float | None = None) -> None:
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         values = {f"{main_tag}/{tag}": number(value) for tag, value in tag_scalar_dict.items()}
         self._writer().scalars(values, int(global_step or 0), walltime)
 
@@ -180,8 +182,8 @@ class SummaryWriter:
             file.write("embeddings {\n" + "\n".join(lines) + "\n}\n")
 
     def add_hparams(
-        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any], hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
-        run_name: str | None = None, global_step: int | None = None,
+        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: str | None = None, global_step: int | None = None,
     ) -> None:  # fmt: skip
         """Hyperparameters and results, in a folder of their own below the folder of this writer."""
         settings = {name: v if isinstance(v, (bool, str)) else number(v) for name, v in hparam_dict.items()}
@@ -210,9 +212,7 @@ class SummaryWriter:
         count = min(num_thresholds, _MOST_THRESHOLDS)
         truth, scores = array(labels).reshape(-1).astype(float), array(predictions).reshape(-1).astype(float)
         buckets, share = np.floor(scores * (count - 1)), 1.0 if weights is None else array(weights).reshape(-1)
-        tp, fp = (
-            np.histogram(buckets, count, (0, count - 1), weights=kind * share)[0][::-1].cumsum()[::-1] for kind in (truth, 1 - truth)
-        )
+        tp, fp = (np.histogram(buckets, count, (0, count - 1), weights=kind * share)[0][::-1].cumsum()[::-1] for kind in (truth, 1 - truth))
         tn, fn = fp[0] - fp, tp[0] - tp
         precision, recall = tp / np.maximum(tp + fp, 1e-7), tp / np.maximum(tp + fn, 1e-7)
         self.add_pr_curve_raw(tag, tp, fp, tn, fn, precision, recall, global_step, count, walltime=walltime)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from ..train.run.reader import RunRecord
 _LONGEST = {"name": 200, "notes": 20_000, "tag": 50}
 _MOST_TAGS = 50
 # What a run writes (docs/runs.md). Nothing else in the folder is ever deleted.
-_FILES = ("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "tables.jsonl", "log.txt", "model.txt", "trace.json",
-          "report.html", "notes.json", "stop", LOCK)  # fmt: skip
+_FILES = ("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "tables.jsonl", "log.txt", "model.txt",
+          "trace.json", "report.html", "notes.json", "stop", LOCK)  # fmt: skip
 _FOLDERS = ("series", "predictions", "checkpoints")
 
 
@@ -38,7 +37,9 @@ def annotate(record: RunRecord, changes: dict[str, Any]) -> dict[str, Any]:
     tags = list(dict.fromkeys(tag.strip() for tag in checked.get("tags", []) if tag.strip()))
     long = any(len(checked.get(key, "")) > _LONGEST[key] for key in ("name", "notes")) or any(len(tag) > _LONGEST["tag"] for tag in tags)
     if long or len(tags) > _MOST_TAGS:
-        raise ValueError(f"at most {_LONGEST['name']} characters of name, {_LONGEST['notes']} of notes, {_MOST_TAGS} tags of {_LONGEST['tag']}")
+        raise ValueError(
+            f"at most {_LONGEST['name']} characters of name, {_LONGEST['notes']} of notes, {_MOST_TAGS} tags of {_LONGEST['tag']}"
+        )
     found = {**record.notes, **checked, **({"tags": tags} if "tags" in checked else {})}
     replace_inside(record.folder, "notes.json", (json.dumps(found, indent=1) + "\n").encode())
     return found
@@ -58,9 +59,11 @@ def delete(record: RunRecord, key: str | None) -> dict[str, Any]:
     """
     if record.state in ("running", "paused"):
         raise ValueError("a run that is active cannot be deleted: stop it first")
-    paths = list(_paths(record.folder))
+    paths, folders = _contents(record.folder)
     sizes = {str(path): path.lstat().st_size for path in paths}
-    proof = hashlib.blake2b(json.dumps([sorted(sizes.items()), record.status.get("created")]).encode("utf-8", "backslashreplace"), digest_size=12)
+    proof = hashlib.blake2b(
+        json.dumps([sorted(sizes.items()), record.status.get("created")]).encode("utf-8", "backslashreplace"), digest_size=12
+    )
     if key is None:
         return {"files": len(sizes), "bytes": sum(sizes.values()), "key": proof.hexdigest()}
     if key != proof.hexdigest():
@@ -71,8 +74,8 @@ def delete(record: RunRecord, key: str | None) -> dict[str, Any]:
         for path in paths:
             if path.parent == record.folder:
                 path.unlink(missing_ok=True)
-        for name in {path.relative_to(record.folder).parts[0] for path in paths} & set(_FOLDERS):
-            shutil.rmtree(record.folder / name)  # resists links that somebody inserts meanwhile
+        for folder in folders:
+            shutil.rmtree(folder)  # resists links that somebody inserts meanwhile
     finally:
         if lock is not None:
             lock.release()
@@ -81,11 +84,10 @@ def delete(record: RunRecord, key: str | None) -> dict[str, Any]:
     return {"deleted": len(sizes)}
 
 
-def _paths(folder: Path) -> Iterator[Path]:
-    """Yields the files that `delete` removes. Links are removed, not followed."""
-    files, folders = (_FILES, _FOLDERS) if (folder / "run.json").is_file() else (("notes.json",), ())  # event files alone
-    candidates = [*(folder / name for name in files), *folder.glob("events.out.tfevents.*")]
-    for name in folders:
-        for here, _, names in os.walk(folder / name) if not (folder / name).is_symlink() else ():
-            candidates += [Path(here, one) for one in names]
-    yield from (path for path in candidates if path.is_symlink() or path.is_file())
+def _contents(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Returns the files that `delete` removes, and the folders. Links are removed, not followed."""
+    is_run = (folder / "run.json").is_file()  # else it holds event files alone
+    below = [folder / name for name in _FOLDERS if is_run and (folder / name).is_dir() and not (folder / name).is_symlink()]
+    files = [*(folder / name for name in (_FILES if is_run else ("notes.json",))), *folder.glob("events.out.tfevents.*")]
+    files += [Path(here, name) for start in below for here, _, names in os.walk(start) for name in names]
+    return [path for path in files if path.is_symlink() or path.is_file()], below

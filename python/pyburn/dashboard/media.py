@@ -22,7 +22,10 @@ _MOST_BINS = 2000
 _MOST_TEXT = 20_000
 _DEEPEST = 4
 # Only these are served, as what they are: a browser must never take untrusted bytes for HTML or SVG.
-_TYPES = {"image": {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}, "audio": {b"RIFF": "audio/wav"}}
+_TYPES = {
+    "image": {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"},
+    "audio": {b"RIFF": "audio/wav"},
+}
 
 
 class EventFolder(RunRecord):

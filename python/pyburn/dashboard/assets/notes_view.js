@@ -3,8 +3,8 @@ import * as api from "./api.js";
 import { bytes, element } from "./text.js";
 
 export class NotesView {
-  constructor({ changed }) {
-    this.changed = changed; // after an edit
+  constructor({ changed, removed }) {
+    Object.assign(this, { changed, removed }); // called after an edit and after the deletion
     this.tags = element("input", { type: "text", placeholder: "baseline, augmented", "aria-label": "Tags", onchange: () => this.save({ tags: this.tags.value.split(",").map((tag) => tag.trim()).filter(Boolean) }) });
     this.notes = element("textarea", { rows: 3, placeholder: "What was tried, and what came out", "aria-label": "Notes", onchange: () => this.save({ notes: this.notes.value }) });
     this.said = element("span", { class: "faint", role: "status" });
@@ -56,7 +56,7 @@ export class NotesView {
       try {
         await api.remove(this.id, key);
         location.hash = "table";
-        this.changed();
+        this.removed();
       } catch (error) { this.said.textContent = error.message; this.actions.replaceChildren(this.rename, this.remove); }
     };
     this.ask(element("strong", {}, "This cannot be undone."), element("button", { class: "danger", onclick: done }, "Delete permanently"));

@@ -14,7 +14,7 @@ export class RunView {
     this.chosen = element("div");
     this.results = element("div");
     this.rest = element("div");
-    this.notes = new NotesView({ changed: () => { state.refresh(); this.update(); } });
+    this.notes = new NotesView({ changed: () => { state.refresh(); this.update(); }, removed: state.refresh });
     this.curves = new CurvesView({ ...state, chosen: () => state.runs().filter(({ id }) => id === this.id) });
     this.media = new MediaView();
     this.parts = [this.chosen, this.curves.node, this.results, this.media.node, this.rest];

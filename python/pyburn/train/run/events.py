@@ -112,8 +112,8 @@ def wav(samples: Any, rate: int) -> tuple[bytes, int, int]:
         raise ValueError(f"[audio] expected shape (frames,) or (channels, frames): got {found.shape}")
     data = (found.T * 32767).round().astype("<i2").tobytes()
     channels, frames = found.shape
-    head = struct.pack("<4sI8sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVEfmt ", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16,
-                       b"data", len(data))  # fmt: skip
+    form = struct.pack("<IHHIIHH", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16)
+    head = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + form + b"data" + struct.pack("<I", len(data))
     return head + data, channels, frames
 
 
@@ -189,7 +189,9 @@ class EventWriter:
         data, channels, frames = wav(samples, rate)
         self._summary([{1: tag, 6: {1: np.float32(rate), 2: channels, 3: frames, 4: data, 5: "audio/wav"}}], step, when)
 
-    def tensor(self, tag: str, value: Any, plugin: str, content: bytes | dict[int, Any] = b"", *, step: int = 0, when: float | None = None) -> None:
+    def tensor(
+        self, tag: str, value: Any, plugin: str, content: bytes | dict[int, Any] = b"", *, step: int = 0, when: float | None = None
+    ) -> None:
         """Writes a value for a plugin of TensorBoard.
 
         Args:
