@@ -169,7 +169,7 @@ def test_all_hooks_in_order() -> None:
     x, y = problem()
     linear(callbacks=[Recorder()], accumulate=2).fit([(x[:8], y[:8]), (x[8:], y[8:])], [(x, y)], 1, display="quiet")
     batch = ["on_batch_start", "on_forward_end", "on_backward_end", "on_batch_end"]
-    validation = ["on_validation_start", "on_validation_batch_end", "on_validation_end"]
+    validation = ["on_validation_start", "on_validation_batch_start", "on_validation_batch_end", "on_validation_end"]
     step = ["on_step_start", "on_step_end"]
     assert calls == ["on_fit_start", "on_epoch_start", *batch, *batch, *step, *validation, "on_epoch_end", "on_fit_end"]
 
