@@ -1,16 +1,21 @@
-"""The base class of callbacks, the list of callbacks of a run, and History."""
+"""The base class of callbacks with Keras's hooks, and History."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from .adapter import KerasCallbacks
 
 Logs = dict[str, float]
 
 
 class Callback:
-    """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`."""
+    """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`.
 
+    A `pyburn.train.Learner` accepts these callbacks, too.
+    """
+
+    learner_adapter: ClassVar[Any] = KerasCallbacks
     model: Any = None
     params: dict[str, Any] = {}
 
@@ -61,28 +66,6 @@ class Callback:
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
         """Called after a prediction."""
-
-
-class Callbacks:
-    """All callbacks of a run. Batch logs are computed only if a callback uses them, since that synchronizes with the device."""
-
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], *own: Callback) -> None:
-        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-        self.items = [*given, *own]
-        for callback in self.items:
-            if isinstance(callback, type) or not hasattr(callback, "set_model"):
-                raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}")
-            callback.set_model(model)
-            callback.set_params(params)
-
-    def call(self, event: str, *args: Any, logs: Logs | Callable[[], Logs] | None = None) -> None:
-        """Calls `on_<event>` of all callbacks that define it."""
-        name = f"on_{event}"
-        wanted = [c for c in self.items if getattr(type(c), name, None) is not getattr(Callback, name) or name in vars(c)]
-        if wanted:
-            found = logs() if callable(logs) else logs
-            for callback in wanted:
-                getattr(callback, name)(*args, found if found is not None else {})
 
 
 class History(Callback):

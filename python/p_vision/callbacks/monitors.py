@@ -27,8 +27,8 @@ class _Monitor(Callback):
             return 1.0 if self.mode == "max" else -1.0
         name = self.monitor.removeprefix("val_")
         known = [metric for found, metric in getattr(self.model, "_named_metrics", list)() if found == name]
-        direction = getattr(known[0], "_direction", None) if known else None
-        return 1.0 if direction == "up" or (direction is None and name.endswith(_RISING)) else -1.0
+        higher = getattr(known[0], "higher_is_better", None) if known else None
+        return 1.0 if higher or (higher is None and name.endswith(_RISING)) else -1.0
 
     def value(self, logs: Logs | None) -> float | None:
         """Returns the monitored value. Warns and returns None if it is missing, as in epochs without validation."""

@@ -248,3 +248,31 @@ def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: flo
     """Generalized cross entropy: (1 - p^q) / q with p the probability of the correct class; robust to label noise."""
     classes = (y_true.squeeze(-1) if y_true.ndim == y_pred.ndim else y_true).long()
     return (1 - y_pred.gather(-1, classes.unsqueeze(-1)).squeeze(-1).pow(q)) / q
+
+
+__all__ = [
+    "mean_squared_error",
+    "mean_absolute_error",
+    "mean_absolute_percentage_error",
+    "mean_squared_logarithmic_error",
+    "huber",
+    "log_cosh",
+    "hinge",
+    "squared_hinge",
+    "categorical_hinge",
+    "kl_divergence",
+    "poisson",
+    "cosine_similarity",
+    "binary_crossentropy",
+    "categorical_crossentropy",
+    "sparse_categorical_crossentropy",
+    "binary_focal_crossentropy",
+    "aligned",
+    "alike",
+    "categorical_focal_crossentropy",
+    "dice",
+    "tversky",
+    "ctc",
+    "circle",
+    "categorical_generalized_cross_entropy",
+]
