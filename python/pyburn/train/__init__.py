@@ -4,6 +4,7 @@ Metrics, checkpoints, run folders, progress displays, mixed precision with gradi
 separate classes that work without a Learner.
 """
 
+from .._progress import Progress
 from . import metrics
 from .callbacks import Callback, EarlyStopping, Samples, When
 from .checkpoints import Best, CheckpointFolder, Every, Last, Rule
@@ -35,6 +36,7 @@ __all__ = [
     "LrFinding",
     "NonFiniteLoss",
     "Profiler",
+    "Progress",
     "ProgressBar",
     "ProgressLines",
     "Quiet",
