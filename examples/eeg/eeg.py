@@ -182,6 +182,7 @@ def main() -> int:
     chosen = IMAGERY if arguments.data == "imagery" else PRESSES
     settings = replace(chosen, epochs=arguments.epochs or chosen.epochs)
     fit = {"run": output / "run", "config": {"data": arguments.data, **vars(settings)}, "display": arguments.display}
+    print("reading the recordings", flush=True)
     trials, wide = (imagery(), wide_imagery()) if arguments.data == "imagery" else (presses(train=True), wide_presses(train=True))
     found = accuracy(cross_validate(trials, range(arguments.seeds), settings, arguments.folds), trials)
     print(f"right on {found:.1%} of {len(trials.labels)} trials, each decided by networks that have not seen it", flush=True)

@@ -39,6 +39,8 @@ def value_text(name: str, value: float) -> str:
     >>> [pyburn.train.displays.value_text("loss", x) for x in (0.25, 0.00004, 123456.0)]
     ['loss 0.2500', 'loss 4.0e-05', 'loss 1.2346e+05']
     """
+    if isinstance(value, int):
+        return f"{name} {value}"
     return f"{name} {value:.1e}" if abs(value) < 1e-3 and value else f"{name} {value:.4f}" if abs(value) < 1000 else f"{name} {value:.5g}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from html import escape
 from pathlib import Path
 from types import TracebackType
 
@@ -49,6 +50,9 @@ class Dashboard:
     def url(self) -> str:
         """The address to open in a browser."""
         return self._server.url
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">dashboard of {escape(str(self.folder))}</a>'
 
     def close(self) -> None:
         """Stops the server."""

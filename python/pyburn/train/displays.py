@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 30.0
 _MOST_SHARE = 20  # values over the epoch so far are computed at most in 1/20 of the time
-NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
+NAMES = ("auto", "notebook", "dashboard", "bar", "lines", "quiet")
 
 
 def display_for(wanted: Any) -> Callback | None:
     """Returns the display for a name.
 
     Args:
-        wanted: "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is the dashboard on a terminal if `pyburn[dashboard]` is
-            installed, the bar on a terminal without it, and lines elsewhere. The environment variable PYBURN_DISPLAY overrides "auto".
+        wanted: "notebook", "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is a chart in a notebook, the dashboard on a
+            terminal if `pyburn[dashboard]` is installed, the bar on a terminal without it, and lines elsewhere. The environment variable
+            PYBURN_DISPLAY overrides "auto".
 
     Raises:
         ValueError: The name is unknown.
@@ -38,6 +39,11 @@ def display_for(wanted: Any) -> Callback | None:
         wanted = os.environ.get("PYBURN_DISPLAY", "auto")
     if wanted not in NAMES:
         raise ValueError(f"[display] expected one of {', '.join(NAMES)}, or a callback: got {wanted!r}")
+    if wanted in ("auto", "notebook"):
+        from .notebook import NotebookProgress, in_notebook
+
+        if wanted == "notebook" or in_notebook():
+            return NotebookProgress()
     if wanted == "auto":
         terminal = Output(sys.stderr).isatty() and Output(sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
         wanted = "lines" if not terminal else "dashboard" if importlib.util.find_spec("textual") is not None else "bar"

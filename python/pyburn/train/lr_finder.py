@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _html
 from .errors import TrainingError
 from .random_state import random_state, set_random_state
 from .run.svg_plots import Curve, line_chart
@@ -48,6 +49,9 @@ class LrFinding:
             mark=self.suggestion,
             alone=True,
         )
+
+    def _repr_html_(self) -> str:
+        return _html.picture(self.chart())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the chart to an .svg file."""
