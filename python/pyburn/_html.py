@@ -31,7 +31,7 @@ def _cell(value: Any) -> str:
 
 def picture(svg: str) -> str:
     """Returns an SVG as an image, so that its styles do not affect the notebook."""
-    return f'<img alt="" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}">'
+    return f'<img alt="" style="width: 460px; max-width: 100%" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}">'
 
 
 def faint(text: str) -> str:

@@ -52,7 +52,12 @@ class Dashboard:
         return self._server.url
 
     def _repr_html_(self) -> str:
-        return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">dashboard of {escape(str(self.folder))}</a>'
+        return (
+            f'<a href="{escape(self.url)}" target="_blank" rel="noopener">Dashboard of {escape(self.folder.name)}: {escape(self.url)}</a>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Dashboard({self.folder.name!r}, url={self.url!r})"
 
     def close(self) -> None:
         """Stops the server."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._html import tensor_html
 from .._core import Tensor
+from .._html import tensor_html
 from . import creation
 from .unique import unique, unique_consecutive
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 
-@dataclass
+@dataclass(repr=False)
 class LrFinding:
     """Result of a learning-rate range test.
 
@@ -49,6 +49,9 @@ class LrFinding:
             mark=self.suggestion,
             alone=True,
         )
+
+    def __repr__(self) -> str:
+        return f"LrFinding(suggestion={self.suggestion:.2g}, {len(self.rates)} rates from {self.rates[0]:.1g} to {self.rates[-1]:.1g})"
 
     def _repr_html_(self) -> str:
         return _html.picture(self.chart())

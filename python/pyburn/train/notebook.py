@@ -71,11 +71,12 @@ class NotebookProgress(Callback):
             self._curves["valid"].add(step, row["valid/loss"])
 
     def on_batch_end(self, learner: Learner) -> None:
-        if time.monotonic() >= self._next:
+        if self._values.due():
             values = self._values.read(learner)
             if "train/loss" in learner.state.values:
-                self._curves["train"].add(learner.state.step, learner.state.loss)
-            self._draw(learner, split_text("train", values))
+                self._curves["train"].add(learner.state.step, learner.state.values["train/loss"])
+            if time.monotonic() >= self._next:
+                self._draw(learner, split_text("train", values))
 
     def on_validation_batch_end(self, learner: Learner) -> None:
         if time.monotonic() >= self._next:
