@@ -19,11 +19,12 @@ sys.path.insert(0, str(ROOT))
 from tests.python.browser import Browser  # noqa: E402
 
 import pyburn  # noqa: E402
-from pyburn import nn  # noqa: E402
+from pyburn import nn, optim  # noqa: E402
 from pyburn.dashboard import Dashboard  # noqa: E402
+from pyburn.dashboard.edits import annotate  # noqa: E402
 from pyburn.data import DataLoader, TensorDataset  # noqa: E402
 from pyburn.data.sets import MNIST  # noqa: E402
-from pyburn.train import Callback, Histograms, Learner, metrics  # noqa: E402
+from pyburn.train import Callback, Histograms, Learner, metrics, read_run  # noqa: E402
 
 EPOCHS, IMAGES = 4, 6000
 
@@ -47,7 +48,7 @@ def train(runs: Path) -> None:
     for hidden, lr, seed in itertools.product((16, 64), (0.003, 0.03), (1, 2)):
         pyburn.manual_seed(seed)
         model = nn.Sequential(nn.Flatten(), nn.Linear(784, hidden), nn.ReLU(), nn.Dropout(0.1), nn.Linear(hidden, 10))
-        optimizer = pyburn.optim.Adam(model.parameters(), lr=lr)
+        optimizer = optim.Adam(model.parameters(), lr=lr)
         learner = Learner(
             model, optimizer, loss=nn.CrossEntropyLoss(), metrics=["accuracy", metrics.ConfusionMatrix()],
             callbacks=[Histograms(every=20), Pictures()], clip_norm=5.0,
@@ -57,6 +58,10 @@ def train(runs: Path) -> None:
             DataLoader(train_set, 64, shuffle=True), DataLoader(test_set, 500), EPOCHS,
             run=runs / f"digits-{hidden}-{lr}-{seed}", config=config, log_every=2, display="quiet",
         )  # fmt: skip
+
+    annotate(read_run(runs / "digits-16-0.003-1"), {"tags": ["baseline"]})
+    note = "64 hidden units and a learning rate of 0.03: the validation loss rises after two epochs."
+    annotate(read_run(runs / "digits-64-0.03-2"), {"tags": ["wide"], "notes": note})
 
 
 def photograph(runs: Path, output: Path) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..train import EventWriter
-from ..train.run.plain_values import array, number
+from ..train.metrics.metric import array
+from ..train.run.plain_values import number
+from ..train.run.protobuf import pack
 from ..train.run.samples import png
 
 __all__ = ["SummaryWriter"]
@@ -129,7 +131,7 @@ class SummaryWriter:
             one.savefig(data, format="png")
             self._writer().image(name, data.getvalue(), int(global_step or 0), walltime)
             if close and hasattr(one, "number"):  # made by pyplot, which keeps it
-                import matplotlib.pyplot
+                import matplotlib.pyplot  # type: ignore[import-not-found, unused-ignore]
 
                 matplotlib.pyplot.close(one)
 
@@ -168,7 +170,7 @@ class SummaryWriter:
             if len(metadata) != len(vectors):
                 raise ValueError(f"[add_embedding] expected {len(vectors)} labels: got {len(metadata)}")
             rows = [row if metadata_header and isinstance(row, (list, tuple)) else [row] for row in metadata]
-            _tsv(folder / "metadata.tsv", ([metadata_header] if metadata_header else []) + rows)
+            _tsv(folder / "metadata.tsv", [*([metadata_header] if metadata_header else []), *rows])
             lines.append(f'metadata_path: "{below}/metadata.tsv"')
         if label_img is not None:
             images = array(label_img).transpose(0, 2, 3, 1)
@@ -193,7 +195,7 @@ class SummaryWriter:
              5: {1: [_value(one) for one in domains[name]]} if name in domains else None}
             for name, v in settings.items()
         ]  # fmt: skip
-        parts = {
+        parts: dict[str, dict[int, Any]] = {
             "experiment": {2: {4: infos, 5: [{1: {2: tag}} for tag in metric_dict]}},
             "session_start_info": {3: {1: [{1: name, 2: _value(v)} for name, v in settings.items()]}},
             "session_end_info": {4: {1: 1}},
@@ -237,8 +239,6 @@ class SummaryWriter:
                 margin = {1: {1: tags[0], 2: tags[1], 3: tags[2]}} if kind == "Margin" else None
                 drawn.append({1: title, 2: {1: list(tags)} if margin is None else None, 3: margin})
             categories.append({1: category, 2: drawn})
-        from ..train.run.protobuf import pack
-
         self._writer().tensor("custom_scalars__config__", pack({2: categories}), "custom_scalars")
 
     def add_custom_scalars_multilinechart(self, tags: Sequence[str], category: str = "default", title: str = "untitled") -> None:
@@ -276,8 +276,8 @@ def _value(value: Any) -> dict[int, Any]:
 
 
 def _tsv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
-    cells = (["\t".join(re.sub(r"[\t\n\r]", " ", str(cell)) for cell in row) for row in rows],)
-    path.write_text("\n".join(cells[0]) + "\n", encoding="utf-8")
+    lines = ["\t".join(re.sub(r"[\t\n\r]", " ", str(cell)) for cell in row) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _grid(images: np.ndarray, columns: int, *, square: bool = False, padding: int = 2) -> np.ndarray:

@@ -28,7 +28,7 @@ def in_notebook() -> bool:
     """Returns whether this process is the kernel of a notebook."""
     if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
         return False
-    from IPython import get_ipython
+    from IPython import get_ipython  # type: ignore[import-not-found, unused-ignore]
 
     return hasattr(get_ipython(), "kernel")
 
@@ -53,7 +53,7 @@ class NotebookProgress(Callback):
     """Shows the progress of fit in the output of a notebook cell; needs IPython."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import HTML, display  # type: ignore[import-not-found, unused-ignore]
 
         self._make, self._display = HTML, display
         self._handle: Any = None

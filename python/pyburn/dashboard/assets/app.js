@@ -51,8 +51,9 @@ function list() {
   $("count").textContent = `${state.chosen().length} of ${state.runs.length}`;
   $("list").replaceChildren(...listed.map((run) => element("li", {},
     element("label", {}, element("input", { type: "checkbox", checked: state.on.get(run.id), onchange: (event) => { state.on.set(run.id, event.target.checked); list(); show(); } }),
-      element("span", { class: "swatch", style: { background: state.colour(run.id) } }), element("span", { class: "name", title: run.id }, run.name, ...run.tags.map((tag) => element("span", { class: "tag" }, tag)))),
-    element("a", { class: `state ${run.state}`, href: `#run=${encodeURIComponent(run.id)}` }, run.state === "running" && run.status.epochs ? `${run.status.epoch ?? 0}/${run.status.epochs}` : run.state))));
+      element("span", { class: "swatch", style: { background: state.colour(run.id) } }), element("span", { class: "name", title: run.id }, run.name)),
+    element("a", { class: `state ${run.state}`, href: `#run=${encodeURIComponent(run.id)}` }, run.state === "running" && run.status.epochs ? `${run.status.epoch ?? 0}/${run.status.epochs}` : run.state),
+    run.tags.length ? element("div", { class: "tags" }, ...run.tags.map((tag) => element("span", { class: "tag" }, tag))) : null)));
   return listed;
 }
 

@@ -5,7 +5,7 @@ import { csv, download, duration, element, labels, short, shown, svg, ticks } fr
 const HIDDEN = "pyburn hidden columns"; // chosen by the user, kept by the browser
 const settings = { column: null, up: false, x: null, y: null, picked: new Map(JSON.parse(localStorage.getItem(HIDDEN) ?? "[]")) };
 
-const cell = (value) => element("td", { class: typeof value === "number" ? "number" : "" }, value === undefined || value === null ? "" : shown(value));
+const cell = (value) => element("td", { class: typeof value === "number" ? "number" : "" }, value === undefined || value === null || value === "" ? "" : shown(value));
 const key = ([group, name]) => `${group} ${name}`;
 const compare = (a, b) => {
   if (a === b) return 0;
@@ -29,7 +29,7 @@ export class TableView {
     const differs = (name) => runs.length < 2 || new Set(runs.map((run) => JSON.stringify(run.config[name]))).size > 1;
     const results = [...new Set(runs.flatMap((run) => Object.keys(run.best)))]
       .sort((a, b) => Number(b.startsWith("valid")) - Number(a.startsWith("valid")) || Number(b.endsWith("loss")) - Number(a.endsWith("loss")) || a.localeCompare(b));
-    const all = [["run", "state"], ["run", "epoch"], ["run", "time"], ["run", "tags"], ["run", "notes"], ...options.map((o) => ["option", o]), ...results.map((r) => ["result", r])];
+    const all = [["run", "state"], ["run", "epoch"], ["run", "time"], ["run", "tags"], ...options.map((o) => ["option", o]), ...results.map((r) => ["result", r]), ["run", "notes"]];
     const usual = ([group, name]) => (group === "option" ? differs(name) : name === "tags" ? runs.some((run) => run.tags.length) : name === "notes" ? runs.some((run) => run.notes) : true);
     const columns = all.filter((column) => settings.picked.get(key(column)) ?? usual(column));
     return { all, columns: [["run", "name"], ...columns], options: columns.filter(([group]) => group === "option").map(([, name]) => name), results };
@@ -71,6 +71,7 @@ export class TableView {
         return element("td", {}, element("span", { class: "swatch", style: { background: this.state.colour(run.id), display: "inline-block", marginRight: "7px" } }), element("a", { href: `#run=${encodeURIComponent(run.id)}`, style: { color: "inherit" } }, run.name));
       if (key(column) === "run time") return element("td", { class: "number" }, duration(value));
       const made = cell(value);
+      if (key(column) === "run notes") { made.className = "note"; made.title = value; }
       if (column[0] === "result" && value !== undefined && value === best[column[1]]) made.classList.add("best");
       return made;
     })));

@@ -102,9 +102,9 @@ class EventLog:
         if not math.isfinite(time):
             return
         if event.get(7) and unpack(event[7][0]).get(1) == [1]:  # a resumed session replaces what came at this step or later
-            for found in (*self.media.values(), self.scalars):
-                for tag, entries in found.items():
-                    found[tag] = [one for one in entries if (one.step if isinstance(one, Entry) else one[0]) < step]  # type: ignore[index]
+            for timelines in self.media.values():
+                timelines.update({tag: [one for one in entries if one.step < step] for tag, entries in timelines.items()})
+            self.scalars = {tag: [row for row in rows if row[0] < step] for tag, rows in self.scalars.items()}
             return
         for summary in event.get(5, []):
             self.first, self.last = min(self.first, time), max(self.last, time)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..metrics.metric import array
 from .append_file import AppendFile
-from .plain_values import array
 from .protobuf import pack
 
 _numbers = itertools.count()

@@ -207,22 +207,59 @@ class Run:
         self.tick()
 
     def log_histogram(self, name: str, values: Any, *, step: int) -> None:
-        """Logs the distribution of the finite values of a tensor, such as weights or gradients."""
+        """Logs the distribution of the finite values of a tensor, such as weights or gradients, as TensorBoard events.
+
+        Args:
+            name: The name of the timeline.
+            values: A tensor or array of any shape.
+            step: The optimizer step.
+
+        >>> with pyburn.train.Run("runs/media") as run:
+        ...     run.log_histogram("weights", pyburn.randn(100), step=1)
+        ...     run.log_image("noise", pyburn.rand(3, 8, 8), step=1)
+        ...     run.log_text("generated", "To be, or not to be", step=1)
+        ...     run.log_audio("tone", pyburn.arange(800.0).sin(), 8000, step=1)
+        """
         self._media().histogram(name, values, step)
         self.tick()
 
     def log_image(self, name: str, image: Any, *, step: int) -> None:
-        """Logs an image of shape (height, width), (height, width, channels) or (channels, height, width); floats are in [0, 1]."""
+        """Logs an image as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            image: Of shape (height, width), (height, width, channels) or (channels, height, width). Floats are in [0, 1].
+            step: The optimizer step.
+
+        Raises:
+            ValueError: The shape is not one of these.
+        """
         self._media().image(name, png(image), step)
         self.tick()
 
     def log_text(self, name: str, text: str, *, step: int) -> None:
-        """Logs a text, such as what a language model generates."""
+        """Logs a text, such as what a language model generates, as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            text: The text.
+            step: The optimizer step.
+        """
         self._media().text(name, text, step)
         self.tick()
 
     def log_audio(self, name: str, samples: Any, rate: int, *, step: int) -> None:
-        """Logs audio of shape (frames,) or (channels, frames), from -1 to 1."""
+        """Logs audio as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            samples: Of shape (frames,) or (channels, frames), from -1 to 1.
+            rate: The number of frames per second.
+            step: The optimizer step.
+
+        Raises:
+            ValueError: The shape is not one of these.
+        """
         self._media().audio(name, samples, rate, step)
         self.tick()
 

@@ -17,14 +17,6 @@ def number(value: Any) -> float:
     return float(value.item() if hasattr(value, "item") else value)
 
 
-def array(value: Any) -> np.ndarray:
-    """Converts a tensor, array or list to an array. Floats that NumPy does not have become float32."""
-    if not hasattr(value, "detach"):
-        return np.asarray(value)
-    value = value.detach().cpu()
-    return (value.float() if value.is_floating_point() and value.element_size() < 4 else value).numpy()
-
-
 def plain(value: Any) -> Any:
     """Converts configs, tensors, arrays, paths and containers to dicts, lists, numbers and strings; anything else to its str.
 

@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ..metrics.metric import array
 from .append_file import replace_text
-from .plain_values import array, plain
+from .plain_values import plain
 
 
 def png(image: Any) -> bytes:
