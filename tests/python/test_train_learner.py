@@ -560,7 +560,7 @@ def test_displays_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYBURN_DISPLAY", "quiet")
     assert type(display_for("auto")).__name__ == "Quiet"
     assert display_for(None) is None
-    with pytest.raises(ValueError, match="expected one of auto, dashboard"):
+    with pytest.raises(ValueError, match="expected one of auto, notebook, dashboard"):
         display_for("fancy")
 
 
