@@ -21,6 +21,7 @@ LAYERS = [
         "pyburn._cmake",
         "pyburn._entry_points",
         "pyburn._progress",
+        "pyburn._html",
         "pyburn._forks",
         "pyburn._random",
         "pyburn._schema",

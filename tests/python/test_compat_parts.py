@@ -113,22 +113,6 @@ def test_weights_behind_an_address(torch: Any, tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["net.pt"] and not (tmp_path / "other.pt").exists()
 
 
-def test_a_summary_writer_writes_events(torch: Any, tmp_path: Path) -> None:
-    from pyburn.train.run.events import records
-
-    with importlib.import_module("torch.utils.tensorboard").SummaryWriter(tmp_path / "run") as writer:
-        writer.add_scalar("loss", torch.tensor(0.5), 3)
-        writer.add_text("note", "hello")
-        writer.add_images("picture", torch.rand(2, 3, 4, 4))
-        with pytest.warns(UserWarning, match="add_graph"):
-            writer.add_graph(None)
-        with pytest.raises(AttributeError, match="add_nothing"):
-            writer.add_nothing()
-    (file,) = (tmp_path / "run").iterdir()
-    events = list(records(file.read_bytes()))
-    assert len(events) == 4 and b"loss" in events[1] and b"hello" in events[2] and b"PNG" in events[3]
-
-
 def test_attention_by_functions_of_the_indices(torch: Any) -> None:
     flex = importlib.import_module("torch.nn.attention.flex_attention")
     torch.manual_seed(0)

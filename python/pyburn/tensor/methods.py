@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .._html import tensor_html
 from . import creation
 from .unique import unique, unique_consecutive
 
@@ -321,6 +322,7 @@ _FUNCTIONS = {
 
 def install() -> None:
     """Adds the methods to the Tensor class."""
+    setattr(Tensor, "_repr_html_", tensor_html)  # noqa: B010
     setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
     for name, example in _FUNCTIONS.items():
         setattr(Tensor, name, _of_a_function(name, example))

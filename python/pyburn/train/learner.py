@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._progress import watched
+from .._progress import Progress
 from ..autograd import no_grad
 from .callbacks import Callback, CallbackList, adapted
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
@@ -247,7 +247,7 @@ class Learner:
 
     def _watched(self, data: Iterable[Any], doing: str, progress: bool) -> Iterable[Any]:
         """Adds a progress bar, unless the display of fit is active."""
-        return watched(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
+        return Progress(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
 
     def validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
         """Like `validate`, without a progress bar; with `leave`, a stop request raises ValidationLeft."""
