@@ -29,7 +29,7 @@ LAYERS = [
     ["pyburn._device"],
     ["pyburn.tensor"],
     ["pyburn._lu", "pyburn._older_linalg", "pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
-    ["pyburn.script_names"],
+    ["pyburn.composites"],
     ["pyburn._tensor_autograd", "pyburn.autograd"],
     ["pyburn.amp", "pyburn.cuda", "pyburn.jit", "pyburn.distributions"],
     ["pyburn.nn", "pyburn.module", "pyburn.einops"],

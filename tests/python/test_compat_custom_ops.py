@@ -112,7 +112,7 @@ def test_kernels_by_type_of_device(torch: Any) -> None:
 
 
 def test_an_output_that_is_written_later_is_no_error_unless_the_gradient_reads_it(torch: Any) -> None:
-    op = torch.library.custom_op("mine::double", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    op = torch.library.custom_op("mine::twofold", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     op.register_autograd(lambda ctx, grad: grad * 2, setup_context=lambda ctx, inputs, output: None)
     x = torch.ones(2, requires_grad=True)
     y = op(x)
@@ -164,8 +164,22 @@ def test_define_and_impl(torch: Any) -> None:
     library.define("fourth(Tensor x) -> Tensor")
     library.impl("fourth", lambda x: x**4, "CompositeImplicitAutograd")
     assert torch.autograd.gradcheck(torch.ops.mine.fourth, (x,))
-    library.impl("aten::add.Tensor", lambda x: x, "CPU")
-    assert torch.add(x, x)[1] == 4
+    library.impl("aten::add.Tensor", lambda x: x, "CUDA")  # a device that does not exist
+    with pytest.raises(NotImplementedError, match="aten::add.Tensor"):
+        library.impl("aten::add.Tensor", lambda x: x, "CPU")
+    with pytest.raises(NotImplementedError, match="use torch.library.register_autograd"):
+        library.impl("fourth", lambda x: x, "AutogradCPU")
+    with pytest.raises(NotImplementedError, match="no dispatch keys"):
+        library.fallback(lambda x: x)
+
+
+def test_what_is_registered_before_the_kernel_is_kept(torch: Any) -> None:
+    torch.library.define("mine::twofold", "(Tensor x) -> Tensor")
+    torch.library.register_autograd("mine::twofold", lambda ctx, g: 2 * g)
+    torch.library.impl("mine::twofold", "cpu", lambda x: torch.tensor(2 * x.numpy()))
+    x = torch.ones(2, requires_grad=True)
+    torch.ops.mine.twofold(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
 
 
 def _keep_scale(ctx: Any, inputs: Any, output: Any) -> None:

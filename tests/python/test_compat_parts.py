@@ -23,7 +23,7 @@ def test_absent_parts_are_imported_and_raise_when_used(torch: Any, name: str) ->
         pass
 
     for call in (thing, Derived):
-        with pytest.raises(RuntimeError, match=f"{name}.SomeThing is not there"):
+        with pytest.raises(RuntimeError, match=f"{name}.SomeThing is not implemented"):
             call()
 
 
@@ -185,7 +185,7 @@ def test_pyramids_and_blocks(torch: Any) -> None:
         1,
         2,
     )
-    with pytest.raises(RuntimeError, match="torchvision.ops.no_such_operation is not there"):
+    with pytest.raises(RuntimeError, match="torchvision.ops.no_such_operation is not implemented"):
         ops.no_such_operation()
 
 
@@ -197,7 +197,7 @@ def test_transforms_stand_in_a_sequential(torch: Any) -> None:
     assert chain(torch.ones(3, 8, 8)).shape == (1, 2, 2)
     models = importlib.import_module("torchvision.models")
     assert callable(models.__dict__["resnet18"]) and isinstance(models.VGG16_Weights, type)
-    with pytest.raises(RuntimeError, match="torchvision.models.no_net is not there"):
+    with pytest.raises(RuntimeError, match="torchvision.models.no_net is not implemented"):
         models.no_net()
 
 

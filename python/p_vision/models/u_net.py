@@ -9,6 +9,8 @@ from pyburn import Tensor, nn
 
 from .building import Weights, build
 
+__all__ = ["UNet", "unet"]
+
 
 class DoubleConv(nn.Module):
     """Two times convolution, batch norm and ReLU."""

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import pyburn
 from pyburn import Tensor, nn
 
+from .blocks import Conv2dNormActivation
 from .building import NormLayer, Weights, build
-from .mobile_blocks import Conv2dNormActivation
+
+__all__ = ["VisionTransformer", "vit_b_16", "vit_b_32", "vit_h_14", "vit_l_16", "vit_l_32"]
 
 _NORM = partial(nn.LayerNorm, eps=1e-6)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,16 +24,13 @@ from ..tensor.memory_format import (  # noqa: F401
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
 from .finder import VERSIONS
-from .legacy_types import TYPES, dtype_of
+from .tensor_types import TYPES, dtype_of
 from .namespaces import NAMES
 from .serialization import load, save
 
 __version__ = f"{VERSIONS['torch']}+pyburn{pyburn.__version__}"
 __path__: list[str] = []  # a package: what is below it is found by the import hook
 
-inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
-dtype = _core.DType
-newaxis = None
 
 
 class AbsentDevice(str):
@@ -143,7 +139,9 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
 
 
 UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
-spmm = _core.mm
+orgqr = pyburn.linalg.householder_product
+spmm = _core.mm  # of dense matrices: there are no sparse ones
+resolve_conj = resolve_neg = pyburn.conj  # the tensor itself: dtypes are real, and negations are computed at once
 _segment_reduce = _core.segment_reduce
 native_channel_shuffle = _core.channel_shuffle
 sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
@@ -190,6 +188,20 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
 
 
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """nn.functional.grid_sample with its modes as numbers."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    return _core.grid_sample(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is the storage of a tensor."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """The coordinates of a grid, one tensor per axis. A function of Python: programs ask it for `__kwdefaults__`."""
     return pyburn.meshgrid(*tensors, indexing=indexing)
@@ -226,7 +238,7 @@ def __getattr__(name: str) -> Any:
             return foreach(name.removeprefix("_foreach_"))
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
-    if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations
+    if name.endswith("Type") or name in ("Event", "PyTorchFileReader", "PyTorchFileWriter", "Stream"):  # of torch.jit, and what stands in annotations
         return absent(f"torch.{name}")
     raise _missing(name)
 

@@ -1,8 +1,5 @@
 """torch.utils.data: the classes of pyburn.data."""
 
-from typing import TYPE_CHECKING
-
-from ..._on_demand import on_demand
 from ...data import (
     BatchSampler,
     ChainDataset,
@@ -46,6 +43,3 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = on_demand(__name__, "_utils", "dataloader", "dataset", "distributed", "sampler")
