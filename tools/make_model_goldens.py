@@ -3,8 +3,9 @@ for weights that tests/python/model_cases.py fills in, and what ONNX Runtime ans
 
     python tools/make_model_goldens.py [--torch PYTHON] [CASE ...]
 
-PYTHON is an interpreter that has torch, torchvision, transformers, onnx and onnxruntime, if this one has not; the tests need none.
-With names of cases, only these are recorded anew. PYBURN_DATA names the folder with the Silero files; without it the recorded answers stay as they are.
+PYTHON is an interpreter that has torch, torchvision, transformers, onnx and onnxruntime, if this one has not; the tests need none. With
+names of cases, only these are recorded anew. PYBURN_DATA names the folder with the Silero files; without it the recorded answers stay as
+they are.
 """
 
 from __future__ import annotations

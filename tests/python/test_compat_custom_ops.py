@@ -112,7 +112,7 @@ def test_kernels_by_type_of_device(torch: Any) -> None:
 
 
 def test_an_output_that_is_written_later_is_no_error_unless_the_gradient_reads_it(torch: Any) -> None:
-    op = torch.library.custom_op("mine::twofold", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    op = torch.library.custom_op("mine::double", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     op.register_autograd(lambda ctx, grad: grad * 2, setup_context=lambda ctx, inputs, output: None)
     x = torch.ones(2, requires_grad=True)
     y = op(x)
@@ -174,12 +174,12 @@ def test_define_and_impl(torch: Any) -> None:
 
 
 def test_what_is_registered_before_the_kernel_is_kept(torch: Any) -> None:
-    torch.library.define("mine::twofold", "(Tensor x) -> Tensor")
-    torch.library.register_autograd("mine::twofold", lambda ctx, g: 2 * g)
-    torch.library.impl("mine::twofold", "cpu", lambda x: torch.tensor(2 * x.numpy()))
+    torch.library.define("mine::thrice", "(Tensor x) -> Tensor")
+    torch.library.register_autograd("mine::thrice", lambda ctx, g: 3 * g)
+    torch.library.impl("mine::thrice", "cpu", lambda x: torch.tensor(3 * x.numpy()))
     x = torch.ones(2, requires_grad=True)
-    torch.ops.mine.twofold(x).sum().backward()
-    assert x.grad.tolist() == [2, 2]
+    torch.ops.mine.thrice(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
 
 
 def _keep_scale(ctx: Any, inputs: Any, output: Any) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 import pyburn
 from pyburn import nn
-from pyburn.nn import functional as F
 from pyburn.utils.checkpoint import checkpoint, checkpoint_sequential
 
 

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +171,25 @@ def test_models_are_listed_and_loaded_when_asked_for() -> None:
     program = "import sys, p_vision.models; print(sorted(name for name in sys.modules if name.startswith('p_vision.models.')))"
     found = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert found.strip() == "['p_vision.models.building']"
+
+
+def test_inception_v3_has_a_second_head_in_training() -> None:
+    model = models.inception_v3(num_classes=4)
+    logits, aux = model(pyburn.rand(2, 3, 299, 299))
+    assert logits.shape == aux.shape == (2, 4) and model.eval()(pyburn.rand(1, 3, 80, 80)).shape == (1, 4)
+    state = model.state_dict()
+    loaded = models.inception_v3(weights=state, num_classes=4)
+    assert loaded.transform_input and shapes(loaded) == shapes(model)
+    without = models.inception_v3(weights=state, num_classes=4, aux_logits=False).train()
+    assert without.AuxLogits is None and without(pyburn.rand(2, 3, 80, 80)).shape == (2, 4)
+
+
+def test_densenet_reads_the_names_of_published_checkpoints() -> None:
+    model = models.densenet121(num_classes=3)
+    old = {re.sub(r"(denselayer\d+\.(?:norm|conv))(\d)", r"\1.\2", name): tensor for name, tensor in model.state_dict().items()}
+    assert "features.denseblock1.denselayer1.norm.1.weight" in old
+    found = models.densenet121(weights=old, num_classes=3).state_dict()
+    assert all(pyburn.equal(tensor, found[name]) for name, tensor in model.state_dict().items())
 
 
 def test_weights_from_a_file(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pyburn
@@ -13,7 +13,8 @@ from .building import Weights, build
 __all__ = ["Inception3", "InceptionOutputs", "inception_v3"]
 
 ConvBlock = Callable[..., nn.Module]
-Convolution = tuple[int, int | tuple[int, int], int]  # output channels, kernel size, stride; a stride of 1 is same-padded
+Convolution = tuple[int, Any, int]  # output channels, kernel size, stride; a stride of 1 is same-padded
+Chains = Mapping[str, Sequence[Convolution | str]]
 
 
 class InceptionOutputs(NamedTuple):
@@ -80,6 +81,9 @@ def build_with_heads(
     return model
 
 
+_FORK: dict[str, Convolution] = {"a": (384, (1, 3), 1), "b": (384, (3, 1), 1)}
+
+
 class _Mixed(nn.Module):
     """Inception block: chains of convolutions side by side, and a pooling, concatenated.
 
@@ -87,14 +91,14 @@ class _Mixed(nn.Module):
     1 x 3 and a 3 x 1 convolution side by side, with the suffixes a and b.
     """
 
-    def __init__(self, in_channels: int, chains: dict[str, Sequence[Convolution | str]], conv_block: ConvBlock | None) -> None:
+    def __init__(self, in_channels: int, chains: Chains, conv_block: ConvBlock | None) -> None:
         super().__init__()
         self.chains: list[list[str]] = []
         for branch, convolutions in chains.items():
             channels, names = in_channels, []
             for i, convolution in enumerate(convolutions, 1):
-                parts = [("", convolution)] if convolution != "fork" else [("a", (384, (1, 3), 1)), ("b", (384, (3, 1), 1))]
-                for suffix, (outputs, kernel, stride) in parts:  # type: ignore[misc]
+                parts = {"": convolution} if not isinstance(convolution, str) else _FORK
+                for suffix, (outputs, kernel, stride) in parts.items():
                     names.append(branch if len(convolutions) == 1 else f"{branch}_{i}{suffix}")
                     sizes = (kernel, kernel) if isinstance(kernel, int) else kernel
                     padding = tuple(k // 2 for k in sizes) if stride == 1 else 0
@@ -126,9 +130,13 @@ class InceptionA(_Mixed):
     """Block at 35 x 35 pixels."""
 
     def __init__(self, in_channels: int, pool_features: int, conv_block: ConvBlock | None = None) -> None:
-        double = [(64, 1, 1), (96, 3, 1), (96, 3, 1)]
-        chains = {"branch1x1": [(64, 1, 1)], "branch5x5": [(48, 1, 1), (64, 5, 1)], "branch3x3dbl": double}
-        super().__init__(in_channels, {**chains, "branch_pool": [(pool_features, 1, 1)]}, conv_block)
+        chains: Chains = {
+            "branch1x1": [(64, 1, 1)],
+            "branch5x5": [(48, 1, 1), (64, 5, 1)],
+            "branch3x3dbl": [(64, 1, 1), (96, 3, 1), (96, 3, 1)],
+            "branch_pool": [(pool_features, 1, 1)],
+        }
+        super().__init__(in_channels, chains, conv_block)
 
 
 class _Reduction(_Mixed):
@@ -142,7 +150,7 @@ class InceptionB(_Reduction):
     """From 35 x 35 to 17 x 17 pixels."""
 
     def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
-        chains = {"branch3x3": [(384, 3, 2)], "branch3x3dbl": [(64, 1, 1), (96, 3, 1), (96, 3, 2)]}
+        chains: Chains = {"branch3x3": [(384, 3, 2)], "branch3x3dbl": [(64, 1, 1), (96, 3, 1), (96, 3, 2)]}
         super().__init__(in_channels, chains, conv_block)
 
 
@@ -154,7 +162,7 @@ class InceptionC(_Mixed):
 
     def __init__(self, in_channels: int, channels_7x7: int, conv_block: ConvBlock | None = None) -> None:
         c = channels_7x7
-        chains: dict[str, Sequence[Convolution | str]] = {
+        chains: Chains = {
             "branch1x1": [(192, 1, 1)],
             "branch7x7": [(c, 1, 1), (c, _WIDE, 1), (192, _HIGH, 1)],
             "branch7x7dbl": [(c, 1, 1), (c, _HIGH, 1), (c, _WIDE, 1), (c, _HIGH, 1), (192, _WIDE, 1)],
@@ -167,15 +175,18 @@ class InceptionD(_Reduction):
     """From 17 x 17 to 8 x 8 pixels."""
 
     def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
-        deep = [(192, 1, 1), (192, _WIDE, 1), (192, _HIGH, 1), (192, 3, 2)]
-        super().__init__(in_channels, {"branch3x3": [(192, 1, 1), (320, 3, 2)], "branch7x7x3": deep}, conv_block)
+        chains: Chains = {
+            "branch3x3": [(192, 1, 1), (320, 3, 2)],
+            "branch7x7x3": [(192, 1, 1), (192, _WIDE, 1), (192, _HIGH, 1), (192, 3, 2)],
+        }
+        super().__init__(in_channels, chains, conv_block)
 
 
 class InceptionE(_Mixed):
     """Block at 8 x 8 pixels, with forks into 1 x 3 and 3 x 1 convolutions."""
 
     def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
-        chains: dict[str, Sequence[Convolution | str]] = {
+        chains: Chains = {
             "branch1x1": [(320, 1, 1)],
             "branch3x3": [(384, 1, 1), "fork"],
             "branch3x3dbl": [(448, 1, 1), (384, 3, 1), "fork"],

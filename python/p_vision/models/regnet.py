@@ -132,8 +132,10 @@ class RegNet(nn.Module):
         return self.fc(self.avgpool(self.trunk_output(self.stem(x))).flatten(1))
 
 
-def _regnet(weights: Weights | None, *params: Any, se_ratio: float | None = None, **options: Any) -> RegNet:
-    return build(RegNet, weights, BlockParams.from_init_params(*params, se_ratio=se_ratio), **options)
+def _regnet(
+    weights: Weights | None, depth: int, w_0: int, w_a: float, w_m: float, group_width: int, se_ratio: float | None = None, **options: Any
+) -> RegNet:
+    return build(RegNet, weights, BlockParams.from_init_params(depth, w_0, w_a, w_m, group_width, se_ratio=se_ratio), **options)
 
 
 def regnet_y_400mf(*, weights: Weights | None = None, **options: Any) -> RegNet:

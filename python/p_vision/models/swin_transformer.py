@@ -239,7 +239,12 @@ class SwinTransformer(nn.Module):
             blocks = []
             for i in range(depth):
                 rate = stochastic_depth_prob * built / last
-                options = {"stochastic_depth_prob": rate, "norm_layer": norm, "dropout": dropout, "attention_dropout": attention_dropout}
+                options: dict[str, Any] = {
+                    "stochastic_depth_prob": rate,
+                    "norm_layer": norm,
+                    "dropout": dropout,
+                    "attention_dropout": attention_dropout,
+                }
                 blocks.append(block(dim, heads, window_size=window_size, shift_size=shifts[i % 2], mlp_ratio=mlp_ratio, **options))
                 built += 1
             layers.append(nn.Sequential(*blocks))

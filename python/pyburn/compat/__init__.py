@@ -49,6 +49,7 @@ def _prepared(name: str) -> dict[str, Any]:
     """What multiprocessing sends to a spawned process before that imports the main module, which may import torch."""
     return {"compat": _Installed("torchvision" in _finder.packages), **_preparation_data(name)} if _finder else _preparation_data(name)
 
+
 _finder: TorchFinder | None = None
 _patches: Patches | None = None
 

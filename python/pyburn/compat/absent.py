@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -66,6 +67,18 @@ def absent(place: str) -> AbsentClass:
     """What stands for a name that is not there."""
     module, _, name = place.rpartition(".")
     return AbsentClass(name, (), {"__module__": module, "__doc__": f"{place} is not implemented in pyburn.", "place": place})
+
+
+def absent_names(module: str, found: Callable[[str], Any] = lambda name: None) -> Callable[[str], Any]:
+    """Returns the __getattr__ of a module: what `found` has, or else what stands for a name that is not there."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = found(name)
+        return absent(f"{module}.{name}") if value is None else value
+
+    return __getattr__
 
 
 class AbsentModule(ModuleType):

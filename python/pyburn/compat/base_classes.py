@@ -182,6 +182,4 @@ _NOT_METHODS = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname_
 
 def base_class_methods() -> dict[Any, dict[str, Any]]:
     """Returns the methods to add, by base class."""
-    return {
-        target: {name: value for name, value in vars(source).items() if name not in _NOT_METHODS} for target, source in METHODS.items()
-    }
+    return {target: {name: value for name, value in vars(source).items() if name not in _NOT_METHODS} for target, source in METHODS.items()}

@@ -1,5 +1,4 @@
-"""Small modules of PyTorch. What steers other devices, the compiler or telemetry has no effect, because there is nothing to steer; what a
-program would miss raises an error. Modules that do not exist at all are in `absent`."""
+"""Small modules of PyTorch: what `steering` says of them, and what they compute. Modules that do not exist at all are in `absent`."""
 
 from __future__ import annotations
 
@@ -19,58 +18,7 @@ from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_st
 from . import operators, weak
 from .absent import AbsentModule, absent, is_absent
 from .finder import VERSIONS
-
-
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    """Does nothing."""
-
-
-def _false(*args: Any, **kwargs: Any) -> bool:
-    return False
-
-
-def _zero(*args: Any, **kwargs: Any) -> int:
-    return 0
-
-
-def _same(model: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Returns its argument, as a function or a decorator."""
-    return model if model is not None else lambda function: function
-
-
-class _Scope(contextlib.ContextDecorator):
-    """A context manager and decorator without effect."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
-def _names(place: str, **kinds: str) -> dict[str, Any]:
-    """Maps names to functions by what they do: `_names("torch.cuda", false="is_available", absent="Stream Event")`."""
-    known: dict[str, Any] = {"nothing": _nothing, "false": _false, "zero": _zero, "same": _same, "scope": _Scope}
-    return {name: known[kind] if kind in known else absent(f"{place}.{name}") for kind, names in kinds.items() for name in names.split()}
-
-
-class NoDeviceError(NotImplementedError, AssertionError):
-    """A device is needed that pyburn does not have. PyTorch raises AssertionError or RuntimeError here."""
-
-
-def _no_device(place: str, *names: str) -> dict[str, Any]:
-    """Functions that need a device of a kind that does not exist."""
-
-    def refuse(name: str) -> Callable[..., Any]:
-        def refused(*args: Any, **kwargs: Any) -> Any:
-            raise NoDeviceError(f"[compat] {place}.{name} needs a device that does not exist: {place}.is_available() is False")
-
-        return refused
-
-    return {name: refuse(name) for name in names}
+from .steering import STEERED, NoDeviceError
 
 
 def _set_states(states: Any = (), *args: Any) -> None:
@@ -79,38 +27,8 @@ def _set_states(states: Any = (), *args: Any) -> None:
         raise NoDeviceError(f"[compat] expected the states of 0 generators, one for each device: got {len(states)}")
 
 
-def _devices(place: str) -> dict[str, Any]:
-    """What torch.cuda, torch.mps and torch.xpu have in common."""
-    return {
-        # Seeds, caches and statistics of no devices.
-        **_names(
-            place,
-            false="is_available is_initialized is_bf16_supported",
-            zero="device_count memory_allocated max_memory_allocated memory_reserved max_memory_reserved",
-            nothing="manual_seed manual_seed_all seed seed_all empty_cache reset_peak_memory_stats",
-        ),
-        **_no_device(place, "init", "set_device", "set_rng_state", "get_rng_state", "current_device"),
-        "synchronize": lambda device=None: synchronize(),
-        "get_rng_state_all": list,
-        "set_rng_state_all": _set_states,
-    }
-
-
-def _cuda() -> dict[str, Any]:
-    return {
-        **_devices("torch.cuda"),
-        **_no_device("torch.cuda", "get_device_name", "get_device_properties", "get_device_capability", "current_stream"),
-        **_names(
-            "torch.cuda",
-            scope="device device_of stream",  # programs enter them with None or the device of a tensor, which is the CPU
-            false="is_current_stream_capturing",
-            absent="Event Stream CUDAGraph graph nccl comm memory",
-        ),
-        "memory_summary": lambda *args, **kwargs: "",
-        "OutOfMemoryError": _core.OutOfMemoryError,
-        "_initialized": False,
-        "default_generators": (),
-    }
+def _devices() -> dict[str, Any]:
+    return {"synchronize": lambda device=None: synchronize(), "get_rng_state_all": list, "set_rng_state_all": _set_states}
 
 
 class _CudaAutocast(amp.autocast):  # type: ignore[misc]
@@ -137,16 +55,6 @@ def _sparse() -> dict[str, Any]:
     return {"mm": _core.mm, "sum": _core.sum, "softmax": _core.softmax, "FloatTensor": sparse_coo_tensor, "LongTensor": sparse_coo_tensor}
 
 
-def _compiler() -> dict[str, Any]:
-    """Nothing is compiled: hints for a compiler have no effect, and what is excluded from it stays as it is."""
-    return _names(
-        "torch.compiler",
-        same="disable allow_in_graph assume_constant_result substitute_in_graph",
-        false="is_compiling is_dynamo_compiling is_exporting",
-        nothing="reset cudagraph_mark_step_begin mark_static_address mark_dynamic graph_break",
-    )
-
-
 def _conversions() -> dict[str, Any]:
     """Flags of how `module.to` puts new values into parameters. They are kept and have no effect: a parameter stays the object it was."""
     flags = {"overwrite": False, "swap": False}
@@ -167,21 +75,11 @@ class _ScriptedFunction:
 
 
 def _jit() -> dict[str, Any]:
-    """Code is neither scripted nor traced: it runs as it is, with the same results."""
     return {
-        **_names(
-            "torch.jit",
-            same="script trace trace_module freeze optimize_for_inference script_if_tracing _script_if_tracing script_method unused export "
-            "interface _overload _overload_method wait _wait",
-            false="is_scripting is_tracing",
-            nothing="set_fusion_strategy",
-            absent="save load",
-        ),
         **dict.fromkeys(("ScriptModule", "RecursiveScriptModule"), _ScriptedModule),
-        **dict.fromkeys(("fork", "_fork"), lambda function, *args, **kwargs: function(*args, **kwargs)),  # `wait` returns the result
+        **dict.fromkeys(("fork", "_fork"), lambda function, *args, **kwargs: function(*args, **kwargs)),
         **{"ignore": jit.ignore, "annotate": jit.annotate, "Final": Final, "isinstance": isinstance, "TracerWarning": _TracerWarning},
-        "ScriptFunction": _ScriptedFunction,
-        "Attribute": lambda value, kind: value,
+        **{"ScriptFunction": _ScriptedFunction, "Attribute": lambda value, kind: value},
     }
 
 
@@ -219,8 +117,7 @@ def _spawn(fn: Any, args: Any = (), nprocs: int = 1, join: bool = True, daemon: 
 
 def _multiprocessing() -> dict[str, Any]:
     names = {name: getattr(multiprocessing, name) for name in multiprocessing.__all__}
-    # Tensors are sent between processes through shared memory, whatever the strategy.
-    return {**names, "spawn": _spawn, "set_sharing_strategy": _nothing, "get_sharing_strategy": lambda: "file_descriptor"}
+    return {**names, "spawn": _spawn, "get_sharing_strategy": lambda: "file_descriptor"}
 
 
 def _common_types() -> dict[str, Any]:
@@ -279,12 +176,6 @@ def _collating() -> dict[str, Any]:
     return {"default_collate": default_collate, "default_convert": default_convert, "np_str_obj_array_pattern": numpy_strings}
 
 
-def _worker() -> dict[str, Any]:
-    from ..data import fetching
-
-    return {"get_worker_info": fetching.get_worker_info, "WorkerInfo": fetching.WorkerInfo}
-
-
 def _of(module: str, *names: str) -> Callable[[], dict[str, Any]]:
     """The contents of a module, or these of its names."""
 
@@ -303,98 +194,40 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
         "show": lambda: "pyburn: USE_MKL=OFF, USE_CUDA=OFF",
         "parallel_info": lambda: f"threads: {_core.get_num_threads()}",
     },
-    "torch._C": lambda: {
-        # Telemetry, the tracer and hints for the JIT; tensors of functorch's transforms are ordinary ones.
-        **_names(
-            "torch._C", nothing="_log_api_usage_once _get_tracing_state _jit_set_profiling_mode", false="_are_functorch_transforms_active"
-        ),
-        "DispatchKeySet": lambda key: frozenset((key,)),
-        "DisableTorchFunctionSubclass": _Scope,  # there are no subclasses with __torch_function__
-    },
+    "torch._C": lambda: {"DispatchKeySet": lambda key: frozenset((key,))},
     "torch._C._nn": lambda: {"_parse_to": _parse_to},
     "torch.__future__": _conversions,
-    "torch._dynamo": _compiler,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
-    "torch.accelerator": lambda: {
-        **_devices("torch.accelerator"),
-        **_no_device("torch.accelerator", "set_device_idx", "set_device_index", "current_device_idx", "current_device_index"),
-        **_names("torch.accelerator", nothing="current_accelerator", scope="device_index"),
-    },
     "torch.backends": dict,
     "torch.backends.cpu": lambda: {"get_cpu_capability": _core._simd_level},
-    # Switches between kernels that give the same results: pyburn has one of each kind.
-    "torch.backends.cuda": lambda: {
-        **_names(
-            "torch.backends.cuda",
-            false="is_built flash_sdp_enabled mem_efficient_sdp_enabled can_use_flash_attention",
-            nothing="enable_flash_sdp enable_math_sdp enable_mem_efficient_sdp enable_cudnn_sdp",
-            scope="sdp_kernel",
-        ),
-        "math_sdp_enabled": lambda: True,
-    },
     "torch.backends.cuda.matmul": lambda: {"allow_tf32": False, "allow_fp16_reduced_precision_reduction": False},
-    "torch.backends.cudnn": lambda: {
-        **_names("torch.backends.cudnn", false="is_available", nothing="version", scope="flags"),
-        **{"benchmark": False, "deterministic": True, "enabled": False, "allow_tf32": False},
-    },
-    **{f"torch.backends.{name}": lambda: {"is_available": _false} for name in ("mkl", "openmp")},
-    "torch.backends.mkldnn": lambda: {"is_available": _false, "enabled": False, "flags": _Scope},
-    "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
-    "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
-    "torch.autograd.profiler": lambda: _names(
-        "torch.autograd.profiler",
-        scope="record_function",  # marks a range for a profiler; starting one raises
-        absent="emit_itt emit_nvtx load_nvprof profile",
-    ),
-    "torch.compiler": _compiler,
-    "torch.cpu": lambda: {  # PyTorch has these for programs that do not know their device
-        **_devices("torch.cpu"),
-        **{"is_available": lambda: True, "current_device": lambda: "cpu", "set_device": _nothing, "device_count": lambda: 1},
-    },
+    "torch.backends.cudnn": lambda: {"benchmark": False, "deterministic": True, "enabled": False, "allow_tf32": False},
+    "torch.backends.mkldnn": lambda: {"enabled": False},
+    "torch.backends.opt_einsum": lambda: {"enabled": False, "strategy": None},
+    **dict.fromkeys(("torch.accelerator", "torch.mps", "torch.xpu"), _devices),
+    "torch.cpu": lambda: {**_devices(), "current_device": lambda: "cpu"},
     **dict.fromkeys(("torch.cpu.amp", "torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler"), _AMP),
-    "torch.cuda": _cuda,
-    "torch.cuda.nvtx": lambda: _names("torch.cuda.nvtx", scope="range", nothing="mark range_push range_pop"),  # marks for a profiler
-    "torch.distributed": lambda: {
-        **_names(
-            "torch.distributed",
-            absent="init_process_group destroy_process_group all_reduce all_gather broadcast barrier new_group reduce",
-            false="is_available is_initialized is_nccl_available is_gloo_available is_torchelastic_launched",
-            zero="get_rank",
-        ),
-        "get_world_size": lambda *args: 1,
+    "torch.cuda": lambda: {
+        **_devices(),
+        **{"memory_summary": lambda *args, **kwargs: "", "OutOfMemoryError": _core.OutOfMemoryError},
+        **{"_initialized": False, "default_generators": ()},
     },
     "torch.functional": _of("pyburn", *_FUNCTIONAL.split()),
     "torch.nn._reduction": reductions,
     "torch.nn.attention.bias": _causal_biases,
     "torch.nn.common_types": _common_types,
-    "torch.fx": lambda: {"wrap": _same},  # symbolic_trace raises
     "torch.jit": _jit,
     "torch.jit.annotations": _jit_annotations,
     "torch.library": operators.names_of_library,
-    "torch.mps": lambda: _devices("torch.mps"),
     "torch.multiprocessing": _multiprocessing,
-    # What would be registered is for `export`, which raises.
-    "torch.onnx": lambda: _names(
-        "torch.onnx", absent="export", false="is_in_onnx_export", nothing="register_custom_op_symbolic unregister_custom_op_symbolic"
-    ),
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.ops": operators.names_of_ops,
-    "torch.overrides": lambda: {
-        # Of arguments whose class has __torch_function__, which compat refuses.
-        **_names(
-            "torch.overrides", false="has_torch_function has_torch_function_unary has_torch_function_variadic", absent="TorchFunctionMode"
-        ),
-        "is_tensor_like": lambda x: isinstance(x, _core.Tensor),
-    },
-    "torch.profiler": lambda: {
-        **_names("torch.profiler", absent="profile schedule supported_activities tensorboard_trace_handler", false="kineto_available"),
-        "record_function": _Scope,  # marks a range for a profiler; starting one raises
-        "ProfilerActivity": enum.Enum("ProfilerActivity", ["CPU", "CUDA", "XPU", "MTIA", "HPU", "PrivateUse1"]),
-    },
+    "torch.overrides": lambda: {"is_tensor_like": lambda x: isinstance(x, _core.Tensor)},
+    "torch.profiler": lambda: {"ProfilerActivity": enum.Enum("ProfilerActivity", ["CPU", "CUDA", "XPU", "MTIA", "HPU", "PrivateUse1"])},
     "torch.random": lambda: {
-        function.__name__: function for function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state)
-    }
-    | {"fork_rng": _fork_rng},
+        **{function.__name__: function for function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state)},
+        "fork_rng": _fork_rng,
+    },
     "torch.serialization": _of(".serialization"),
     "torch.sparse": _sparse,
     "torch.types": lambda: {
@@ -405,24 +238,19 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.utils._foreach_utils": lambda: {
         "_group_tensors_by_device_and_dtype": _grouped,
         **dict.fromkeys(("_device_has_foreach_support", "_has_foreach_support"), lambda *args: True),  # _foreach_* run on every device
-        "_get_foreach_kernels_supported_devices": lambda: ["cpu"],
-        "_get_fused_kernels_supported_devices": lambda: ["cpu"],
+        **dict.fromkeys(("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"), lambda: ["cpu"]),
     },
-    "torch.utils._python_dispatch": lambda: _names(
-        "torch.utils._python_dispatch", false="is_traceable_wrapper_subclass", absent="TorchDispatchMode"
-    ),
     "torch.utils.data._utils": dict,
     "torch.utils.data._utils.collate": _collating,
-    "torch.utils.data._utils.worker": _worker,
+    "torch.utils.data._utils.worker": _of("pyburn.data.fetching", "WorkerInfo", "get_worker_info"),
     "torch.utils.data.dataloader": _loading,
     "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
     "torch.utils.flop_counter": _of(".flop_counter"),
     "torch.utils.hooks": _of("pyburn.nn.hooks", "RemovableHandle"),
     "torch.utils.weak": lambda: vars(weak),
     "torch.version": lambda: {"__version__": VERSIONS["torch"], "cuda": None, "hip": None, "git_version": "pyburn"},
-    "torch.xpu": lambda: _devices("torch.xpu"),
 }
-NAMES = frozenset(_MAKERS)
+NAMES = frozenset(_MAKERS) | frozenset(STEERED)
 
 
 class _Namespace(ModuleType):
@@ -446,7 +274,7 @@ def namespace(name: str) -> ModuleType:
     """Creates the module of a name, such as torch.fx."""
     kind = AbsentModule if is_absent(name) else _Namespace
     module = kind(name, "A part of PyTorch that pyburn.compat stands for.")
-    names = _MAKERS[name]() if name in NAMES else {}
+    names = {**STEERED.get(name, {}), **_MAKERS.get(name, dict)()}
     module.__dict__.update({key: value for key, value in names.items() if key == "__version__" or not key.startswith("__")})
     module.__path__ = []  # type: ignore[attr-defined]
     return module

@@ -6,25 +6,27 @@ the owner defines itself is left alone, unless it is in REPLACE; the value ABSEN
 
 from __future__ import annotations
 
+import importlib
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 from .. import _core, autograd, nn
-from ..nn import Module, modules
+from ..nn import Module
 from ..nn.module_state import IncompatibleKeys
 from ..tensor.memory_format import strided
 from ..utils import data
 from .absent import absent
 from .base_classes import base_class_methods
 from .layer_methods import layer_methods
-from .namespaces import NoDeviceError, namespace, reductions
+from .namespaces import namespace, reductions
+from .steering import NoDeviceError
 from .tensor_types import type_of_tensor
 
 ABSENT = object()
 REPLACE = {"type", "backend", "__init__", "forward", "extra_repr", "__init_subclass__"}
 _SEVERAL_DEVICES = ("DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs")
-_ELSEWHERE = ("is_cuda", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse", "is_vulkan")
-_ELSEWHERE += ("is_xla", "is_xpu")
+_ELSEWHERE = "is_cuda is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_vulkan is_xla is_xpu"
 
 
 def _no_cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -57,10 +59,11 @@ def _repeated(n: int) -> Any:
 
 
 def _table() -> dict[Any, dict[str, Any]]:
+    importlib.import_module("pyburn.nn.modules")  # which makes the modules of its files
     tensor = {
         "__init_subclass__": classmethod(_check_subclass),
         "cuda": _no_cuda,
-        **dict.fromkeys(_ELSEWHERE, False),
+        **dict.fromkeys(_ELSEWHERE.split(), False),
         "is_cpu": property(lambda self: self.device.type not in ("meta", "null")),
         "is_meta": property(lambda self: self.device.type == "meta"),
         "layout": strided,
@@ -93,8 +96,8 @@ def _table() -> dict[Any, dict[str, Any]]:
             **{name: namespace(f"torch.utils.data.{name}") for name in ("_utils", "dataloader")},
             **dict.fromkeys(("dataset", "distributed", "sampler"), data),
         },
-        modules.module: {"_EXTRA_STATE_KEY_SUFFIX": "_extra_state", "_IncompatibleKeys": IncompatibleKeys},
-        modules.utils: {**repeated, "_ntuple": _repeated},
+        sys.modules["pyburn.nn.modules.module"]: {"_EXTRA_STATE_KEY_SUFFIX": "_extra_state", "_IncompatibleKeys": IncompatibleKeys},
+        sys.modules["pyburn.nn.modules.utils"]: {**repeated, "_ntuple": _repeated},
     }
 
 

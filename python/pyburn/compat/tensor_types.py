@@ -28,7 +28,9 @@ class TensorType(type):
 _DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32"}
 _DTYPES |= {"Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}
 TYPES: dict[str, Any] = {
-    f"{name}Tensor": TensorType(f"{name}Tensor", (), {"__module__": "torch", "__doc__": f"A tensor of {dtype}.", "of": getattr(_core, dtype)})
+    f"{name}Tensor": TensorType(
+        f"{name}Tensor", (), {"__module__": "torch", "__doc__": f"A tensor of {dtype}.", "of": getattr(_core, dtype)}
+    )
     for name, dtype in _DTYPES.items()
 }
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 
-class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
+class WeakIdRef(weakref.ReferenceType[Any]):
     """A weak reference that compares and hashes by the identity of its object."""
 
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
     def __hash__(self) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import pyburn
-from p_vision.models.blocks import MLP, Conv2dNormActivation, Permute, SqueezeExcitation, StochasticDepth  # noqa: F401
+from p_vision.models.blocks import MLP, Conv2dNormActivation, Permute, SqueezeExcitation, StochasticDepth
 from pyburn import nn
 
 from ... import _core
 from ..._core import Tensor
 from ...nn import functional as F
-from ..absent import absent
+from ..absent import absent_names
 from . import boxes as _boxes
 from . import regions as _regions
 from .boxes import *  # noqa: F403
@@ -174,11 +175,5 @@ class MultiScaleRoIAlign(nn.Module):
         return result
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("boxes", "misc", "stochastic_depth", "feature_pyramid_network", "focal_loss", "poolers"):
-        import importlib
-
-        return importlib.import_module(__name__)
-    if name.startswith("_"):
-        raise AttributeError(f"module 'torchvision.ops' has no attribute {name!r}")
-    return absent(f"torchvision.ops.{name}")
+_FILES = ("boxes", "feature_pyramid_network", "focal_loss", "misc", "poolers", "stochastic_depth")  # where torchvision has them
+__getattr__ = absent_names("torchvision.ops", lambda name: sys.modules[__name__] if name in _FILES else None)

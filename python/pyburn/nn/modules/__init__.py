@@ -13,7 +13,6 @@ from typing import Any
 from ..._core import _nn
 from .. import _layers, containers, hooks, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
 
-
 # The base classes of layers, by PyTorch's file name.
 _BEHIND: dict[str, dict[str, Any]] = {
     "activation": {},
