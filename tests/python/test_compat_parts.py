@@ -137,6 +137,10 @@ def test_attention_by_functions_of_the_indices(torch: Any) -> None:
     causal = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(flex.flex_attention(q, k, v, block_mask=mask), causal, atol=1e-5)
     slopes = torch.tensor([0.5, 0.25, 0.125])
+    output, aux = flex.flex_attention(q, k, v, return_aux=flex.AuxRequest(lse=True, max_scores=True))
+    scores = q @ k.mT / 2
+    assert torch.allclose(aux.lse, scores.logsumexp(-1), atol=1e-5) and torch.allclose(aux.max_scores, scores.amax(-1), atol=1e-5)
+    assert torch.allclose(output, scores.softmax(-1) @ v, atol=1e-5)
     biased = flex.flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + slopes[h] * (j - i))
     places = torch.arange(5.0)
     bias = slopes[:, None, None] * (places[None, :] - places[:, None])
