@@ -13,6 +13,7 @@ Processes that multiprocessing starts from here, such as the workers of a DataLo
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from multiprocessing import spawn
@@ -38,11 +39,7 @@ class _Installed:
         self.own_torchvision = own_torchvision
 
     def __reduce__(self) -> Any:
-        return _install_in_child, (self.own_torchvision,)
-
-
-def _install_in_child(own_torchvision: bool) -> None:
-    install(own_torchvision=own_torchvision)
+        return functools.partial(install, own_torchvision=self.own_torchvision), ()
 
 
 def _prepared(name: str) -> dict[str, Any]:

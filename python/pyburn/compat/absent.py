@@ -23,7 +23,7 @@ profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profile
 utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
 utils.collect_env utils.data.datapipes utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
 utils.throughput_benchmark utils.viz
-{name} _C _C._nn _dynamo _export _functorch _higher_order_ops _inductor _library _ops _prims _prims_common _refs _subclasses _tensor_str
+_C _C._nn _dynamo _export _functorch _higher_order_ops _inductor _library _ops _prims _prims_common _refs _subclasses _tensor_str
 _utils ao classes compiler distributed export fft futures fx library nested nn.quantized onnx ops package quantization
 utils.cpp_extension utils.mobile_optimizer
 """

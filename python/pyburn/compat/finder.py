@@ -17,8 +17,8 @@ _HERE = __package__
 ROOTS = ("torch", "torchaudio", "torchvision")
 VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
 
-# What stands for a module: `+` is this package. The longest name that fits counts;
-# what follows it is looked for below that module. After a `!` every name below is the module itself: PyTorch has a file per class there.
+# What stands for a module; `+` is this package. The longest name that fits counts, and what follows it is looked for below that module.
+# With a `!` every name below it is the module itself: PyTorch has a file per class there.
 _TABLE = """
 torch                          +.torch_module
 torch._tensor                  pyburn

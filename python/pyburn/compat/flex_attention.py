@@ -71,7 +71,13 @@ def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def create_block_mask(
-    mask_mod: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None, **options: Any
+    mask_mod: Callable[..., Any],
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    **blocks: Any,  # how a compiled kernel divides the mask: the result is the same
 ) -> BlockMask:
     """A mask by a function of the indices (batch, head, query, key): True where the query sees the key."""
     return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN)

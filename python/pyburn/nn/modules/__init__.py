@@ -13,31 +13,22 @@ from typing import Any
 from ..._core import _nn
 from .. import _layers, containers, hooks, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
 
-# The base classes of layers, by PyTorch's file name.
+# The base classes of layers, by PyTorch's file name; other files have only layers.
+_OTHERS = (
+    "activation adaptive channelshuffle container distance flatten fold normalization padding pixelshuffle sparse transformer upsampling"
+)
 _BEHIND: dict[str, dict[str, Any]] = {
-    "activation": {},
-    "adaptive": {},
+    **{name: {} for name in _OTHERS.split()},
     "batchnorm": {"_BatchNorm": _nn._BatchNorm, "_NormBase": _nn._NormBase},
-    "channelshuffle": {},
-    "container": {},
     "conv": {"_ConvNd": _nn._ConvNd, "_ConvTransposeNd": _nn._ConvTransposeNd},
-    "distance": {},
     "dropout": {"_DropoutNd": _nn._DropoutNd},
-    "flatten": {},
-    "fold": {},
     "instancenorm": {"_InstanceNorm": _nn._InstanceNorm},
     "lazy": {"LazyModuleMixin": lazy.LazyModuleMixin},
     "linear": {"NonDynamicallyQuantizableLinear": _nn.NonDynamicallyQuantizableLinear},
     "loss": {"_Loss": _nn._Loss, "_WeightedLoss": _nn._WeightedLoss},
     "module": {name: value for name, value in vars(hooks).items() if name.startswith("register_module_")},
-    "normalization": {},
-    "padding": {},
-    "pixelshuffle": {},
     "pooling": {name: value for name, value in vars(_nn).items() if name.lower().endswith("poolnd")},
     "rnn": {"RNNBase": _nn.RNNBase, "RNNCellBase": _nn.RNNCellBase},
-    "sparse": {},
-    "transformer": {},
-    "upsampling": {},
     "utils": {"consume_prefix_in_state_dict_if_present": module_state.consume_prefix_in_state_dict_if_present},
 }
 _PUBLIC: dict[str, Any] = {}
