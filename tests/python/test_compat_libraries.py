@@ -122,6 +122,22 @@ def test_pytrees(torch: Any) -> None:
     assert pytree.SUPPORTED_NODES[kind].flatten_fn(tree["b"])[0] == [4, OrderedDict(c=5)]
     assert pytree.tree_unflatten([7], pytree.TreeSpec(list, None, [pytree.LeafSpec()])) == [7]
 
+    class Output(OrderedDict):  # type: ignore[type-arg]  # as transformers registers its outputs
+        pass
+
+    pytree.register_pytree_node(
+        Output,
+        pytree._dict_flatten,
+        lambda values, keys: Output(pytree._dict_unflatten(values, keys)),
+        flatten_with_keys_fn=pytree._dict_flatten_with_keys,
+    )
+    doubled = pytree.tree_map(lambda leaf: 2 * leaf, Output(a=1, b=[2]))
+    assert type(doubled) is Output and doubled == {"a": 2, "b": [4]}
+    assert [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path(doubled)] == ["['a']", "['b'][0]"]
+    pytree._deregister_pytree_node(Output)
+    with pytest.raises(ValueError, match="expected 1 leaves"):
+        pytree.tree_unflatten([1, 2], pytree.tree_structure(3))
+
 
 def test_attributes_may_be_set_past_the_module(torch: Any) -> None:
     class Metric(torch.nn.Module):  # type: ignore[misc, name-defined]

@@ -184,6 +184,20 @@ def test_inception_v3_has_a_second_head_in_training() -> None:
     assert without.AuxLogits is None and without(pyburn.rand(2, 3, 80, 80)).shape == (2, 4)
 
 
+def test_keys_of_swin_v2_have_no_bias() -> None:
+    model = models.swin_transformer.SwinTransformer(
+        [4, 4], 8, [2, 2], [2, 4], [4, 4], block=models.swin_transformer.SwinTransformerBlockV2, num_classes=3
+    )
+    with pyburn.no_grad():
+        for layer in model.modules():
+            if isinstance(layer, models.swin_transformer.ShiftedWindowAttentionV2):
+                assert layer.qkv.bias.chunk(3)[1].abs().sum() == 0
+                layer.qkv.bias.fill_(0.5)
+    model(pyburn.rand(1, 3, 32, 32)).sum().backward()
+    queries, keys, values = model.features[1][0].attn.qkv.bias.grad.chunk(3)
+    assert keys.abs().max() == 0 and values.abs().max() > 0 and model.features[1][0].attn.qkv.bias.min() == 0.5
+
+
 def test_densenet_reads_the_names_of_published_checkpoints() -> None:
     model = models.densenet121(num_classes=3)
     old = {re.sub(r"(denselayer\d+\.(?:norm|conv))(\d)", r"\1.\2", name): tensor for name, tensor in model.state_dict().items()}

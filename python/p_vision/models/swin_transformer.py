@@ -144,20 +144,18 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         axes = [pyburn.arange(1.0 - extent, extent) / (extent - 1) * 8 for extent in self.window_size]
         table = pyburn.stack(pyburn.meshgrid(*axes, indexing="ij"), -1)[None]
         self.register_buffer("relative_coords_table", table.sign() * (table.abs() + 1.0).log2() / 3.0)
-        self._zero_key_bias()
-
-    def _zero_key_bias(self) -> None:
         if self.qkv.bias is not None:
-            length = self.qkv.bias.numel() // 3
-            with pyburn.no_grad():
-                self.qkv.bias[length : 2 * length].zero_()
+            nn.init.zeros_(self.qkv.bias[len(self.qkv.bias) // 3 : 2 * len(self.qkv.bias) // 3])
 
     def _bias_table(self) -> Tensor:
         return 16 * self.cpb_mlp(self.relative_coords_table).reshape(-1, self.num_heads).sigmoid()
 
     def _qkv(self, windows: Tensor) -> Tensor:
-        self._zero_key_bias()  # the keys have no bias
-        return self.qkv(windows)
+        bias = self.qkv.bias
+        if bias is not None:  # the keys have no bias
+            length = bias.numel() // 3
+            bias = pyburn.cat([bias[:length], pyburn.zeros_like(bias[:length]), bias[2 * length :]])
+        return F.linear(windows, self.qkv.weight, bias)
 
     def _scores(self, q: Tensor, k: Tensor) -> Tensor:
         cosine = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)

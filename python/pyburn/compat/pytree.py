@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,9 @@ from ..func.trees import (  # noqa: F401
 
 KeyPath = tuple[Any, ...]
 _is_leaf, _get_node_type = tree_is_leaf, trees.node_type
+_list_flatten, _list_unflatten = SUPPORTED_NODES[list].flatten_fn, SUPPORTED_NODES[list].unflatten_fn
+_dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict].flatten_fn, SUPPORTED_NODES[dict].unflatten_fn
 _namedtuple_flatten, _namedtuple_unflatten = SUPPORTED_NODES[namedtuple].flatten_fn, SUPPORTED_NODES[namedtuple].unflatten_fn
-_with_keys: dict[Any, Callable[[Any], Any]] = {}  # how registered classes name their children
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,26 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
     for key in kp:
         obj = key.get(obj)
     return obj
+
+
+def _list_flatten_with_keys(d: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
+    return [(SequenceKey(i), value) for i, value in enumerate(d)], None
+
+
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[MappingKey, Any]], Any]:
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _namedtuple_flatten_with_keys(d: Any) -> tuple[list[tuple[GetAttrKey, Any]], Any]:
+    return [(GetAttrKey(name), value) for name, value in zip(d._fields, d, strict=True)], type(d)
+
+
+# How containers name their children.
+_with_keys: dict[Any, Callable[[Any], Any]] = {
+    **dict.fromkeys((tuple, list, deque), _list_flatten_with_keys),
+    **dict.fromkeys((dict, OrderedDict, defaultdict), _dict_flatten_with_keys),
+    namedtuple: _namedtuple_flatten_with_keys,
+}
 
 
 def register_pytree_node(
@@ -144,25 +165,14 @@ def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[Ke
     return list(_with_path((), tree, is_leaf))
 
 
-def _keyed(tree: PyTree) -> Any:
-    """Returns the children of a container with their keys."""
-    kind = type(tree)
-    if kind in _with_keys:
-        return _with_keys[kind](tree)[0]
-    if is_namedtuple_instance(tree):
-        return [(GetAttrKey(name), value) for name, value in zip(tree._fields, tree, strict=True)]
-    if isinstance(tree, Mapping):
-        return [(MappingKey(key), value) for key, value in tree.items()]
-    if kind in (tuple, list) or kind.__name__ == "deque":
-        return [(SequenceKey(i), value) for i, value in enumerate(tree)]
-    raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass one to register_pytree_node.")
-
-
 def _with_path(path: KeyPath, tree: PyTree, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
     if tree_is_leaf(tree, is_leaf):
         yield path, tree
         return
-    for key, child in _keyed(tree):
+    kind = _get_node_type(tree)
+    if kind not in _with_keys:
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass one to register_pytree_node.")
+    for key, child in _with_keys[kind](tree)[0]:
         yield from _with_path((*path, key), child, is_leaf)
 
 
