@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -36,24 +37,28 @@ class VGG(nn.Module):
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
-_REPEATS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}  # convolutions before each pooling
-
-
-def _features(depth: int, batch_norm: bool) -> nn.Sequential:
+def make_layers(cfg: Sequence[int | str], batch_norm: bool = False) -> nn.Sequential:
+    """Builds the convolutions: a number is that of output channels, "M" a pooling layer."""
     layers: list[nn.Module] = []
     channels = 3
-    for count, outputs in zip(_REPEATS[depth], (64, 128, 256, 512, 512), strict=True):
-        for _ in range(count):
-            layers.append(nn.Conv2d(channels, outputs, kernel_size=3, padding=1))
-            layers += [nn.BatchNorm2d(outputs)] if batch_norm else []
-            layers.append(nn.ReLU(inplace=True))
-            channels = outputs
-        layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
+    for outputs in cfg:
+        if isinstance(outputs, str):
+            layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
+            continue
+        layers.append(nn.Conv2d(channels, outputs, kernel_size=3, padding=1))
+        layers += [nn.BatchNorm2d(outputs)] if batch_norm else []
+        layers.append(nn.ReLU(inplace=True))
+        channels = outputs
     return nn.Sequential(*layers)
 
 
+_REPEATS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}  # convolutions before each pooling
+
+
 def _vgg(depth: int, batch_norm: bool, weights: Weights | None, **options: Any) -> VGG:
-    return build(VGG, weights, _features(depth, batch_norm), **options)
+    widths = zip(_REPEATS[depth], (64, 128, 256, 512, 512), strict=True)
+    cfg: list[int | str] = [layer for count, width in widths for layer in (*[width] * count, "M")]
+    return build(VGG, weights, make_layers(cfg, batch_norm), **options)
 
 
 def vgg11(*, weights: Weights | None = None, **options: Any) -> VGG:
