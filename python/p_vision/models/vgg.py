@@ -56,8 +56,10 @@ _REPEATS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (
 
 
 def _vgg(depth: int, batch_norm: bool, weights: Weights | None, **options: Any) -> VGG:
-    widths = zip(_REPEATS[depth], (64, 128, 256, 512, 512), strict=True)
-    cfg: list[int | str] = [layer for count, width in widths for layer in (*[width] * count, "M")]
+    cfg: list[int | str] = []
+    for count, width in zip(_REPEATS[depth], (64, 128, 256, 512, 512), strict=True):
+        cfg += [width] * count
+        cfg.append("M")
     return build(VGG, weights, make_layers(cfg, batch_norm), **options)
 
 
