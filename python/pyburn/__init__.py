@@ -21,14 +21,14 @@ TensorPy = Tensor
 
 
 def _places() -> dict[str, str]:
-    """Maps each public name to its module, read from the stub file; functions defined in the stub itself are in script_names."""
+    """Maps each public name to its module, read from the stub file; functions defined in the stub itself are in composites."""
     if not _found:
         import pathlib
         import re
 
         stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
         _found["summary"] = "nn.summary"
-        _found.update(dict.fromkeys(re.findall(r"^def (\w+)\(", stub, re.MULTILINE), "script_names"))
+        _found.update(dict.fromkeys(re.findall(r"^def (\w+)\(", stub, re.MULTILINE), "composites"))
         _found.update(_stub_places(__file__))
     return _found
 

@@ -23,7 +23,7 @@ def test_absent_parts_are_imported_and_raise_when_used(torch: Any, name: str) ->
         pass
 
     for call in (thing, Derived):
-        with pytest.raises(RuntimeError, match=f"{name}.SomeThing is not there"):
+        with pytest.raises(RuntimeError, match=f"{name}.SomeThing is not implemented"):
             call()
 
 
@@ -121,6 +121,10 @@ def test_attention_by_functions_of_the_indices(torch: Any) -> None:
     causal = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(flex.flex_attention(q, k, v, block_mask=mask), causal, atol=1e-5)
     slopes = torch.tensor([0.5, 0.25, 0.125])
+    output, aux = flex.flex_attention(q, k, v, return_aux=flex.AuxRequest(lse=True, max_scores=True))
+    scores = q @ k.mT / 2
+    assert torch.allclose(aux.lse, scores.logsumexp(-1), atol=1e-5) and torch.allclose(aux.max_scores, scores.amax(-1), atol=1e-5)
+    assert torch.allclose(output, scores.softmax(-1) @ v, atol=1e-5)
     biased = flex.flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + slopes[h] * (j - i))
     places = torch.arange(5.0)
     bias = slopes[:, None, None] * (places[None, :] - places[:, None])
@@ -169,7 +173,7 @@ def test_pyramids_and_blocks(torch: Any) -> None:
         1,
         2,
     )
-    with pytest.raises(RuntimeError, match="torchvision.ops.no_such_operation is not there"):
+    with pytest.raises(RuntimeError, match="torchvision.ops.no_such_operation is not implemented"):
         ops.no_such_operation()
 
 
@@ -181,7 +185,7 @@ def test_transforms_stand_in_a_sequential(torch: Any) -> None:
     assert chain(torch.ones(3, 8, 8)).shape == (1, 2, 2)
     models = importlib.import_module("torchvision.models")
     assert callable(models.__dict__["resnet18"]) and isinstance(models.VGG16_Weights, type)
-    with pytest.raises(RuntimeError, match="torchvision.models.no_net is not there"):
+    with pytest.raises(RuntimeError, match="torchvision.models.no_net is not implemented"):
         models.no_net()
 
 

@@ -254,7 +254,6 @@ def test_loading_into_a_number_and_into_nothing():
 def test_rnn_base_has_weights_and_options():
     base = nn.RNNBase("LSTM", 3, 2, 2)
     assert repr(base) == "RNNBase(3, 2, num_layers=2)" and base.state_dict().keys() == nn.LSTM(3, 2, 2).state_dict().keys()
-    assert base._flat_weights_names == nn.LSTM(3, 2, 2)._flat_weights_names
     assert nn.RNNBase("RNN_RELU", 3, 2, bias=False).mode == "RNN_RELU" and nn.RNNBase("GRU", 3, 2).hidden_size == 2
 
     class Mine(nn.RNNBase):

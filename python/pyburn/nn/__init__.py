@@ -18,7 +18,6 @@ from . import (  # noqa: E402
     embedding,
     gru,
     init,
-    inner_methods,
     lazy_layers,
     linear,
     loss,
@@ -43,8 +42,6 @@ from .transformer import (  # noqa: E402
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-
-inner_methods.install()
 
 if TYPE_CHECKING:
     from . import geometric, grad, modules

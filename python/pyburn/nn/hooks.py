@@ -45,7 +45,7 @@ class ModuleHooks:
 class RemovableHandle:
     """Unregisters a hook; also a context manager. Its creator stores the hook in the dict under the handle's `id`.
 
-    >>> from pyburn.utils.hooks import RemovableHandle
+    >>> from pyburn.nn.hooks import RemovableHandle
     >>> hooks = {}
     >>> with RemovableHandle(hooks) as handle:
     ...     hooks[handle.id] = print

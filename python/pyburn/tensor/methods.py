@@ -62,10 +62,7 @@ def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
     """
     if dtype is None:
         return f"pyburn.{_LEGACY_NAMES[self.dtype.name]}Tensor"
-    if isinstance(dtype, str) and dtype.endswith("Tensor"):  # such as "torch.FloatTensor"
-        names = {f"{name}Tensor": known for known, name in _LEGACY_NAMES.items()}
-        dtype = names.get(dtype.rpartition(".")[2], dtype)
-    return _core._to(self, getattr(dtype, "of", dtype), None, False)  # FloatTensor has the dtype float32
+    return _core._to(self, dtype, None, False)
 
 
 def new(self: Tensor, *args: Any) -> Tensor:

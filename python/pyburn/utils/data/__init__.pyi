@@ -1,8 +1,3 @@
-from . import _utils as _utils
-from . import dataloader as dataloader
-from . import dataset as dataset
-from . import distributed as distributed
-from . import sampler as sampler
 from ...data import BatchSampler as BatchSampler
 from ...data import ChainDataset as ChainDataset
 from ...data import ConcatDataset as ConcatDataset

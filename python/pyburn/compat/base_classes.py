@@ -1,4 +1,4 @@
-"""Methods of the base classes of layers for custom subclasses: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`.
+"""Constructors and methods of PyTorch's private base classes of layers, for custom ones: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`.
 
 Layers implemented in C++ override them.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import _core
-from ..._core import Tensor
-from ..._core._nn import Module, _BatchNorm, _ConvNd, _DropoutNd, _InstanceNorm, _Loss, _NormBase, _WeightedLoss
-from .. import functional as F
-from .. import init
-from ..inner_methods import ConvolutionMethods, _normalised
-from ..install import copy_methods
-from ..parameter import Parameter
+from .. import _core
+from .._core import Tensor
+from .._core._nn import Module, _BatchNorm, _ConvNd, _DropoutNd, _InstanceNorm, _Loss, _NormBase, _WeightedLoss
+from ..nn import Parameter, init
+from ..nn import functional as F
+from .layer_methods import ConvolutionMethods, normalised
 
 _Bound: Any = object
 
@@ -89,7 +87,7 @@ class NormMethods(_Bound):
 class BatchNormMethods(_Bound):
     """The batch normalization."""
 
-    forward = _normalised
+    forward = normalised
 
 
 class InstanceNormMethods(_Bound):
@@ -170,12 +168,18 @@ class ConvMethods(_Bound):
         return Module.extra_repr(self) or f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
 
 
-def install() -> None:
-    """Adds the methods to the base classes."""
-    copy_methods(LossMethods, _Loss)
-    copy_methods(WeightedLossMethods, _WeightedLoss)
-    copy_methods(NormMethods, _NormBase)
-    copy_methods(BatchNormMethods, _BatchNorm)
-    copy_methods(InstanceNormMethods, _InstanceNorm)
-    copy_methods(DropoutMethods, _DropoutNd)
-    copy_methods(ConvMethods, _ConvNd)
+METHODS = {
+    _Loss: LossMethods,
+    _WeightedLoss: WeightedLossMethods,
+    _NormBase: NormMethods,
+    _BatchNorm: BatchNormMethods,
+    _InstanceNorm: InstanceNormMethods,
+    _DropoutNd: DropoutMethods,
+    _ConvNd: ConvMethods,
+}
+_NOT_METHODS = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__"}
+
+
+def base_class_methods() -> dict[Any, dict[str, Any]]:
+    """Returns the methods to add, by base class."""
+    return {target: {name: value for name, value in vars(source).items() if name not in _NOT_METHODS} for target, source in METHODS.items()}

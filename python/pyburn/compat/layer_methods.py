@@ -1,4 +1,4 @@
-"""PyTorch's internal methods and attributes of layers, which subclasses call and override.
+"""PyTorch's private methods and attributes of layers, which subclasses call and override.
 
 Layers run in C++, which does not call these methods; a subclass that overrides one gets a `forward` that does.
 """
@@ -9,10 +9,12 @@ from typing import Any
 
 from .._core import Tensor
 from .._core import _nn as layers
+from ..nn import TransformerDecoderLayer, TransformerEncoderLayer
+from ..nn import functional as F
 
 
-def _override(layer: Any, names: tuple[str, ...], forward: Any) -> None:
-    """Makes subclasses that override one of these methods, and not `forward`, use the Python `forward`."""
+def _overriding(layer: Any, names: tuple[str, ...], forward: Any) -> Any:
+    """Returns an __init_subclass__: subclasses that override one of these methods, and not `forward`, use the Python `forward`."""
     plain = layer.forward
 
     def __init_subclass__(cls: Any, **options: Any) -> None:
@@ -20,7 +22,7 @@ def _override(layer: Any, names: tuple[str, ...], forward: Any) -> None:
         if any(name in vars(cls) for name in names) and cls.forward is plain:
             cls.forward = forward
 
-    layer.__init_subclass__ = classmethod(__init_subclass__)
+    return classmethod(__init_subclass__)
 
 
 class ConvolutionMethods:
@@ -30,8 +32,6 @@ class ConvolutionMethods:
 
     def _conv_forward(self: Any, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Computes the convolution with the given weight and bias."""
-        from . import functional as F
-
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
@@ -55,20 +55,12 @@ class ConvolutionMethods:
         return pads
 
 
-def _convolved(self: Any, input: Tensor) -> Tensor:
+def convolved(self: Any, input: Tensor) -> Tensor:
     return self._conv_forward(input, self.weight, self.bias)  # type: ignore[no-any-return]
 
 
-class TransposedMethods:
-    """Methods of ConvTranspose1d, 2d and 3d."""
-
-    transposed = True
-
-
-def _normalised(self: Any, input: Tensor) -> Tensor:
+def normalised(self: Any, input: Tensor) -> Tensor:
     """Computes the batch normalization, for subclasses with their own input check."""
-    from . import functional as F
-
     self._check_input_dim(input)
     momentum = self.momentum
     if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -108,21 +100,8 @@ class RecurrentMethods:
         return [getattr(self, name) for name in self._flat_weights_names]
 
 
-class AttentionMethods:
-    """Methods of MultiheadAttention."""
-
-    @property
-    def _qkv_same_embed_dim(self: Any) -> bool:
-        return self.in_proj_weight is not None
-
-    def _reset_parameters(self: Any) -> None:
-        self.reset_parameters()
-
-
 def _activated(self: Any, x: Tensor) -> Tensor:
     """Applies the activation, which is a name known to C++ or a Python module."""
-    from . import functional as F
-
     return (getattr(F, self.activation) if isinstance(self.activation, str) else self.activation)(x)  # type: ignore[no-any-return]
 
 
@@ -183,23 +162,28 @@ def _decoded(
     return self.norm3(tgt + self._ff_block(tgt))  # type: ignore[no-any-return]
 
 
-def install() -> None:
-    """Adds the methods to the layers."""
-    from .transformer import TransformerDecoderLayer, TransformerEncoderLayer
+_CONVOLUTIONS = (layers.Conv1d, layers.Conv2d, layers.Conv3d)
+_NORMS = (layers.BatchNorm1d, layers.BatchNorm2d, layers.BatchNorm3d)
+_ROWS: tuple[tuple[tuple[Any, ...], Any, tuple[str, ...], Any], ...] = (
+    (_CONVOLUTIONS, ConvolutionMethods, ("_conv_forward",), convolved),
+    (_NORMS, BatchNormMethods, ("_check_input_dim",), normalised),
+    ((layers.RNNBase,), RecurrentMethods, (), None),
+    ((TransformerEncoderLayer,), EncoderLayerMethods, ("_sa_block", "_ff_block"), _encoded),
+    ((TransformerDecoderLayer,), DecoderLayerMethods, ("_sa_block", "_mha_block", "_ff_block"), _decoded),
+)
 
-    rows: tuple[tuple[tuple[Any, ...], type, tuple[str, ...], Any], ...] = (
-        ((layers.Conv1d, layers.Conv2d, layers.Conv3d), ConvolutionMethods, ("_conv_forward",), _convolved),
-        ((layers.ConvTranspose1d, layers.ConvTranspose2d, layers.ConvTranspose3d), TransposedMethods, (), None),
-        ((layers.BatchNorm1d, layers.BatchNorm2d, layers.BatchNorm3d), BatchNormMethods, ("_check_input_dim",), _normalised),
-        ((layers.RNNBase,), RecurrentMethods, (), None),
-        ((layers.MultiheadAttention,), AttentionMethods, (), None),
-        ((TransformerEncoderLayer,), EncoderLayerMethods, ("_sa_block", "_ff_block"), _encoded),
-        ((TransformerDecoderLayer,), DecoderLayerMethods, ("_sa_block", "_mha_block", "_ff_block"), _decoded),
-    )
-    for targets, source, overridden, forward in rows:
-        for target in targets:
-            for name, value in vars(source).items():
-                if not name.startswith("__"):
-                    setattr(target, name, value)
-            if overridden:
-                _override(target, overridden, forward)
+
+def layer_methods() -> dict[Any, dict[str, Any]]:
+    """Returns the methods to add, by layer."""
+    added: dict[Any, dict[str, Any]] = {
+        layer: {name: value for name, value in vars(source).items() if not name.startswith("__")}
+        | ({"__init_subclass__": _overriding(layer, names, forward)} if names else {})
+        for targets, source, names, forward in _ROWS
+        for layer in targets
+    }
+    transposed = (layers.ConvTranspose1d, layers.ConvTranspose2d, layers.ConvTranspose3d)
+    attention = {
+        "_qkv_same_embed_dim": property(lambda self: self.in_proj_weight is not None),
+        "_reset_parameters": layers.MultiheadAttention.reset_parameters,
+    }
+    return added | {layer: {"transposed": True} for layer in transposed} | {layers.MultiheadAttention: attention}

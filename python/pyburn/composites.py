@@ -1,4 +1,4 @@
-"""Further PyTorch names: constants, tensor types as classes, Variable. Imported lazily."""
+"""Functions composed of operations, and constants. Imported lazily."""
 
 from __future__ import annotations
 
@@ -6,70 +6,15 @@ import math
 from typing import Any
 
 from . import _core, linalg
-from ._core import DType, Tensor
-from ._lu import householder_product as orgqr  # noqa: F401
+from ._core import Tensor
 from ._lu import lu_unpack, pca_lowrank, svd_lowrank  # noqa: F401
 from ._older_linalg import cholesky, lu, lu_solve, qr, svd, triangular_solve  # noqa: F401
-from .tensor.creation import tensor
 from .tensor.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided  # noqa: F401
-from .tensor.queries import conj as resolve_conj  # noqa: F401
-from .tensor.queries import conj as resolve_neg  # noqa: F401
 from .tensor.view_copies import COPIES
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
-spmm = _core.mm  # of dense matrices: there are no sparse ones
-dtype = DType
-
-
-class TensorType(type):
-    """Metaclass: `FloatTensor([1, 2])` creates a tensor of that dtype, and `isinstance(x, FloatTensor)` checks it."""
-
-    of: DType
-
-    def __call__(cls, *data: Any) -> Tensor:
-        if len(data) != 1 or isinstance(data[0], int):
-            return _core.empty(*(data or (0,)), dtype=cls.of)
-        if isinstance(data[0], _core.Size):
-            return _core.empty(*data[0], dtype=cls.of)
-        return data[0].to(cls.of) if isinstance(data[0], Tensor) else tensor(data[0], dtype=cls.of)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype == cls.of
-
-
-def _typed(name: str, dtype: DType) -> Any:
-    return TensorType(name, (), {"__module__": "pyburn", "__doc__": f"A tensor of {dtype}, as older scripts make it.", "of": dtype})
-
-
-FloatTensor = _typed("FloatTensor", _core.float32)
-DoubleTensor = _typed("DoubleTensor", _core.float64)
-HalfTensor = _typed("HalfTensor", _core.float16)
-BFloat16Tensor = _typed("BFloat16Tensor", _core.bfloat16)
-LongTensor = _typed("LongTensor", _core.int64)
-IntTensor = _typed("IntTensor", _core.int32)
-ShortTensor = _typed("ShortTensor", _core.int16)
-CharTensor = _typed("CharTensor", _core.int8)
-ByteTensor = _typed("ByteTensor", _core.uint8)
-BoolTensor = _typed("BoolTensor", _core.bool)
-
-
-def typename(obj: Any) -> str:
-    """Returns the qualified type name of an object.
-
-    >>> pyburn.typename(pyburn.ones(1))
-    'pyburn.FloatTensor'
-    """
-    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
-
-
-def is_storage(obj: Any) -> bool:
-    """Returns False.
-
-    >>> pyburn.is_storage(pyburn.ones(1))
-    False
-    """
-    return False
+dtype = _core.DType
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
@@ -170,18 +115,6 @@ def histogramdd(
     return counts, edges
 
 
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """Calls nn.functional.grid_sample with its modes as numbers.
-
-    >>> pyburn.grid_sampler(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 0, 0, False)
-    tensor([[[[1.]]]])
-    """
-    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
-    return _core.grid_sample(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
-
-
-grid_sampler_2d = grid_sampler_3d = grid_sampler
-
 # In-place methods are functions as well: `pyburn.relu_(x)`.
 _IN_PLACE = """abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh as_strided asin asinh atan atanh ceil celu clamp clamp_max
 clamp_min clip cos cosh deg2rad detach erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 log1p log2 logit nan_to_num neg
@@ -189,5 +122,5 @@ negative rad2deg reciprocal relu resize_as round rrelu rsqrt selu sigmoid sin si
 globals().update({name + "_": getattr(Tensor, name + "_") for name in _IN_PLACE.split()})
 globals().update(COPIES)
 
-_OTHERS = ("annotations", "math", "linalg", "Any", "COPIES", "DType", "Tensor", "TensorType", "tensor")  # names used in this module
+_OTHERS = ("annotations", "math", "linalg", "Any", "COPIES", "Tensor")  # names used in this module
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _OTHERS]

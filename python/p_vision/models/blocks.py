@@ -1,8 +1,8 @@
-"""Building blocks of MobileNetV3, EfficientNet and convolutional stems."""
+"""Building blocks that several families share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyburn
@@ -14,27 +14,72 @@ from .building import NormLayer
 class Conv2dNormActivation(nn.Sequential):
     """A same-padded convolution, followed by a norm and an activation."""
 
+    convolution: Any = nn.Conv2d
+    default_norm: Any = nn.BatchNorm2d
+    dimensions = 2
+
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int = 3,
-        stride: int = 1,
+        kernel_size: Any = 3,
+        stride: Any = 1,
+        padding: Any = None,
         groups: int = 1,
-        norm_layer: NormLayer | None = nn.BatchNorm2d,
+        norm_layer: NormLayer | None = ...,  # type: ignore[assignment]  # None means no norm
         activation_layer: Callable[..., nn.Module] | None = nn.ReLU,
-        dilation: int = 1,
+        dilation: Any = 1,
+        inplace: bool | None = True,
+        bias: bool | None = None,
     ) -> None:
-        padding = (kernel_size - 1) // 2 * dilation
-        layers: list[nn.Module] = [
-            nn.Conv2d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias=norm_layer is None)
-        ]
-        if norm_layer is not None:
-            layers.append(norm_layer(out_channels))
+        norm = self.default_norm if norm_layer is ... else norm_layer
+        if padding is None:
+            kernels, dilations = (v if isinstance(v, Sequence) else (v,) * self.dimensions for v in (kernel_size, dilation))
+            padding = tuple((k - 1) // 2 * d for k, d in zip(kernels, dilations, strict=True))
+        bias = norm is None if bias is None else bias
+        layers: list[nn.Module] = [self.convolution(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)]
+        if norm is not None:
+            layers.append(norm(out_channels))
         if activation_layer is not None:
-            layers.append(activation_layer(inplace=True))
+            layers.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
         super().__init__(*layers)
         self.out_channels = out_channels
+
+
+class MLP(nn.Sequential):
+    """Linear layers with dropout, and a norm and an activation between them."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: Sequence[int],
+        norm_layer: NormLayer | None = None,
+        activation_layer: Callable[..., nn.Module] | None = nn.ReLU,
+        inplace: bool | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        options = {} if inplace is None else {"inplace": inplace}
+        layers: list[nn.Module] = []
+        for i, channels in enumerate(hidden_channels):
+            layers.append(nn.Linear(in_channels, channels, bias=bias))
+            if i + 1 < len(hidden_channels):
+                layers += [norm_layer(channels)] if norm_layer is not None else []
+                layers += [activation_layer(**options)] if activation_layer is not None else []
+            layers.append(nn.Dropout(dropout, **options))
+            in_channels = channels
+        super().__init__(*layers)
+
+
+class Permute(nn.Module):
+    """Permutes the dimensions."""
+
+    def __init__(self, dims: list[int]) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(*self.dims)
 
 
 class SqueezeExcitation(nn.Module):
@@ -93,3 +138,12 @@ def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any]) -> 
         elif isinstance(module, nn.Linear):
             init_linear_(module.weight)
             nn.init.zeros_(module.bias)
+
+
+def init_truncated_(model: nn.Module) -> None:
+    """Initializes convolutions and linear layers: normal with standard deviation 0.02, truncated at ±2; biases are 0."""
+    for module in model.modules():
+        if isinstance(module, (nn.Conv2d, nn.Linear)):
+            nn.init.trunc_normal_(module.weight, std=0.02)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
