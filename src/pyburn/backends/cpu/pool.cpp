@@ -87,16 +87,24 @@ void join_window(const PoolWindows& w, int64_t z, int64_t y, const T* x, T* HWY_
   join_columns<Fold>(w.x, row, result);
 }
 
+// body(x, y) for each plane and its windows.
+template <class T, class Body>
+void for_each_plane(const PoolWindows& w, int64_t planes, const T* x, T* y, Body body) {
+  for (int64_t plane = 0; plane < planes; ++plane, x += w.plane(), y += w.windows()) body(x, y);
+}
+
 template <class T>
 void max_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row) {
-  const bool whole = w.whole(), regular = has_regular_windows(w);
-  for (int64_t plane = 0; plane < planes; ++plane, x += w.plane(), y += w.windows()) {
-    if (whole) *y = join_all<Largest>(x, w.plane());
-    else if (regular) join_regular_windows<Largest>(w, x, y, [](auto value, int64_t, int64_t, int64_t) HWY_ATTR { return value; });
-    else
-      for (int64_t i = 0; i < w.z.out; ++i)
-        for (int64_t j = 0; j < w.y.out; ++j) join_window<Largest>(w, i, j, x, row, y + (i * w.y.out + j) * w.x.out);
-  }
+  if (w.whole()) return for_each_plane(w, planes, x, y, [&](const T* from, T* to) { *to = join_all<Largest>(from, w.plane()); });
+  if (has_regular_windows(w))
+    return with_regular_windows<Largest, T>(w, [&](const auto& windows) {
+      for_each_plane(w, planes, x, y,
+          [&](const T* from, T* to) { windows.run(from, to, [](auto value, int64_t, int64_t, int64_t) HWY_ATTR { return value; }); });
+    });
+  for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
+    for (int64_t i = 0; i < w.z.out; ++i)
+      for (int64_t j = 0; j < w.y.out; ++j, to += w.x.out) join_window<Largest>(w, i, j, from, row, to);
+  });
 }
 
 // The first of equal elements counts, and a NaN before all. `places` is as wide as T, so that both fit the same vectors; a row of
@@ -140,41 +148,36 @@ T divisor_of(const PoolWindows& w, int64_t z, int64_t y, int64_t x) {
   return T(w.z.count(z, w.count_padding) * w.y.count(y, w.count_padding) * w.x.count(x, w.count_padding));
 }
 
-// Vectors of numbers of elements: those of the columns, times those of the row of windows.
+// What is divided by: numbers of elements of the columns, times those of the row of windows.
 template <class T>
-void mean_regular(const PoolWindows& w, const T* x, T* y, const T* columns) {
+void mean_regular(const PoolWindows& w, int64_t planes, const T* x, T* y, T* columns) {
   const hn::ScalableTag<T> d;
-  join_regular_windows<Total>(w, x, y, [&](auto value, int64_t i, int64_t j, int64_t o) HWY_ATTR {
-    const T rows = w.divisor ? T(1) : T(w.z.count(i, w.count_padding) * w.y.count(j, w.count_padding));
-    return hn::Div(value, hn::Mul(hn::Set(d, rows), hn::LoadU(d, columns + o)));
+  for (int64_t o = 0; o < w.x.out; ++o) columns[o] = T(w.divisor ? w.divisor : w.x.count(o, w.count_padding));
+  std::fill_n(columns + w.x.out, kVector<T>, T(1));
+  with_regular_windows<Total, T>(w, [&](const auto& windows) {
+    for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
+      windows.run(from, to, [&](auto value, int64_t i, int64_t j, int64_t o) HWY_ATTR {
+        const T rows = w.divisor ? T(1) : T(w.z.count(i, w.count_padding) * w.y.count(j, w.count_padding));
+        return hn::Div(value, hn::Mul(hn::Set(d, rows), hn::LoadU(d, columns + o)));
+      });
+    });
   });
 }
 
 template <class T>
 void mean_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row) {
-  const bool whole = w.whole(), regular = std::is_floating_point_v<T> && !whole && has_regular_windows(w);
-  if (regular) {
-    for (int64_t o = 0; o < w.x.out; ++o) row[o] = T(w.divisor ? w.divisor : w.x.count(o, w.count_padding));
-    std::fill_n(row + w.x.out, kVector<T>, T(1));
-  }
-  for (int64_t plane = 0; plane < planes; ++plane, x += w.plane(), y += w.windows()) {
-    if (whole) {
-      *y = join_all<Total>(x, w.plane()) / divisor_of<T>(w, 0, 0, 0);
-      continue;
-    }
-    if constexpr (std::is_floating_point_v<T>) {
-      if (regular) {
-        mean_regular(w, x, y, row);
-        continue;
-      }
-    }
+  if (w.whole())
+    return for_each_plane(
+        w, planes, x, y, [&](const T* from, T* to) { *to = join_all<Total>(from, w.plane()) / divisor_of<T>(w, 0, 0, 0); });
+  if constexpr (std::is_floating_point_v<T>)
+    if (has_regular_windows(w)) return mean_regular(w, planes, x, y, row);
+  for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
     for (int64_t i = 0; i < w.z.out; ++i)
-      for (int64_t j = 0; j < w.y.out; ++j) {
-        T* to = y + (i * w.y.out + j) * w.x.out;
-        join_window<Total>(w, i, j, x, row, to);
+      for (int64_t j = 0; j < w.y.out; ++j, to += w.x.out) {
+        join_window<Total>(w, i, j, from, row, to);
         for (int64_t o = 0; o < w.x.out; ++o) to[o] /= divisor_of<T>(w, i, j, o);
       }
-  }
+  });
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
@@ -26,8 +27,9 @@ struct Largest {
   }
   template <class V>
   static HWY_INLINE V join_lanes(V a, V b) {
-    if constexpr (std::is_floating_point_v<hn::TFromV<V>>) return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
-    else return hn::Max(a, b);
+    if constexpr (!std::is_floating_point_v<hn::TFromV<V>>) return hn::Max(a, b);
+    else if constexpr (HWY_TARGET <= HWY_AVX2) return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // there, max gives a NaN second
+    else return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
   }
 };
 struct Total {
@@ -109,42 +111,65 @@ class LineOfWindows {
   LanesInside<D> inside_[(kernel ? kernel : kPoolTaps) * stride];
 };
 
-// y = made(value, z, y, x) for the join of each window; made is given vectors, the last of which may reach behind the row.
-template <class Fold, int kernel, int stride, class T, class Make>
-void join_regular_windows(const PoolWindows& w, const T* x, T* y, Make make) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t lanes = kVector<T>;
-  HWY_ALIGN T lines[kPoolLines * lanes];
-  for (int64_t o = 0; o < w.x.out; o += lanes) {
-    const LineOfWindows<Fold, kernel, stride, T> windows(w.x, o);
+// y = make(value, z, y, x) for the join of each window of a plane, for any number of planes. make is given vectors, the last of which may
+// reach behind the row.
+template <class Fold, int kernel, int stride, class T>
+class RegularWindows {
+ public:
+  explicit RegularWindows(const PoolWindows& windows) : w(windows) {
+    for (int64_t o = 0; o < w.x.out; o += kLanes) columns_.emplace_back(w.x, o);
+    for (int64_t j = 0; j < w.y.out; ++j) rows_.push_back({w.y.first(j), w.y.last(j)});
+  }
+
+  template <class Make>
+  void run(const T* x, T* y, Make make) const {
+    const hn::ScalableTag<T> d;
+    const int64_t step = w.y.dilation, line_size = w.x.in;
+    HWY_ALIGN T kept[kPoolLines * kLanes];
     for (int64_t i = 0; i < w.z.out; ++i) {
-      const int64_t z = w.z.first(i), z_end = w.z.last(i), depth = z_end > z ? (z_end - 1 - z) / w.z.dilation + 1 : 0;
-      for (int64_t j = 0; j < w.y.out;) {
-        const int64_t line = std::max<int64_t>(0, w.y.begin(j)), most = kPoolLines / std::max<int64_t>(1, depth);
-        int64_t j_end = j + 1;  // rows of windows whose lines are kept together
-        while (j_end < w.y.out && w.y.last(j_end) - line <= most) ++j_end;
-        const int64_t line_end = std::max(line, w.y.last(j_end - 1)), count = line_end - line;
-        for (int64_t k = 0; k < depth; ++k) {
-          const T* from = x + ((z + k * w.z.dilation) * w.y.in + line) * w.x.in;
-          for (int64_t l = 0; l < count; ++l) hn::Store(windows.join(from + l * w.x.in), d, lines + (k * count + l) * lanes);
-        }
-        for (; j < j_end; ++j) {
-          auto value = hn::Set(d, Fold::template start<T>);
-          for (int64_t k = 0; k < depth; ++k)
-            for (int64_t l = w.y.first(j); l < w.y.last(j); l += w.y.dilation)
-              value = Fold::join_lanes(value, hn::Load(d, lines + (k * count + l - line) * lanes));
-          store_first(make(value, i, j, o), d, y + (i * w.y.out + j) * w.x.out + o, w.x.out - o);
+      const int64_t z = w.z.first(i), depth = divided(w.z.last(i) - z, w.z.dilation), most = kPoolLines / std::max<int64_t>(1, depth);
+      for (int64_t begin = 0, end; begin < w.y.out; begin = end) {  // rows of windows whose lines are kept together
+        const int64_t line = std::max<int64_t>(0, w.y.begin(begin));
+        for (end = begin + 1; end < w.y.out && rows_[size_t(end)].last - line <= most;) ++end;
+        const int64_t count = std::max<int64_t>(0, rows_[size_t(end - 1)].last - line);
+        for (int64_t o = 0; o < w.x.out; o += kLanes) {
+          const auto& column = columns_[size_t(o / kLanes)];
+          for (int64_t k = 0; k < depth; ++k) {
+            const T* from = x + ((z + k * w.z.dilation) * w.y.in + line) * line_size;
+            for (int64_t l = 0; l < count; ++l, from += line_size) hn::Store(column.join(from), d, kept + (k * count + l) * kLanes);
+          }
+          for (int64_t j = begin; j < end; ++j) {
+            const Range row = rows_[size_t(j)];
+            auto value = hn::Set(d, Fold::template start<T>);
+            for (int64_t k = 0; k < depth; ++k)
+              for (int64_t l = row.first; l < row.last; l += step)
+                value = Fold::join_lanes(value, hn::Load(d, kept + (k * count + l - line) * kLanes));
+            store_first(make(value, i, j, o), d, y + (i * w.y.out + j) * w.x.out + o, w.x.out - o);
+          }
         }
       }
     }
   }
-}
-template <class Fold, class T, class Make>
-void join_regular_windows(const PoolWindows& w, const T* x, T* y, Make make) {
+
+ private:
+  static constexpr int64_t kLanes = kVector<T>;
+  struct Range {
+    int64_t first, last;
+  };
+  static int64_t divided(int64_t n, int64_t step) { return n > 0 ? (n - 1) / step + 1 : 0; }
+
+  const PoolWindows& w;
+  std::vector<LineOfWindows<Fold, kernel, stride, T>> columns_;
+  std::vector<Range> rows_;
+};
+
+// body(windows) with the windows that suit w.
+template <class Fold, class T, class Body>
+void with_regular_windows(const PoolWindows& w, Body body) {
   const bool twice = w.x.stride == 2;
-  if (w.x.kernel == 3) return twice ? join_regular_windows<Fold, 3, 2>(w, x, y, make) : join_regular_windows<Fold, 3, 1>(w, x, y, make);
-  if (w.x.kernel == 2) return twice ? join_regular_windows<Fold, 2, 2>(w, x, y, make) : join_regular_windows<Fold, 2, 1>(w, x, y, make);
-  twice ? join_regular_windows<Fold, 0, 2>(w, x, y, make) : join_regular_windows<Fold, 0, 1>(w, x, y, make);
+  if (w.x.kernel == 3) return twice ? body(RegularWindows<Fold, 3, 2, T>(w)) : body(RegularWindows<Fold, 3, 1, T>(w));
+  if (w.x.kernel == 2) return twice ? body(RegularWindows<Fold, 2, 2, T>(w)) : body(RegularWindows<Fold, 2, 1, T>(w));
+  twice ? body(RegularWindows<Fold, 0, 2, T>(w)) : body(RegularWindows<Fold, 0, 1, T>(w));
 }
 
 }  // namespace pyburn::cpu::HWY_NAMESPACE
