@@ -88,7 +88,12 @@ class PreparedProgram::Context {
     const Outputs out{node.out.data(), size_t(node.out.size())};
     for (const TensorHandle& t : out) t.storage()->note_write();
     const OpRef op = plan_.program_.nodes[i].op.ref();
-    if (needs.direct) plan_.backend_.execute(op, in, out);
+    if (!node.is_prepared) {
+      node.call = plan_.backend_.prepare(op, in, out);
+      node.is_prepared = true;
+    }
+    if (node.call) node.call->run();
+    else if (needs.direct) plan_.backend_.execute(op, in, out);
     else pyburn::run(plan_.backend_, op, in, out);
     for (int32_t s : needs.last) bind(s, {}, 0);
   }
@@ -105,6 +110,8 @@ class PreparedProgram::Context {
     SmallVector<TensorHandle, 4> in;
     SmallVector<const TensorHandle*, 4> list;
     Tensors out;
+    Ref<PreparedCall> call;  // made when it is first run
+    bool is_prepared = false;
   };
   struct Use {
     TensorImpl* tensor;

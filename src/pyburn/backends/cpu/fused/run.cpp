@@ -44,6 +44,8 @@ std::pair<uintptr_t, uintptr_t> bytes_of(const TensorHandle& t) {
   return {base + uintptr_t(first * size_of(t.dtype())), base + uintptr_t(last * size_of(t.dtype()))};
 }
 
+char* first_element(const TensorHandle& t) { return static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()); }
+
 std::atomic<uint64_t> runs{0};
 
 }  // namespace
@@ -92,6 +94,12 @@ bool FusedRun::compile(const KernelTable& kernels) {
   return true;
 }
 
+void FusedRun::find_memory() {
+  id_ = ++runs;
+  for (Access& a : inputs_) a.base = first_element(*a.tensor);
+  for (Access& a : outputs_) a.base = first_element(*a.tensor);
+}
+
 void FusedRun::run_piece(int64_t width, int64_t i, int64_t rows, int64_t j, int64_t columns) const {
   constexpr int64_t kAhead = 3, kLine = 64, kMost = 2048;  // rows; bytes of a line, and of a row, which the processor then follows itself
   if (columns == width) columns *= rows, rows = 1;         // one row after the other
@@ -138,7 +146,7 @@ FusedRun::State& FusedRun::state() const {
 
 FusedRun::Access FusedRun::access(const TensorHandle& t, const Dims& strides) const {
   const int64_t size = size_of(t.dtype());
-  Access a{static_cast<char*>(t.storage()->host) + t.layout().offset * size, size, &strides};
+  Access a{&t, first_element(t), size, &strides};
   int64_t expected = 1;
   for (int64_t i = loop_.shape.size() - 1; i >= 0; --i) {
     a.flat &= strides[i] == expected;
