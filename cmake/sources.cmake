@@ -147,6 +147,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
+  src/pyburn/backends/cpu/conv/small_planes.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused/product.cpp

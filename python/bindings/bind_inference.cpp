@@ -66,6 +66,16 @@ GraphObject capture_function(nb::handle device, nb::list inputs, nb::object func
   return {capture(to_device(device.ptr()), wanted, call, options)};
 }
 
+nb::object run_session(SessionObject& s, nb::args inputs) {
+  const Tensors given = tensors_of(inputs);
+  Tensors result;
+  {
+    const GilRelease released;
+    result = s.session->run({given.data(), size_t(given.size())});
+  }
+  return nb::steal(result.size() == 1 ? wrap(result[0]) : wrap(result));
+}
+
 nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
   nb::list rows;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -211,16 +221,8 @@ void bind_inference(nb::module_& m) {
             new (self) SessionObject{std::make_unique<Session>(g.graph, device.is_none() ? default_device() : to_device(device.ptr()))};
           },
           "graph"_a, "device"_a.none() = nb::none())
-      .def("_run",
-          [](SessionObject& s, nb::handle inputs) {
-            const Tensors given = tensors_of(inputs);
-            Tensors result;
-            {
-              const GilRelease released;
-              result = s.session->run({given.data(), size_t(given.size())});
-            }
-            return nb::steal(wrap(result));
-          })
+      .def("__call__", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
+      .def("run", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
       .def("_profile",
           [](SessionObject& s, nb::handle inputs, int runs) {
             const Tensors given = tensors_of(inputs);

@@ -126,11 +126,12 @@ template <class T>
 struct Beyond : T {
   virtual void beyond();
 };
-inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Backend::supports_call, &Backend::capabilities,
-    &Backend::allocate, &Backend::upload, &Backend::download, &Backend::synchronize, &Backend::memory, &Backend::name, &Backend::inner,
-    &Backend::sees_views, &Backend::owns_storage, &Backend::check_write, &Backend::forget_base, &remote::Channel::send,
-    &remote::Channel::receive, &nn::Module::forward, &Beyond<Backend>::beyond, &Beyond<Decorator>::beyond, &Beyond<Storage>::beyond,
-    &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond, &Beyond<FieldEditor>::beyond};
+inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Backend::supports_call, &Backend::prepare,
+    &Backend::capabilities, &Backend::allocate, &Backend::upload, &Backend::download, &Backend::synchronize, &Backend::memory,
+    &Backend::name, &Backend::inner, &Backend::sees_views, &Backend::owns_storage, &Backend::check_write, &Backend::forget_base,
+    &remote::Channel::send, &remote::Channel::receive, &nn::Module::forward, &Beyond<Backend>::beyond, &Beyond<Decorator>::beyond,
+    &Beyond<Storage>::beyond, &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond,
+    &Beyond<FieldEditor>::beyond};
 
 // What these functions and those of a row take and return, in the words of the compiler. Compared where both were built by the same one.
 template <class... T>

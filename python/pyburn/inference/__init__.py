@@ -117,12 +117,6 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
     return Session(_core._load_graph(os.fspath(path), target), target)
 
 
-def _run(self: Session, *inputs: Tensor) -> Any:
-    """Runs the graph; returns a tensor, or a tuple if there are several outputs."""
-    result = self._run(inputs)
-    return result[0] if len(result) == 1 else result
-
-
 def _save(self: Session, path: str | os.PathLike[str]) -> None:
     """Saves the graph and its constants to a file."""
     self.graph.save(os.fspath(path))
@@ -175,5 +169,4 @@ Graph.plot = Session.plot = _plot  # type: ignore[method-assign]
 Session.profile = _profile  # type: ignore[method-assign]
 Session.summary = _summary  # type: ignore[method-assign]
 Profile.save_chrome_trace = _save_chrome_trace  # type: ignore[method-assign]
-Session.run = Session.__call__ = _run  # type: ignore[method-assign]
 Session.save = _save  # type: ignore[attr-defined]

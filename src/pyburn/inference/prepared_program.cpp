@@ -63,15 +63,17 @@ class PreparedProgram::Context {
       for (const LoweredOperand& o : p.nodes[i].out) nodes_[i].out.push_back(tensor(o));
     }
     for (const LoweredOperand& o : p.outputs) outputs_.push_back(tensor(o));
+    for (size_t s = 0; s < uses_.size(); ++s)
+      if (!uses_[s].empty()) bound_.push_back(int32_t(s));
   }
 
   void bind_inputs(std::span<const TensorHandle> inputs) {
-    for (size_t s = 0; s < uses_.size(); ++s) {
-      const LoweredSlot& slot = plan_.program_.slots[s];
-      if (slot.role != Role::input || uses_[s].empty()) continue;
+    for (int32_t s : bound_) {
+      const LoweredSlot& slot = plan_.program_.slots[size_t(s)];
+      if (slot.role != Role::input) continue;
       const TensorHandle& given = inputs[size_t(slot.index)];
       const TensorHandle x = given.layout().is_contiguous() ? given : contiguous(given, plan_.backend_);
-      bind(int32_t(s), x.impl()->storage, x.layout().offset);
+      bind(s, x.impl()->storage, x.layout().offset);
     }
   }
 
@@ -86,7 +88,12 @@ class PreparedProgram::Context {
     const Outputs out{node.out.data(), size_t(node.out.size())};
     for (const TensorHandle& t : out) t.storage()->note_write();
     const OpRef op = plan_.program_.nodes[i].op.ref();
-    if (needs.direct) plan_.backend_.execute(op, in, out);
+    if (!node.is_prepared) {
+      node.call = plan_.backend_.prepare(op, in, out);
+      node.is_prepared = true;
+    }
+    if (node.call) node.call->run();
+    else if (needs.direct) plan_.backend_.execute(op, in, out);
     else pyburn::run(plan_.backend_, op, in, out);
     for (int32_t s : needs.last) bind(s, {}, 0);
   }
@@ -94,7 +101,7 @@ class PreparedProgram::Context {
   Tensors take_outputs() {
     Tensors results;
     for (const TensorHandle& t : outputs_) results.push_back(alias(t, t.layout()));
-    for (size_t s = 0; s < uses_.size(); ++s) bind(int32_t(s), {}, 0);
+    for (int32_t s : bound_) bind(s, {}, 0);
     return results;
   }
 
@@ -103,6 +110,8 @@ class PreparedProgram::Context {
     SmallVector<TensorHandle, 4> in;
     SmallVector<const TensorHandle*, 4> list;
     Tensors out;
+    Ref<PreparedCall> call;  // made when it is first run
+    bool is_prepared = false;
   };
   struct Use {
     TensorImpl* tensor;
@@ -120,6 +129,7 @@ class PreparedProgram::Context {
   std::vector<Node> nodes_;
   std::vector<TensorHandle> outputs_;
   std::vector<SmallVector<Use, 2>> uses_;  // per slot, where it gets memory during a run: the tensors on it
+  std::vector<int32_t> bound_;             // these slots
 };
 
 PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend& backend)

@@ -9,6 +9,7 @@
 #include "pyburn/backends/cpu/conv/direct.h"
 #include "pyburn/backends/cpu/conv/planes.h"
 #include "pyburn/backends/cpu/conv/pointwise.h"
+#include "pyburn/backends/cpu/conv/small_planes.h"
 #include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/derived_cache.h"
@@ -110,6 +111,9 @@ Images<T> images(const TensorHandle& x) {
   return {x.data<std::remove_const_t<T>>(), s[0], s[1], s[2], s[3]};
 }
 
+bool is_channels_last(const TensorHandle& x) { return x.strides()[1] == 1 && x.shape()[1] > 1; }
+constexpr int64_t kSmallPlanesKey = -1;  // other keys begin with the size of an element, or with 0 or 1
+
 // The convolution that the plan describes, with weights that are packed once while they stay the same.
 template <class T>
 void run_plan(const ConvPlan& plan, bool input_gradient, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y,
@@ -143,6 +147,16 @@ void convolve_images(
     return y.deliver();
   }
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
+  if constexpr (std::is_same_v<T, float>) {
+    if (goes_by_pixels<T>(g) && g.pointwise() && suits_small_planes(g, is_channels_last(x_) && is_channels_last(y_))) {
+      Result<T> y(y_, is_ordered<T>(y_), finish);
+      const auto packed = derived_from<T>(
+          w, Dims{kSmallPlanesKey, g.groups}, small_planes_weights_size(g), [&](T* to) { pack_small_planes_weights(g, w.data<T>(), to); });
+      const TensorHandle x = is_ordered<T>(x_) ? x_ : converted(x_, dtype_of<T>);
+      convolve_small_planes(g, images<const T>(x), packed->template data<T>(), b, images<T>(y.tensor()), y.finish());
+      return y.deliver();
+    }
+  }
   const ConvPlan plan = ConvPlan::forward(g);
   const bool planes = suits_planes(plan);
   if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv/planes-inl.h"
+#include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
@@ -21,6 +22,7 @@ template <class T>
 struct PlanesFunctions {
   void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b, ImageFinish);
   void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
+  int64_t panel;  // results that the register tiles of other algorithms hold
 };
 
 }  // namespace pyburn::cpu
@@ -276,7 +278,7 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
 }
 
 FunctionsOf<PlanesFunctions, float, double> make_functions() {
-  return {{convolve_of<float>, weight_of<float>}, {convolve_of<double>, weight_of<double>}};
+  return {{convolve_of<float>, weight_of<float>, kPanel<float>}, {convolve_of<double>, weight_of<double>, kPanel<double>}};
 }
 
 }  // namespace
@@ -293,8 +295,11 @@ PYBURN_FUNCTIONS(PlanesFunctions)
 bool suits_planes(const ConvPlan& p) {
   if (p.taps() == 1) return false;
   if (p.groups > 1) return p.sources <= 8 && p.results <= 16;
-  const bool wide = p.x.result >= 16;
-  return wide && (p.sources <= 12 || p.results <= 4 || p.y.kernel == 1);
+  constexpr int64_t kWide = 16;
+  const int64_t columns = p.x.result / p.x.phases(), whole = (columns + kWide - 1) / kWide * kWide;
+  const bool wide = p.x.result >= kWide, full = columns >= kWide && 4 * whole <= 5 * columns;  // few lanes are empty
+  const bool narrow = 2 * p.results <= functions<float>().panel && !suits_winograd(p);         // other tiles would be half empty
+  return wide && (p.sources <= 12 || p.results <= 4 || p.y.kernel == 1 || (narrow && full));
 }
 bool suits_planes_weight(const ConvGeometry& g) {
   constexpr int64_t kMostWeights = 1 << 14;  // each has a vector of sums

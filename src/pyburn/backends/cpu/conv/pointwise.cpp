@@ -179,6 +179,7 @@ struct PointwiseProduct {
     const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
     // Pixels that follow each other are read where they lie by the first tile that meets them, which keeps them as panels for the others.
     const bool in_place = list.size() == 1 && source.step_x == 1;
+    const bool far = images * source.channels * source.plane() * int64_t(sizeof(float)) > l2_cache_bytes() / 2;  // to be fetched ahead
     const float* channel = from + group * depth * source.plane();
     float* target = to + (group * rows + row) * result.plane();
     float* c = direct ? target + list[0].result : tile;
@@ -199,10 +200,11 @@ struct PointwiseProduct {
         float* block = by_blocks ? tile : c + first * c_row;
         if (bias && k0 == 0)
           for (int64_t r = first; r < last; ++r) std::fill_n(block + (r - first) * c_row, columns, bias[group * rows + row + r]);
-        for (int64_t j = 0; j < columns; j += kWidth)
-          for (int64_t i = first; i < last; i += kTileRows, ++done) {
-            prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
-            const int64_t tile_rows = std::min<int64_t>(kTileRows, last - i), here = std::min(kWidth, columns - j);
+        for (int64_t j = 0; j < columns; j += kWidth) {
+          const int64_t here = std::min(kWidth, columns - j), most = rows_of_tile(int(divided_up(here, kLanes)));
+          for (int64_t i = first; i < last; i += most, ++done) {
+            if (far) prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
+            const int64_t tile_rows = std::min(most, last - i);
             float *at = block + (i - first) * c_row + j, *panel = in_place ? slice + j * count : slice + j;
             const float* start = bias || k0 > 0 ? at : nullptr;
             if (in_place && i == 0) {
@@ -214,6 +216,7 @@ struct PointwiseProduct {
                   {count, a + i * depth, depth, panel, b_row, nullptr, start, c_row, at, c_row, here});
             }
           }
+        }
         if (by_blocks) write(places, last - first, tile, target + first * result.plane());
         if (k0 + count == depth && (direct || by_blocks)) finish_rows(places, group * rows + row + first, last - first);
       }

@@ -163,26 +163,32 @@ void transform_sources(
   }
 }
 
-// The results of a panel of channels from products[point][tile][kWidth].
+// The results of a panel of channels from products[point][tile][kWidth]. Neighbouring tiles are written together: whole lines of memory.
 void write_results(const Tiles& t, const float* products, Block tiles, int64_t columns, const float* bias, Images<float> result) {
   const D tag;
   const int64_t plane = tiles.tiles() * kWidth, width = divided_up(columns, kLanes) * kLanes;
-  HWY_ALIGN float block[kTile * kTile * kWidth];
-  for (int64_t tile = tiles.first; tile < tiles.last; ++tile) {
-    const float* from = products + (tile - tiles.first) * kWidth;
-    for (int64_t c = 0; c < width; c += kLanes) {
-      V m[kPoints], rows[kTile * kWindow], y[kTile * kTile];
-      for (int64_t point = 0; point < kPoints; ++point) m[point] = hn::LoadU(tag, from + point * plane + c);
-      for (int column = 0; column < kWindow; ++column) transform_result(m + column, kWindow, rows + column, kWindow);
-      for (int row = 0; row < kTile; ++row) transform_result(rows + kWindow * row, 1, y + kTile * row, 1);
-      const V start = bias ? hn::LoadU(tag, bias + c) : hn::Zero(tag);
-      for (int64_t i = 0; i < kTile * kTile; ++i) hn::Store(hn::Add(y[i], start), tag, block + i * kWidth + c);
+  constexpr int64_t kTogether = 4, kRow = kTogether * kTile * kWidth;
+  HWY_ALIGN float block[kTile * kRow];  // [row][column][channel]
+  for (int64_t first = tiles.first, count; first < tiles.last; first += count) {
+    count = std::min({kTogether, tiles.last - first, t.across - first % t.across});
+    for (int64_t i = 0; i < count; ++i) {
+      const float* from = products + (first + i - tiles.first) * kWidth;
+      for (int64_t c = 0; c < width; c += kLanes) {
+        V m[kPoints], rows[kTile * kWindow], y[kTile * kTile];
+        for (int64_t point = 0; point < kPoints; ++point) m[point] = hn::LoadU(tag, from + point * plane + c);
+        for (int column = 0; column < kWindow; ++column) transform_result(m + column, kWindow, rows + column, kWindow);
+        for (int row = 0; row < kTile; ++row) transform_result(rows + kWindow * row, 1, y + kTile * row, 1);
+        const V start = bias ? hn::LoadU(tag, bias + c) : hn::Zero(tag);
+        for (int64_t row = 0; row < kTile; ++row)
+          for (int64_t x = 0; x < kTile; ++x)
+            hn::Store(hn::Add(y[row * kTile + x], start), tag, block + row * kRow + (i * kTile + x) * kWidth + c);
+      }
     }
-    const int64_t row = t.row(tile), column = t.column(tile);
-    const int64_t across = std::min(kTile, t.plan.x.result - column);
-    float* to = result.data + t.image(tile) * result.image + row * result.row + column * result.column;
+    const int64_t row = t.row(first), column = t.column(first);
+    const int64_t across = std::min(count * kTile, t.plan.x.result - column);
+    float* to = result.data + t.image(first) * result.image + row * result.row + column * result.column;
     for (int64_t y = 0; y < std::min(kTile, t.plan.y.result - row); ++y, to += result.row) {
-      const float* line = block + y * kTile * kWidth;
+      const float* line = block + y * kRow;
       if (result.channel == 1)
         for (int64_t x = 0; x < across; ++x) std::copy_n(line + x * kWidth, columns, to + x * result.column);
       else transpose(across, columns, line, kWidth, to, result.channel);

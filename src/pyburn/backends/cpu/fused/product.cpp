@@ -1,6 +1,7 @@
 #include "pyburn/backends/cpu/fused/product.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "pyburn/backends/cpu/conv.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
@@ -33,17 +34,31 @@ class FusedProduct {
     describe_rest(in, out);
   }
 
-  bool run() {
+  FusedProduct(const FusedProduct&) = delete;
+
+  // False: the body is another one than it seemed.
+  bool prepare() {
     if (!simple_ || !is_floating_convolution()) return false;
-    FusedRun run(rest_, inputs_, {outputs_.data(), size_t(outputs_.size())}, &seen_.layout());
-    if (!run.compile(cpu_backend().kernels())) return false;
+    rest_run_.emplace(rest_, inputs_, Outputs{outputs_.data(), size_t(outputs_.size())}, &seen_.layout());
+    return rest_run_->compile(cpu_backend().kernels());
+  }
+
+  void run() {
+    FusedRun& rest = *rest_run_;
     const int64_t width = row_width();
-    const auto piece = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) { run.run_piece(width, i, rows, j, columns); };
-    const Finish finish = run.reduces() ? Finish() : Finish(piece);
+    const auto piece = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) { rest.run_piece(width, i, rows, j, columns); };
+    const Finish finish = rest.reduces() ? Finish() : Finish(piece);
     if (is_product(product_.op.info())) multiply_batches(product_.op.ref(), factors_, memory_, finish);
     else convolve(product_.op.ref(), factors_, memory_, finish);
-    if (run.reduces()) run.run();
-    return true;
+    if (rest.reduces()) rest.run();
+  }
+
+  void find_memory() {
+    for (const TensorHandle& t : {memory_, seen_}) {
+      t.impl()->storage = room().impl()->storage;
+      t.impl()->layout.offset = room().layout().offset;
+    }
+    rest_run_->find_memory();
   }
 
  private:
@@ -73,19 +88,19 @@ class FusedProduct {
   // The memory of an output, if it can be: of the product itself, or of a result that takes its place. No input may lie there.
   void choose_memory(Inputs in, Outputs out) {
     const Meta &made = body_.values[size_t(product_.out[0])], &seen = body_.values[size_t(result_)];
-    const TensorHandle* chosen = nullptr;
     Layout as_seen = contiguous_layout(seen.shape);
     for (size_t k = 0; k < out.size(); ++k) {
       bool fits = out[k].dtype() == made.dtype && out[k].shape() == seen.shape && is_dense(out[k].layout());
       for (const TensorHandle* t : in) fits &= !overlap(*t, out[k]);
-      if (fits && (!chosen || body_.outputs[k] == result_)) chosen = &out[k], as_seen = out[k].layout();
+      if (fits && (!chosen_ || body_.outputs[k] == result_)) chosen_ = &out[k], as_seen = out[k].layout();
     }
-    const TensorHandle room = chosen ? *chosen : scratch(in[0]->device(), seen.shape, made.dtype);
+    if (!chosen_) scratch_ = scratch(in[0]->device(), seen.shape, made.dtype);
     Layout as_made = viewed() ? contiguous_layout(made.shape) : as_seen;
-    as_made.offset = as_seen.offset = room.layout().offset;
-    memory_ = make_tensor(room.device(), made.dtype, as_made, room.impl()->storage);
-    seen_ = make_tensor(room.device(), made.dtype, as_seen, room.impl()->storage);
+    as_made.offset = as_seen.offset = room().layout().offset;
+    memory_ = make_tensor(room().device(), made.dtype, as_made, room().impl()->storage);
+    seen_ = make_tensor(room().device(), made.dtype, as_seen, room().impl()->storage);
   }
+  const TensorHandle& room() const { return chosen_ ? *chosen_ : scratch_; }
 
   void describe_rest(Inputs in, Outputs out) {
     const auto reads = [&](ValueId v) {
@@ -118,7 +133,23 @@ class FusedProduct {
   const TensorHandle absent_;
   InputList factors_, inputs_;
   Tensors outputs_;
-  TensorHandle memory_, seen_;  // one memory, in the shape of the product and in that of the rest
+  const TensorHandle* chosen_ = nullptr;  // the output in whose memory the product lies; null: in scratch_
+  TensorHandle scratch_, memory_, seen_;  // the last two are one memory, in the shape of the product and in that of the rest
+  std::optional<FusedRun> rest_run_;
+};
+
+class PreparedProduct final : public PreparedCall {
+ public:
+  PreparedProduct(const Fused& a, Inputs in, Outputs out) : body_(a.body), product_(a, in, out) {}
+  bool prepare() { return product_.prepare(); }
+  void run() override {
+    product_.find_memory();
+    product_.run();
+  }
+
+ private:
+  const Ref<Graph> body_;
+  FusedProduct product_;
 };
 
 }  // namespace
@@ -127,6 +158,16 @@ bool begins_with_product(const Graph& body) {
   return body.nodes.size() > 1 && (is_product(body.nodes[0].op.info()) || is_convolution(body.nodes[0].op.info()));
 }
 
-bool run_product(const Fused& a, Inputs in, Outputs out) { return FusedProduct(a, in, out).run(); }
+bool run_product(const Fused& a, Inputs in, Outputs out) {
+  FusedProduct product(a, in, out);
+  if (!product.prepare()) return false;
+  product.run();
+  return true;
+}
+
+Ref<PreparedCall> prepare_product(const Fused& a, Inputs in, Outputs out) {
+  Ref<PreparedProduct> product = make_ref<PreparedProduct>(a, in, out);
+  return product->prepare() ? Ref<PreparedCall>(product.get()) : nullptr;
+}
 
 }  // namespace pyburn::cpu

@@ -9,5 +9,7 @@ bool begins_with_product(const Graph& body);
 
 // False: the body is another one than it seemed, and nothing was done.
 bool run_product(const Fused&, Inputs in, Outputs out);
+// The same for many runs; null where run_product() would do nothing.
+Ref<PreparedCall> prepare_product(const Fused&, Inputs in, Outputs out);
 
 }  // namespace pyburn::cpu

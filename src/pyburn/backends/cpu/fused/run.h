@@ -17,6 +17,7 @@ class FusedRun {
 
   // False: the section has no program over these tensors. Else it may be run.
   bool compile(const KernelTable&);
+  void find_memory();  // before another run: the tensors may lie elsewhere by now
   bool reduces() const { return program_.reduction; }
 
   // All elements.
@@ -27,6 +28,7 @@ class FusedRun {
  private:
   // How a tensor is walked in the order of the loop.
   struct Access {
+    const TensorHandle* tensor;
     char* base;
     int64_t size;  // of an element
     const Dims* strides;
@@ -52,7 +54,7 @@ class FusedRun {
 
   const Section& section_;
   const Inputs in_;
-  const uint64_t id_;  // of this run among all
+  uint64_t id_;  // of this run among all
   Program program_;
   Loop loop_;
   SmallVector<Access, 8> inputs_, outputs_;
