@@ -22,6 +22,7 @@ from .non_finite import BadLoss, LossRecord, all_finite, bad_loss_report
 from .random_state import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
+from .run.claim import claim
 from .run.lock import RunLock
 from .schedules import takes_metric
 from .steps import run_step, to_device
@@ -74,20 +75,21 @@ class FitLoop:
 
     # --- opening -----------------------------------------------------------------------------------------------------------
 
-    def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
+    def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str], overwrite: bool = False) -> None:
         """Finds the checkpoint to resume from, and opens the run folder."""
         self.learner.stop_request = StopRequest()
         self.learner.hooks = CallbackList(self.learner.callbacks)
         if run is None or isinstance(run, Run):
             self._open(run, None, config, rules, resume)
             return
-        Path(run).mkdir(parents=True, exist_ok=True)
-        lock = RunLock(Path(run))  # before reading a checkpoint, which the lock's holder might replace
+        folder, lock = claim(Path(run), resume=bool(resume), overwrite=overwrite)  # before reading a checkpoint, which may be replaced
         try:
-            self._open(run, lock, config, rules, resume)
+            self._open(folder, lock, config, rules, resume)
         except BaseException:
             lock.release()
             raise
+        if folder != Path(run):
+            self._opened = f"{os.fspath(run)} already holds a run: this one is written to {folder}"
 
     def _open(self, run: Any, lock: RunLock | None, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
         learner = self.learner
@@ -192,7 +194,7 @@ class FitLoop:
                 learner.hooks.call("on_fit_start", learner)
                 if self._opened:
                     learner.tell(self._opened)
-                if self._opened and self._finished():
+                if state.step and self._finished():
                     limit = f"epochs={self.epochs}" if self.max_steps is None else f"max_steps={self.max_steps}"
                     learner.tell(f"nothing is left to train with {limit}: give more to go on")
                 while not self._finished():
@@ -312,7 +314,7 @@ class FitLoop:
     def _fail(self, bad: BadLoss) -> NoReturn:
         """Raises NonFiniteLoss. The device skipped all steps since that loss; this rewinds the counters of the host to match."""
         learner, state = self.learner, self.learner.state
-        text = bad_loss_report(learner, bad)
+        text = bad_loss_report(learner, bad, self.losses.last)
         learner.updater.drop()
         learner.updater.uncount(state.step - bad.step)
         state.step = bad.step

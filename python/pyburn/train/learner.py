@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor
 from .._progress import watched
 from ..autograd import no_grad
+from .arguments import check_batches, check_optimizer, loss_function
 from .callbacks import Callback, CallbackList
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
 from .errors import TrainingError, ValidationLeft
@@ -32,7 +33,8 @@ class Learner:
         optimizer: Its optimizer; only `fit` needs one.
         lr_scheduler: A learning-rate schedule. A schedule whose `step` takes a metric (ReduceLROnPlateau) gets the value of `monitor`.
         loss: Called as `loss(output, target)`, where the output is the model's result for all but the last item of a batch and the target
-            is the last item.
+            is the last item. A function, a loss module or its class, or one of "mse", "mae", "huber", "smooth_l1", "cross_entropy", "nll",
+            "bce" and "bce_with_logits".
         metrics: Metrics or their names, as a list or as a dict by name.
         callbacks: Callbacks for all calls of fit.
         step: Replaces model call and loss: `step(model, batch)` returns the loss or a `Step`.
@@ -66,7 +68,7 @@ class Learner:
         model: Any,
         optimizer: Any = None,
         lr_scheduler: Any = None,
-        loss: Callable[..., Tensor] | None = None,
+        loss: Callable[..., Tensor] | str | None = None,
         metrics: Any = (),
         *,
         callbacks: Sequence[Callback] = (),
@@ -91,7 +93,7 @@ class Learner:
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
         per_step = schedule == "step" if schedule else advances_per_step(lr_scheduler)
         self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
-        self.step_function = step if step is not None else supervised_step(loss)
+        self.step_function = step if step is not None else supervised_step(loss_function(loss))
         self.has_loss = step is not None or loss is not None
         self.metrics: dict[str, Metric] = metrics_from(metrics)
         self.callbacks = list(callbacks)
@@ -127,6 +129,7 @@ class Learner:
         log_every: int = 10,
         display: Any = "auto",
         resume_with: str | None = None,
+        overwrite: bool = False,
     ) -> History:
         """Trains until `epochs` or `max_steps` are reached, counting those of a resumed run.
 
@@ -138,7 +141,8 @@ class Learner:
             valid_data: An iterable of validation batches.
             epochs: The total number of epochs; None for no limit.
             max_steps: The total number of optimizer steps; None for no limit.
-            run: A Run or the folder to log to; see docs/runs.md.
+            run: A Run or the folder to log to; see docs/runs.md. If the folder already holds a run, the first free one of folder-2,
+                folder-3, ... is used; `learner.run.folder` says which.
             config: The configuration that is saved with the run; by default a summary of model, optimizer and options.
             checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
             resume: True resumes from the newest checkpoint in the run folder, if there is one, with bit-identical results to an
@@ -147,12 +151,14 @@ class Learner:
             log_every: Log every this many steps.
             display: "auto", "dashboard", "bar", "lines", "quiet" or a callback.
             resume_with: The text shown to tell the user how to resume.
+            overwrite: Whether to delete the run that the folder holds, instead of choosing a numbered folder.
 
         Returns:
             The history of all epochs.
 
         Raises:
-            TrainingError: There is no optimizer.
+            TrainingError: There is no optimizer, or it was made for another model.
+            TypeError: The data is a data set of single samples, rather than of batches.
             ValueError: An argument has an invalid value, or the data has no batches.
             NonFiniteLoss: The loss became NaN or infinite and on_nan is "raise".
             CheckpointError: A checkpoint could not be read, or the final one not be written.
@@ -160,8 +166,9 @@ class Learner:
         """
         from .fit_loop import FitLoop
 
-        if self.optimizer is None:
-            raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
+        check_optimizer(self.model, self.optimizer)
+        check_batches(train_data, "train_data")
+        check_batches(valid_data, "valid_data")
         if epochs is None and max_steps is None:
             raise ValueError("[fit] give epochs or max_steps")
         for name, limit in (("epochs", epochs), ("max_steps", max_steps)):
@@ -180,7 +187,7 @@ class Learner:
             resume_with=resume_with,
         )
         rules = checkpoints if checkpoints is not None else [Last(), Best("valid/loss")]
-        loop.open(run, config, rules, resume)
+        loop.open(run, config, rules, resume, overwrite)
         try:
             return loop.fit(display)
         finally:

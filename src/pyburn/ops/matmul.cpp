@@ -268,7 +268,7 @@ t(0, 3), t(4, 3), t(4)
 t(3, 2).T, t(3, 4).T
 t(1, 3).expand(2, 3), t(4, 3)
 t(), t(4, 3) ! at least 1D
-t(2, 3), t(4, 5) ! inner dimensions differ)"},
+t(2, 3), t(4, 5) ! expected 5 features, got 3)"},
     {.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
         .doc = "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.",
         .torch = "torch.nn.functional.bilinear",
@@ -416,6 +416,8 @@ TensorHandle fn::addbmm(
 
 TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
+  if (const int64_t size = weight.shape().back(); input.rank() > 0)
+    require(input.shape().back() == size, "expected {} features, got {}: input of shape {}", size, input.shape().back(), input.shape());
   const TensorHandle turned = t(lowered(weight)), start = bias.defined() ? lowered(bias) : bias;
   const bool one_pass = start.defined() && start.rank() == 1 && weight.rank() == 2 && start.shape()[0] == weight.shape()[0] &&
                         start.dtype() == turned.dtype();
