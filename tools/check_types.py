@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,14 +58,21 @@ def pyright(files: list[Path]) -> list[Complaint]:
 
 def mypy(files: list[Path]) -> list[Complaint]:
     options = ["--config-file=", "--python-version=3.10", "--check-untyped-defs", "--ignore-missing-imports", "--follow-imports=silent"]
-    options += ["--no-error-summary", "--scripts-are-modules", "--cache-dir", str(ROOT / ".mypy_cache" / "users")]
+    options += [
+        "--no-error-summary",
+        "--scripts-are-modules",
+        "--allow-redefinition-new",
+        "--local-partial-types",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache" / "users"),
+    ]
     found = []
-    for file in files:  # each is a program of its own
-        command = [sys.executable, "-m", "mypy", *options, str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")}, cwd=file.parent)
+    for folder, group in groupby(sorted(files), key=lambda file: file.parent):  # files of one folder import each other
+        command = [sys.executable, "-m", "mypy", *options, *map(str, group)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")}, cwd=folder)
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stdout + done.stderr)
-        found += [(str((file.parent / m[1]).resolve()), int(m[2]), m[3]) for m in map(MYPY_LINE.match, done.stdout.splitlines()) if m]
+        found += [(str((folder / m[1]).resolve()), int(m[2]), m[3]) for m in map(MYPY_LINE.match, done.stdout.splitlines()) if m]
     return found
 
 

@@ -33,6 +33,28 @@ TEST_F(NNContainers, ModuleListFoldsWhatRepeats) {
   EXPECT_THROW(list->call(ones({2})), UnsupportedOp);
 }
 
+std::string message_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const ShapeError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST_F(NNContainers, ErrorsSayWhereTheyArose) {
+  const auto inner = nn::sequential(make_ref<nn::ReLU>(), make_ref<nn::Linear>(5, 2));
+  const auto outer = nn::sequential(make_ref<nn::ReLU>(), inner);
+  const std::string what = "expected 5 features, got 4: input of shape (3, 4)";
+  EXPECT_EQ(message_of([&] { outer->call(ones({3, 4})); }), "in Sequential.1.1 (Linear 5 → 2): " + what);
+  EXPECT_EQ(message_of([&] { inner->call(ones({3, 4})); }), "in Sequential.1 (Linear 5 → 2): " + what);
+  EXPECT_EQ(message_of([&] { nn::Linear(5, 2).call(ones({3, 4})); }), what);
+
+  const auto stack = make_ref<nn::TransformerEncoder>(make_ref<nn::TransformerEncoderLayer>(8, 2), 2);
+  const std::string deep = message_of([&] { nn::call(*stack, ones({3, 2, 9})); });
+  EXPECT_TRUE(deep.empty() || deep.starts_with("in TransformerEncoder.layers.0")) << deep;
+}
+
 TEST_F(NNContainers, SequencesInsertPopAndNumberAnew) {
   auto net = nn::sequential(make_ref<nn::Linear>(2, 3), make_ref<nn::ReLU>());
   net->insert(1, make_ref<nn::Identity>());

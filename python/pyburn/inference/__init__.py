@@ -110,4 +110,4 @@ def _save(self: Session, path: str | os.PathLike[str]) -> None:
 
 
 Session.run = Session.__call__ = _run  # type: ignore[method-assign]
-Session.save = _save  # type: ignore[attr-defined]
+Session.save = _save  # type: ignore[method-assign]
