@@ -1,6 +1,6 @@
 """Runs pyright and mypy over the programs of the documentation and the examples, as users' editors do.
 
-    python tools/check_types.py                # counts and lists what they say; fails if it is anything
+    python tools/check_types.py                # counts and lists what they say, reveal_type included; fails if it is anything
     python tools/check_types.py docs/train.md  # of these files
 
 The Python blocks of a page are one program, whose lines have the numbers that they have on the page.
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted(p for p in (ROOT / "examples").rglob("*.py") if "build" not in p.parts)
-MYPY_LINE = re.compile(r"(.*?):(\d+): error: (.*)")
+MYPY_LINE = re.compile(r"(.*?):(\d+): (?:error|note): (.*)")
 Complaint = tuple[str, int, str]  # file, line, text
 
 
@@ -52,8 +52,8 @@ def pyright(files: list[Path]) -> list[Complaint]:
     answer = json.loads(done.stdout)
     if answer["summary"]["filesAnalyzed"] < len(files):
         raise RuntimeError(f"pyright read {answer['summary']['filesAnalyzed']} of {len(files)} files: {done.stderr}")
-    found = [d for d in answer["generalDiagnostics"] if d["severity"] == "error"]
-    return [(d["file"], d["range"]["start"]["line"] + 1, f"{d['message']} [{d.get('rule', 'syntax')}]") for d in found]
+    found = [d for d in answer["generalDiagnostics"] if d["severity"] == "error" or d["message"].startswith("Type of")]
+    return [(d["file"], d["range"]["start"]["line"] + 1, d["message"] + (f" [{d['rule']}]" if "rule" in d else "")) for d in found]
 
 
 def mypy(files: list[Path]) -> list[Complaint]:
@@ -72,7 +72,8 @@ def mypy(files: list[Path]) -> list[Complaint]:
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")}, cwd=folder)
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stdout + done.stderr)
-        found += [(str((folder / m[1]).resolve()), int(m[2]), m[3]) for m in map(MYPY_LINE.match, done.stdout.splitlines()) if m]
+        lines = [m for m in map(MYPY_LINE.match, done.stdout.splitlines()) if m and (": error: " in m[0] or "Revealed type" in m[3])]
+        found += [(str((folder / m[1]).resolve()), int(m[2]), m[3]) for m in lines]
     return found
 
 
@@ -95,7 +96,7 @@ def main() -> int:
             if options.checker in (None, checker.__name__):
                 found = checker([Path(program) for program in programs])
                 for path, line, text in found:
-                    print(f"{programs.get(path, Path(path)).relative_to(ROOT)}:{line}: {text}")
+                    print(f"{os.path.relpath(programs.get(path, path))}:{line}: {text}")
                 files = Counter(path for path, _, _ in found)
                 print(f"{checker.__name__}: {len(found)} errors in {len(files)} of {len(programs)} programs")
                 status |= bool(found)
