@@ -36,7 +36,7 @@ TEST_F(NNContainers, ModuleListFoldsWhatRepeats) {
 std::string message_of(const std::function<void()>& run) {
   try {
     run();
-  } catch (const ShapeError& e) {
+  } catch (const Error& e) {
     return e.what();
   }
   return {};
@@ -50,9 +50,9 @@ TEST_F(NNContainers, ErrorsSayWhereTheyArose) {
   EXPECT_EQ(message_of([&] { inner->call(ones({3, 4})); }), "in Sequential.1 (Linear 5 → 2): " + what);
   EXPECT_EQ(message_of([&] { nn::Linear(5, 2).call(ones({3, 4})); }), what);
 
-  const auto stack = make_ref<nn::TransformerEncoder>(make_ref<nn::TransformerEncoderLayer>(8, 2), 2);
-  const std::string deep = message_of([&] { nn::call(*stack, ones({3, 2, 9})); });
-  EXPECT_TRUE(deep.empty() || deep.starts_with("in TransformerEncoder.layers.0")) << deep;
+  nn::TransformerEncoder stack({.layer = {.d_model = 8, .nhead = 2}, .num_layers = 2});
+  const std::string deep = message_of([&] { stack.call(ones({3, 2, 9})); });
+  EXPECT_TRUE(deep.starts_with("in TransformerEncoder.layers.0.self_attn (MultiheadAttention): ")) << deep;
 }
 
 TEST_F(NNContainers, SequencesInsertPopAndNumberAnew) {
