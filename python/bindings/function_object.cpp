@@ -137,7 +137,7 @@ PyObject* get_schemas(PyObject* self, void*) {
 }
 PyObject* get_signature(PyObject* self, void*) {  // for inspect and editors
   const Object schemas(get_schemas(self, nullptr)), module(schemas ? PyImport_ImportModule("pyburn._schema") : nullptr);
-  return module ? PyObject_CallMethod(module.get(), "signature_of_forms", "O", schemas.get()) : nullptr;
+  return module ? PyObject_CallMethod(module.get(), "signature_of_forms", "(O)", schemas.get()) : nullptr;
 }
 PyObject* get_doc(PyObject* self, void*) {
   const auto* f = reinterpret_cast<FunctionObject*>(self);

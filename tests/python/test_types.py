@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import pyburn
+from pyburn import nn
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -84,3 +88,18 @@ def test_types_of_expressions(tmp_path: Path, checker: str) -> None:
     found = [re.sub(r'"|\b\w+\.|<.*>', "", line.rpartition(": ")[2]) for line in done.stdout.splitlines() if "program.py:" in line]
     found = [re.sub(r"^.* is |tuple\[.*fallback=|\]$", "", text) for text in found]
     assert dict(zip(EXPECTED, found)) == EXPECTED, done.stdout + done.stderr
+
+
+def test_every_public_function_has_a_signature() -> None:
+    missing = []
+    for module in (pyburn, nn.functional, nn.init, pyburn.linalg, pyburn.special, pyburn.train, pyburn.data, pyburn.optim, pyburn.func):
+        for name, value in ((name, getattr(module, name)) for name in dir(module) if not name.startswith("_")):
+            if isinstance(value, type(pyburn.max)) or inspect.isfunction(value):
+                try:
+                    inspect.signature(value)
+                except ValueError:
+                    missing.append(f"{module.__name__}.{name}")
+    assert not missing
+    assert list(inspect.signature(pyburn.clamp).parameters) == ["input", "min", "max", "out"]
+    assert list(inspect.signature(pyburn.max).parameters) == ["input", "args", "kwargs"]
+    assert str(inspect.signature(pyburn.Tensor.dim)) == "(self, /)"
