@@ -181,7 +181,7 @@ bench-quick: build peers  ## A cross-section of the same (a few minutes)
 CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'tests/*.cpp' 'tests/*.h' 'examples/*.cpp' 'examples/*.h' | grep -v /generated/)
 
 .PHONY: check
-check: venv  ## Generated files, layers, sizes, links, format, lint, types
+check: venv  ## Generated files, layers, sizes, links, format, lint, types (of the package, and of what docs and examples write)
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
@@ -191,6 +191,7 @@ check: venv  ## Generated files, layers, sizes, links, format, lint, types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python tools/check_types.py
 
 .PHONY: format
 format: venv  ## Rewrite C++ and Python in the house style
