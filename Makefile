@@ -15,7 +15,6 @@ SANITIZE_PYTEST ?= tests/conformance/test_ops.py -k "not numpy and not remote an
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export CCACHE_BASEDIR := $(CURDIR)
 export PYBURN_LATE_LEAF ?= $(CURDIR)/build/release/tests/liblate_leaf.so
 export PYBURN_PEERS_PYTHON ?= $(CURDIR)/$(PEERS)/bin/python
 ifneq ($(wildcard ../shared/data),)
@@ -53,11 +52,15 @@ $(PEERS)/.ready:
 # --- build ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: build
-build: venv  ## Release build, installed into .venv
+build: venv  ## Release build without tests, installed into .venv
 	cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE
-	cmake --build --preset release
+	$(VENV)/bin/python tools/build.py release
 	$(VENV)/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
 		--config-settings=build-dir=build/release .
+
+.PHONY: build-tests
+build-tests: build  ## The same with C++ tests, fuzzers and examples
+	$(VENV)/bin/python tools/build.py release-tests
 
 .PHONY: demo
 demo: build  ## Train a network on handwritten digits with a live view, draw its predictions, save, reload and time it
@@ -66,18 +69,18 @@ demo: build  ## Train a network on handwritten digits with a live view, draw its
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: build  ## Release build, C++ tests, Python tests
+test: build-tests  ## Release build, C++ tests, Python tests
 	@tools/system_packages.sh test
 	ctest --preset release --parallel $(JOBS)
-	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: faults
 FAULTS_ARGS ?=
-faults: build  ## Threads and forks, kill -9, full disks, signals, clocks, memory: the long form of tests/faults (FAULTS_ARGS for pytest)
+faults: build-tests  ## Threads and forks, kill -9, full disks, signals, clocks, memory: the long form of tests/faults (FAULTS_ARGS for pytest)
 	PYBURN_FAULTS=full $(VENV)/bin/python -m pytest tests/faults $(FAULTS_ARGS)
 
 .PHONY: test-threads
-test-threads: build  ## Every operation with 1, 2 and 3 threads
+test-threads: build-tests  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
 
 # pyburn beside PyTorch: for the environment of the peers.
@@ -133,7 +136,7 @@ fuzz-calls-asan: build-asan  ## Hostile calls of every public function under ASa
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FILES ?= 2000000
 FUZZ_NAMES ?= 5000000
-fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), the wire, hostile calls (FUZZ_CALLS=n)
+fuzz: build-tests  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), the wire, hostile calls (FUZZ_CALLS=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES)
 	build/release/tests/fuzz/device_names_fuzz --runs $(FUZZ_NAMES)
@@ -178,7 +181,7 @@ bench-quick: build peers  ## A cross-section of the same (a few minutes)
 CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'tests/*.cpp' 'tests/*.h' 'examples/*.cpp' 'examples/*.h' | grep -v /generated/)
 
 .PHONY: check
-check: venv  ## Generated files, layers, sizes, links, format, lint, types
+check: venv  ## Generated files, layers, sizes, links, format, lint, types (of the package, and of what docs and examples write)
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
@@ -189,6 +192,7 @@ check: venv  ## Generated files, layers, sizes, links, format, lint, types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python tools/check_types.py
 
 .PHONY: format
 format: venv  ## Rewrite C++ and Python in the house style

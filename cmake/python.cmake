@@ -5,11 +5,10 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
 find_package(nanobind CONFIG REQUIRED)
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE ${PYBURN_BINDINGS})
-set(PYBURN_BOUND_CLASSES ${PYBURN_BINDINGS})  # called once per layer, not once per operation: as in CMakeLists.txt
-list(FILTER PYBURN_BOUND_CLASSES INCLUDE REGEX "/bind_")
-set_source_files_properties(${PYBURN_BOUND_CLASSES} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
 target_include_directories(_core PRIVATE python/bindings)
 target_link_libraries(_core PRIVATE pyburn::pyburn pyburn_toolchain)
 target_compile_definitions(_core PRIVATE PYBURN_VERSION="${PROJECT_VERSION}")
 set_target_properties(_core PROPERTIES INSTALL_RPATH "${PYBURN_ORIGIN}/${CMAKE_INSTALL_LIBDIR}")
+target_precompile_headers(_core PRIVATE ${PYBURN_STANDARD_HEADERS} <nanobind/nanobind.h>)
+pyburn_compile_part(_core classes -O1 "/bind_")  # called once per layer, not once per operation
 install(TARGETS _core LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)

@@ -245,6 +245,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/module_dict.cpp
   src/pyburn/nn/module_sequence.cpp
   src/pyburn/nn/module_state.cpp
+  src/pyburn/nn/error_path.cpp
   src/pyburn/nn/module_text.cpp
   src/pyburn/nn/norm.cpp
   src/pyburn/nn/older_norms.cpp
@@ -362,6 +363,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_schedule.cpp
   python/bindings/bind_store.cpp
   python/bindings/dlpack.cpp
+  python/bindings/error_path.cpp
   python/bindings/errors.cpp
   python/bindings/function_object.cpp
   python/bindings/module.cpp

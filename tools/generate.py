@@ -9,6 +9,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from schema import OPS, ROOT, TYPES, Entry, Parameter, read_aliases, read_all
@@ -217,7 +218,8 @@ def python_signature(e: Entry, method: bool, name: str | None = None, out: bool 
     sizes = [p for p in e.parameters if p.type in ("int[]", "Tensor[]") and not p.keyword_only]
     last_positional = [p for p in e.parameters if not p.keyword_only][-1:]
     if (
-        sizes
+        "axis" not in names(e)
+        and sizes
         and last_positional
         and sizes[-1] is last_positional[0]
         and sizes[-1].name in ("size", "shape", "dims", "tensors")
@@ -233,9 +235,22 @@ def python_signature(e: Entry, method: bool, name: str | None = None, out: bool 
 
 
 def python_return(e: Entry) -> str:
-    if e.results:
-        return f"tuple[{', '.join(['Tensor'] * len(e.results))}]"
-    return {"Tensor[]": "tuple[Tensor, ...]"}.get(e.returns, e.returns)
+    return f"return_types.{e.function}" if e.results else {"Tensor[]": "tuple[Tensor, ...]"}.get(e.returns, e.returns)
+
+
+def in_words_of_numpy(e: Entry) -> list[Entry]:
+    """The form with axis for dim, and keepdims as well as keepdim, if an entry has them."""
+    if "dim" not in names(e):
+        return []
+    parameters: list[Parameter] = []
+    for p in e.parameters:
+        keyword_only = p.keyword_only or any(q.name == "axis" for q in parameters)
+        parameters.append(
+            replace(p, name="axis", default=None, keyword_only=True) if p.name == "dim" else replace(p, keyword_only=keyword_only)
+        )
+        if p.name == "keepdim" and p.default is not None:
+            parameters.append(replace(p, name="keepdims", keyword_only=True))
+    return [replace(e, parameters=parameters)]
 
 
 def overloaded(entries: list[Entry], indent: str, forms: Callable[[Entry], list[str]]) -> list[str]:
@@ -245,7 +260,7 @@ def overloaded(entries: list[Entry], indent: str, forms: Callable[[Entry], list[
     for e in entries:
         functions.setdefault(e.function, []).append(e)
     for group in functions.values():
-        texts = [forms(e) for e in group]
+        texts = [forms(e) for e in [*group, *(axis for e in group for axis in in_words_of_numpy(e))]]
         for position in range(max(len(t) for t in texts)):
             definitions = [t[position] for t in texts if len(t) > position]
             if len(definitions) > 1 and any("(*tensors" in text for text in definitions):  # one tensor is also several
@@ -264,6 +279,7 @@ STUB_HEAD = [
     "from collections.abc import Sequence",
     "from typing import overload",
     "",
+    "from . import return_types",
     "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor",
 ]
 # Functions whose Python form is written by hand, in python/pyburn/tensor.
@@ -294,6 +310,15 @@ def method_stub(entries: list[Entry]) -> str:
     methods = [e for e in entries if e.is_method and e.function not in HAND_WRITTEN]
     lines = overloaded(methods, "    ", forms)
     return "\n".join([*STUB_HEAD, "", "class TensorMethods:", *lines, *alias_stubs(methods, "    "), ""])
+
+
+def return_types_stub(entries: list[Entry]) -> str:
+    """The named tuples of functions with several results."""
+    fields = {e.function: e.results for e in entries if e.results}
+    classes = [
+        f"class {name}(NamedTuple):\n" + "".join(f"    {part}: Tensor\n" for part in parts) for name, parts in sorted(fields.items())
+    ]
+    return "\n".join([f"# {NOTE}", "from typing import NamedTuple", "", "from ._types import Tensor", "", *classes])
 
 
 def page(family: str, entries: list[Entry]) -> str:
@@ -338,6 +363,7 @@ def outputs() -> dict[Path, str]:
         python / "pyburn/_functions.pyi": stub(entries),
         python / "pyburn/_methods.pyi": method_stub(entries),
         python / "p_vision/__init__.pyi": p_vision_stub(),
+        python / "pyburn/return_types.pyi": return_types_stub(entries),
     }
     for family in sorted({e.family for e in entries}):
         files[ops / f"{family}.h"] = family_header([e for e in entries if e.family == family])

@@ -86,6 +86,17 @@ def method(name: str, value: Any) -> list[str]:
     return [line for text in overloads for line in ("    @overload", text)] if len(overloads) > 1 else overloads
 
 
+def registered(cls: type) -> dict[str, str]:
+    """The parameters and buffers that an instance has, and their types."""
+    try:
+        needed = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+        layer = cls(*[4] * len(needed))
+    except ValueError:  # what it takes depends on more than single arguments
+        return {}
+    found = {name: "Parameter" for name, _ in layer.named_parameters(recurse=False)}
+    return found | {name: "Tensor" for name, _ in layer.named_buffers(recurse=False)}
+
+
 def described(cls: type) -> str:
     lines = [f"class {cls.__name__}({'Module' if cls is not _layers.Module else 'object'}):"]
     doc = inspect.getdoc(cls)
@@ -99,7 +110,9 @@ def described(cls: type) -> str:
         ]
         lines += ["    def __getattr__(self, name: str) -> Any: ...", "    def __setattr__(self, name: str, value: Any) -> None: ..."]
         lines += ["    def forward(self, *args: Any, **kwargs: Any) -> Any: ..."]
-    lines += [f"    {name}: Any" for name in getattr(cls, "_option_types", {}) if name not in vars(cls)]
+    options = getattr(cls, "_option_types", {})
+    attributes = dict.fromkeys(options, "Any") | (registered(cls) if options else {})
+    lines += [f"    {name}: {kind}" for name, kind in attributes.items() if name not in vars(cls)]
     made = constructor(cls) if hasattr(cls, "_option_types") else None
     if cls is not _layers.Module:
         lines.append(made or "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...")

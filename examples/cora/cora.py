@@ -109,7 +109,7 @@ def draw(model: GCN, graph: Data, path: Path, size: int = 900) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="how many models to train (default: 10)")
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--output", type=Path, default=Path("cora-output"), help="where the picture goes (default: cora-output)")

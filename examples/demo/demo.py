@@ -48,14 +48,14 @@ def load_digits(which: str) -> Digits:
             raise
         print(f"MNIST is not at hand ({str(error).splitlines()[0]});\nthe 8 x 8 digits of scikit-learn take its place.\n", file=sys.stderr)
         return small_digits()
-    parts = [((one.data.numpy()[:, None] / np.float32(127.5) - 1).astype(np.float32), one.targets.numpy()) for one in sets]
-    return Digits("MNIST", *parts, epochs=3, expected=0.98)
+    train, test = [((one.data.numpy()[:, None] / np.float32(127.5) - 1).astype(np.float32), one.targets.numpy()) for one in sets]
+    return Digits("MNIST", train, test, epochs=3, expected=0.98)
 
 
 def small_digits() -> Digits:
     from sklearn.datasets import load_digits as of_sklearn
 
-    found = of_sklearn()
+    found: Any = of_sklearn()
     order = np.random.default_rng(1).permutation(len(found.target))
     pictures, labels = (found.images[order][:, None] / 8 - 1).astype(np.float32), found.target[order].astype(np.int64)
     return Digits(
@@ -133,7 +133,7 @@ def latency(model: nn.Module, picture: pyburn.Tensor, calls: int = 200) -> float
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog=__doc__.split("\n\n", 2)[2])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0], epilog=str(__doc__).split("\n\n", 2)[2])
     parser.add_argument("--data", choices=("auto", "mnist", "digits"), default="auto", help="auto: MNIST, or digits where it cannot be had")
     parser.add_argument("--epochs", type=int, help="how often to see every picture (default: as often as needed, 3 for MNIST)")
     parser.add_argument("--device", help="such as cpu or fusion(cpu); the best one by default")

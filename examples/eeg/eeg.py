@@ -165,7 +165,7 @@ def draw(model: Any, wide: Trials, rate: float, output: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("data", choices=("imagery", "presses"), help="which recordings")
     parser.add_argument("--epochs", type=int, help=f"passes over the trials (default: {IMAGERY.epochs} and {PRESSES.epochs})")
     parser.add_argument("--seeds", type=int, default=3, help="networks whose answers are averaged (default: 3)")

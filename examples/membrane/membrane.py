@@ -46,7 +46,7 @@ def as_batches(pairs: Sequence[Pair]) -> list[list[Tensor]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--epochs", type=int, default=12, help="of 400 crops each (default: 12)")
     parser.add_argument("--crops", type=int, default=400, help="crops per epoch (default: 400)")
     parser.add_argument("--crop", type=int, default=128, help="their size in pixels (default: 128)")

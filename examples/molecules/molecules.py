@@ -166,7 +166,7 @@ def run_mutag(arguments: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("data", choices=("esol", "mutag"), help="what to learn")
     parser.add_argument("--epochs", type=int, help="passes over the data (default: 60 for esol, 50 for mutag)")
     parser.add_argument("--seeds", type=int, default=3, help="esol: how many random splits to average over (default: 3)")

@@ -126,7 +126,7 @@ def chunks(samples: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     folder = Path(os.environ.get("PYBURN_DATA", ".")) / "models"
     parser.add_argument("weights", nargs="?", default=folder / "silero_vad_16k.safetensors")
     parser.add_argument("recording", nargs="?", default=folder / "silero_test.wav")

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "error_path.h"
 #include "objects.h"
 #include "pyburn/plugin.h"
 #include "pyburn/support/assertion.h"
@@ -15,10 +16,13 @@
 namespace nb = nanobind;
 
 namespace pyburn::python {
+
+PyObject* base_error;
+
 namespace {
 
-PyObject *base_error, *shape_error, *value_error, *assertion_failed, *index_error, *dtype_error, *device_error, *unsupported_op,
-    *format_error, *capture_error, *out_of_memory_error, *remote_error, *gradient_error, *plugin_error;
+PyObject *shape_error, *value_error, *assertion_failed, *index_error, *dtype_error, *device_error, *unsupported_op, *format_error,
+    *capture_error, *out_of_memory_error, *remote_error, *gradient_error, *plugin_error;
 
 // Each is also what a Python user would catch.
 PyObject* make(nb::module_& m, const char* name, std::initializer_list<PyObject*> also, const char* doc) {
@@ -43,6 +47,11 @@ void set_system_error(const FileError& e) noexcept {
 void set_message(PyObject* type, const char* message) noexcept {
   const Object text(PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "backslashreplace"));
   if (text) PyErr_SetObject(type, text.get());
+}
+
+void set_message(PyObject* type, const Error& e) noexcept {
+  set_message(type, e.what());
+  note_origin(e);
 }
 
 struct Released {
@@ -99,27 +108,27 @@ void set_python_error() noexcept {
   } catch (const PythonException& e) {
     e.raise();
   } catch (const ShapeError& e) {
-    set_message(shape_error, e.what());
+    set_message(shape_error, e);
   } catch (const AssertionFailed& e) {
-    set_message(assertion_failed, e.what());
+    set_message(assertion_failed, e);
   } catch (const IndexError& e) {
-    set_message(index_error, e.what());
+    set_message(index_error, e);
   } catch (const DTypeError& e) {
-    set_message(dtype_error, e.what());
+    set_message(dtype_error, e);
   } catch (const DeviceError& e) {
-    set_message(device_error, e.what());
+    set_message(device_error, e);
   } catch (const UnsupportedOp& e) {
-    set_message(unsupported_op, e.what());
+    set_message(unsupported_op, e);
   } catch (const FormatError& e) {
-    set_message(format_error, e.what());
+    set_message(format_error, e);
   } catch (const CaptureError& e) {
-    set_message(capture_error, e.what());
+    set_message(capture_error, e);
   } catch (const OutOfMemoryError& e) {
-    set_message(out_of_memory_error, e.what());
+    set_message(out_of_memory_error, e);
   } catch (const RemoteError& e) {
-    set_message(remote_error, e.what());
+    set_message(remote_error, e);
   } catch (const GradientError& e) {
-    set_message(gradient_error, e.what());
+    set_message(gradient_error, e);
   } catch (const PythonInterrupt& e) {
     e.exception.raise();
   } catch (const Interrupted&) {
@@ -129,7 +138,7 @@ void set_python_error() noexcept {
   } catch (const PluginError& e) {
     PyErr_SetObject(plugin_error, Object(PyUnicode_DecodeFSDefault(e.what())).get());  // it names a file
   } catch (const Error& e) {
-    set_message(value_error, e.what());
+    set_message(value_error, e);
   } catch (const std::bad_alloc&) {
     PyErr_SetString(out_of_memory_error, "out of host memory");
   } catch (const std::bad_cast&) {  // of nanobind, which does not say which value it was

@@ -135,14 +135,9 @@ PyObject* get_schemas(PyObject* self, void*) {
   }
   return schemas.release();
 }
-// For inspect and editors; None where a function has several forms.
-PyObject* get_signature(PyObject* self, void*) {
-  const auto* f = reinterpret_cast<FunctionObject*>(self);
-  if (f->overloads->forms.size() != 1) return Py_NewRef(Py_None);
-  const Object module(PyImport_ImportModule("pyburn._schema"));
-  if (!module) return nullptr;
-  const Form& form = f->overloads->forms[0];
-  return PyObject_CallMethod(module.get(), "signature_of", "sO", form.entry->schema, takes_out(*f, form) ? Py_True : Py_False);
+PyObject* get_signature(PyObject* self, void*) {  // for inspect and editors
+  const Object schemas(get_schemas(self, nullptr)), module(schemas ? PyImport_ImportModule("pyburn._schema") : nullptr);
+  return module ? PyObject_CallMethod(module.get(), "signature_of_forms", "(O)", schemas.get()) : nullptr;
 }
 PyObject* get_doc(PyObject* self, void*) {
   const auto* f = reinterpret_cast<FunctionObject*>(self);

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "error_path.h"
 #include "module_class.h"
 
 namespace nb = nanobind;
@@ -125,17 +126,10 @@ void adopt(PyObject* self, const Ref<Module>& m) {
   use_own_attributes(Py_TYPE(self));
 }
 
-PyObject* call_module(PyObject* self, PyObject* args, PyObject* kwargs) {
+namespace {
+
+PyObject* call_forward(PyObject* self, PyObject* args, PyObject* kwargs) {
   static PyObject *const forward = interned("forward"), *const hooks_key = interned("_pb_hooks");
-  const CallScope scope;
-  if (scope.is_too_deep()) {
-    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while calling a module");
-    return nullptr;
-  }
-  if (!ready_module(self)) {
-    PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
-    return nullptr;
-  }
   if (Module::all_detours & Module::kHost || dict_has(self, hooks_key)) return call_with_hooks(self, args, kwargs);
   const Object function = Object::borrowed(unbound_forward(self, forward));
   if (!function) {
@@ -147,6 +141,25 @@ PyObject* call_module(PyObject* self, PyObject* args, PyObject* kwargs) {
   all.push_back(self);
   for (Py_ssize_t i = 0; i < count; ++i) all.push_back(PyTuple_GET_ITEM(args, i));
   return PyObject_VectorcallDict(function.get(), all.data(), size_t(count + 1), kwargs);
+}
+
+}  // namespace
+
+PyObject* call_module(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const CallScope scope;
+  if (scope.is_too_deep()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while calling a module");
+    return nullptr;
+  }
+  Module* m = ready_module(self);
+  if (!m) {
+    PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
+    return nullptr;
+  }
+  PyObject* result = call_forward(self, args, kwargs);
+  if (!result) [[unlikely]]
+    say_where(*m, args);
+  return result;
 }
 
 void install_module_host() {

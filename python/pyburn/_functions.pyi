@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import overload
 
+from . import return_types
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -73,13 +74,18 @@ def tanhshrink(input: Tensor) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
     ...
+@overload
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim times the sigmoid of the second."""
     ...
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def glu(input: Tensor, *, axis: int) -> Tensor:
+    """The first half along dim times the sigmoid of the second."""
+    ...
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.attention:
     """softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum."""
     ...
-def attention_grad(grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, logsumexp: Tensor, delta: Tensor, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def attention_grad(grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, logsumexp: Tensor, delta: Tensor, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.attention_grad:
     """Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp."""
     ...
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
@@ -103,7 +109,12 @@ def adjoint(input: Tensor) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """All elements along one axis, in plain order: a view where they lie so already, else a copy."""
     ...
+@overload
 def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
+    """The axis dim as several of the given sizes, one of which may be -1."""
+    ...
+@overload
+def unflatten(input: Tensor, *, axis: int, sizes: int | Sequence[int]) -> Tensor:
     """The axis dim as several of the given sizes, one of which may be -1."""
     ...
 def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
@@ -148,10 +159,10 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views."""
     ...
-def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_batch:
     """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
     ...
-def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_batch_backward:
     """Gradients of normalise_batch."""
     ...
 def special_airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -293,7 +304,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _view_bits(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
     """A copy of the bits of the elements as elements of another dtype."""
     ...
-def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.frexp:
     """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
     ...
 @overload
@@ -313,6 +324,14 @@ def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """The integral along dim by the trapezoidal rule, for samples at the places x."""
     ...
 @overload
+def trapezoid(y: Tensor, *, dx: Number = 1, axis: int) -> Tensor:
+    """The integral along dim by the trapezoidal rule, for samples that are dx apart."""
+    ...
+@overload
+def trapezoid(y: Tensor, x: Tensor, *, axis: int) -> Tensor:
+    """The integral along dim by the trapezoidal rule, for samples at the places x."""
+    ...
+@overload
 def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """Running integrals along dim by the trapezoidal rule, for samples that are dx apart."""
     ...
@@ -321,11 +340,27 @@ def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """Running integrals along dim by the trapezoidal rule, for samples at the places x."""
     ...
 @overload
+def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, axis: int) -> Tensor:
+    """Running integrals along dim by the trapezoidal rule, for samples that are dx apart."""
+    ...
+@overload
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, axis: int) -> Tensor:
+    """Running integrals along dim by the trapezoidal rule, for samples at the places x."""
+    ...
+@overload
 def gradient(input: Tensor, *, spacing: float | Sequence[float] | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
     ...
 @overload
 def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivatives along dim of samples at the given places, a vector for each axis."""
+    ...
+@overload
+def gradient(input: Tensor, *, spacing: float | Sequence[float] | None = None, axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+    ...
+@overload
+def gradient(input: Tensor, *, spacing: Sequence[Tensor], axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivatives along dim of samples at the given places, a vector for each axis."""
     ...
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -400,7 +435,7 @@ def contiguous(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same elements without a history; writes are seen by both."""
     ...
-def class_loss(input: Tensor, target: Tensor, ignore_index: int = -100, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def class_loss(input: Tensor, target: Tensor, ignore_index: int = -100, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.class_loss:
     """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
     ...
 def class_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, logsumexp: Tensor, ignore_index: int = -100, *, out: Tensor | None = None) -> Tensor:
@@ -456,7 +491,12 @@ def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Te
 def linalg_multi_dot(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """chain_matmul; the first and the last may be vectors."""
     ...
+@overload
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+    ...
+@overload
+def cross(input: Tensor, other: Tensor, *, axis: int | None, out: Tensor | None = None) -> Tensor:
     """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
     ...
 def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -468,14 +508,24 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
     """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
     ...
+@overload
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Position of the largest element along dim, or in the flattened tensor."""
     ...
+@overload
+def argmax(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Position of the largest element along dim, or in the flattened tensor."""
+    ...
+@overload
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Position of the smallest element along dim, or in the flattened tensor."""
     ...
 @overload
-def max(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def argmin(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Position of the smallest element along dim, or in the flattened tensor."""
+    ...
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.max:
     """The largest elements along dim and their positions."""
     ...
 @overload
@@ -487,7 +537,11 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements: maximum under another name."""
     ...
 @overload
-def min(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def max(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.max:
+    """The largest elements along dim and their positions."""
+    ...
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.min:
     """The smallest elements along dim and their positions."""
     ...
 @overload
@@ -497,6 +551,10 @@ def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements: minimum under another name."""
+    ...
+@overload
+def min(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.min:
+    """The smallest elements along dim and their positions."""
     ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size with every element equal to fill_value."""
@@ -549,10 +607,10 @@ def zero_(input: Tensor) -> Tensor:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
     ...
-def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool2d_with_indices:
     """The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent."""
     ...
-def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool3d_with_indices:
     """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
     ...
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -568,23 +626,43 @@ def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | 
     """The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise."""
     ...
 @overload
-def histogram(input: Tensor, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+def histogram(input: Tensor, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
     """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""
     ...
 @overload
-def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
     """How many elements fall between each two edges, which rise."""
     ...
+@overload
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The parts of input along dim that index names, in its order."""
     ...
+@overload
+def index_select(input: Tensor, *, axis: int, index: Tensor, out: Tensor | None = None) -> Tensor:
+    """The parts of input along dim that index names, in its order."""
+    ...
+@overload
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input, with alpha times the parts of source added where index says; an index may repeat."""
     ...
+@overload
+def index_add(input: Tensor, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input, with alpha times the parts of source added where index says; an index may repeat."""
+    ...
+@overload
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
     ...
+@overload
+def index_copy(input: Tensor, *, axis: int, index: Tensor, source: Tensor, out: Tensor | None = None) -> Tensor:
+    """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+    ...
+@overload
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with value in all places along dim that index says."""
+    ...
+@overload
+def index_fill(input: Tensor, *, axis: int, index: Tensor, value: Tensor | Number, out: Tensor | None = None) -> Tensor:
     """input, with value in all places along dim that index says."""
     ...
 def argwhere(input: Tensor) -> Tensor:
@@ -614,10 +692,20 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
     """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
     ...
+@overload
 def resize_axis(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
     """input with axis dim in another size; interpolate is made of it."""
     ...
+@overload
+def resize_axis(input: Tensor, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, out: Tensor | None = None) -> Tensor:
+    """input with axis dim in another size; interpolate is made of it."""
+    ...
+@overload
 def resize_axis_input(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of resize_axis."""
+    ...
+@overload
+def resize_axis_input(input: Tensor, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, out: Tensor | None = None) -> Tensor:
     """Gradient of resize_axis."""
     ...
 def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
@@ -632,16 +720,36 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """input (N, C, ...) with the channels of its groups interleaved."""
     ...
+@overload
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors one after the other along dim."""
     ...
+@overload
+def cat(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along dim."""
+    ...
+@overload
 def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The same as cat."""
     ...
+@overload
+def concat(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+@overload
 def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The same as cat."""
     ...
+@overload
+def concatenate(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+@overload
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors, all of one size, along a new axis dim."""
+    ...
+@overload
+def stack(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
     """The tensors, all of one size, along a new axis dim."""
     ...
 def hstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
@@ -668,10 +776,10 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
 def _linalg_solve(A: Tensor, B: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X with A @ X = B, for matrices A and B of equal batches."""
     ...
-def _linalg_lu(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def _linalg_lu(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types._linalg_lu:
     """Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1."""
     ...
-def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_slogdet:
     """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
     ...
 def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
@@ -680,13 +788,13 @@ def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = T
 def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices."""
     ...
-def linalg_qr(A: Tensor, mode: str = 'reduced', *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def linalg_qr(A: Tensor, mode: str = 'reduced', *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_qr:
     """A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q)."""
     ...
-def linalg_eigh(A: Tensor, UPLO: str = 'L', *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def linalg_eigh(A: Tensor, UPLO: str = 'L', *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_eigh:
     """The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'."""
     ...
-def linalg_svd(A: Tensor, full_matrices: bool = True, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.linalg_svd:
     """A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False."""
     ...
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -788,7 +896,12 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
     """log(1 + exp(-target * input)), for targets 1 and -1."""
     ...
+@overload
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along dim."""
+    ...
+@overload
+def cosine_similarity(x1: Tensor, x2: Tensor, *, axis: int, eps: float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along dim."""
     ...
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
@@ -861,16 +974,24 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias."""
     ...
 @overload
-def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
     """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
     ...
 @overload
-def var_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
     """Variance and mean over dim."""
     ...
 @overload
-def var_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
     """Variance and mean of all elements."""
+    ...
+@overload
+def var_mean(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
+    """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var_mean(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
+    """Variance and mean over dim."""
     ...
 @overload
 def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
@@ -885,6 +1006,14 @@ def var(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
     """Variance of all elements."""
     ...
 @overload
+def var(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over dim."""
+    ...
+@overload
 def std(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
     """Standard deviation over dim: the square root of var."""
     ...
@@ -897,16 +1026,32 @@ def std(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
     """Standard deviation of all elements."""
     ...
 @overload
-def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def std(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim: the square root of var."""
+    ...
+@overload
+def std(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
     """Standard deviation and mean over dim."""
     ...
 @overload
-def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
     """Standard deviation and mean over dim."""
     ...
 @overload
-def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
     """Standard deviation and mean of all elements."""
+    ...
+@overload
+def std_mean(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
+    """Standard deviation and mean over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
+    """Standard deviation and mean over dim."""
     ...
 def reshape(input: Tensor, *shape: int | Sequence[int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a copy."""
@@ -917,16 +1062,36 @@ def permute(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
 def expand(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent."""
     ...
+@overload
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """The part of input from start to end along dim, in steps."""
     ...
+@overload
+def slice(input: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """The part of input from start to end along dim, in steps."""
+    ...
+@overload
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The part of input at one index along dim; the axis goes away."""
     ...
+@overload
+def select(input: Tensor, *, axis: int, index: int) -> Tensor:
+    """The part of input at one index along dim; the axis goes away."""
+    ...
+@overload
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """input with a new axis of extent 1 at dim."""
     ...
+@overload
+def unsqueeze(input: Tensor, *, axis: int) -> Tensor:
+    """input with a new axis of extent 1 at dim."""
+    ...
+@overload
 def remove_axis(input: Tensor, dim: int) -> Tensor:
+    """input without its axis dim, which must have extent 1."""
+    ...
+@overload
+def remove_axis(input: Tensor, *, axis: int) -> Tensor:
     """input without its axis dim, which must have extent 1."""
     ...
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -935,19 +1100,29 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a view. Vectors stay as they are."""
     ...
+@overload
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """input without its axes of extent 1, or without those among dim; a view."""
+    ...
+@overload
+def squeeze(input: Tensor, *, axis: int | Sequence[int] | None) -> Tensor:
     """input without its axes of extent 1, or without those among dim; a view."""
     ...
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The axes from start_dim to end_dim as one."""
     ...
+@overload
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """length elements of input along dim from start on; a view."""
     ...
-def normalise_rows(input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+@overload
+def narrow(input: Tensor, *, axis: int, start: int, length: int) -> Tensor:
+    """length elements of input along dim from start on; a view."""
+    ...
+def normalise_rows(input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_rows:
     """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
     ...
-def normalise_rows_backward(grad_output: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, groups: int, inner: int, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def normalise_rows_backward(grad_output: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, groups: int, inner: int, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_rows_backward:
     """Gradients of normalise_rows."""
     ...
 def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
@@ -968,13 +1143,28 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
     ...
+@overload
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
     """input, divided by its norm of order p along dim (by eps where that is larger)."""
     ...
+@overload
+def normalize(input: Tensor, p: float = 2.0, *, axis: int, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """input, divided by its norm of order p along dim (by eps where that is larger)."""
+    ...
+@overload
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input with src in the place of select(input, dim, index)."""
     ...
+@overload
+def select_scatter(input: Tensor, src: Tensor, *, axis: int, index: int) -> Tensor:
+    """A copy of input with src in the place of select(input, dim, index)."""
+    ...
+@overload
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+    ...
+@overload
+def slice_scatter(input: Tensor, src: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1, out: Tensor | None = None) -> Tensor:
     """A copy of input with src in the place of slice(input, dim, start, end, step)."""
     ...
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -1067,7 +1257,7 @@ def special_shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | N
 def max_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
     """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
     ...
-def max_pool_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def max_pool_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.max_pool_with_indices:
     """max_pool, and where in its plane each largest element is."""
     ...
 def unpool(input: Tensor, indices: Tensor, output_size: int | Sequence[int], accumulate: bool, *, out: Tensor | None = None) -> Tensor:
@@ -1085,7 +1275,7 @@ def avg_pool_input(grad_output: Tensor, input_size: int | Sequence[int], kernel_
 def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
     """The largest element of each window of input (N, C, L) or (C, L)."""
     ...
-def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool1d_with_indices:
     """max_pool1d, and where in its plane each largest element is."""
     ...
 def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
@@ -1094,7 +1284,7 @@ def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
     ...
-def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool1d:
     """The largest elements of as many windows as output_size says, and where they are."""
     ...
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1106,7 +1296,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
 def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
     """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
     ...
-def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool2d_with_indices:
     """max_pool2d, and where in its plane each largest element is."""
     ...
 def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -1115,7 +1305,7 @@ def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
     ...
-def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool2d:
     """The largest elements of as many windows as output_size says, and where they are."""
     ...
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1127,7 +1317,7 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
 def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
     """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
     ...
-def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool3d_with_indices:
     """max_pool3d, and where in its plane each largest element is."""
     ...
 def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -1136,7 +1326,7 @@ def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
     ...
-def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool3d:
     """The largest elements of as many windows as output_size says, and where they are."""
     ...
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1217,7 +1407,12 @@ def bernoulli_(input: Tensor, p: Tensor, *, generator: Generator | None = None) 
 def exponential_(input: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills input with exponentially distributed random numbers of rate lambd."""
     ...
+@overload
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one."""
+    ...
+@overload
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, *, axis: int) -> Tensor:
     """softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one."""
     ...
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -1262,6 +1457,14 @@ def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None, *, ou
 def repeat_interleave(input: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
     ...
+@overload
+def repeat_interleave(input: Tensor, repeats: int, *, axis: int | None, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), several times in a row."""
+    ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, *, axis: int | None, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+    ...
 def repeat(input: Tensor, repeats: int | Sequence[int]) -> Tensor:
     """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
     ...
@@ -1289,58 +1492,118 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with the elements of input on its diagonal."""
     ...
+@overload
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum of the elements of input over dim (over all by default)."""
     ...
+@overload
+def sum(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Sum of the elements of input over dim (over all by default)."""
+    ...
+@overload
 def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean of the elements of input over dim."""
     ...
+@overload
+def mean(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Arithmetic mean of the elements of input over dim."""
+    ...
+@overload
 def amax(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Largest element of input over dim; ties share the gradient."""
     ...
+@overload
+def amax(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Largest element of input over dim; ties share the gradient."""
+    ...
+@overload
 def amin(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Smallest element of input over dim; ties share the gradient."""
     ...
+@overload
+def amin(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Smallest element of input over dim; ties share the gradient."""
+    ...
+@overload
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Product of the elements of input along dim (of all by default)."""
     ...
+@overload
+def prod(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Product of the elements of input along dim (of all by default)."""
+    ...
+@overload
 def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum of the elements over dim, with 0 in place of NaN."""
     ...
+@overload
+def nansum(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Sum of the elements over dim, with 0 in place of NaN."""
+    ...
+@overload
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements over dim are not zero."""
     ...
+@overload
+def count_nonzero(input: Tensor, *, axis: int | Sequence[int] | None, out: Tensor | None = None) -> Tensor:
+    """How many elements over dim are not zero."""
+    ...
+@overload
 def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether some element over dim is not zero."""
     ...
+@overload
+def any(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Whether some element over dim is not zero."""
+    ...
+@overload
 def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether no element over dim is zero."""
     ...
+@overload
+def all(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Whether no element over dim is zero."""
+    ...
+@overload
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exp(input) over dim, computed without overflow."""
     ...
+@overload
+def logsumexp(input: Tensor, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+    ...
+@overload
 def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Mean of the elements over dim that are not NaN."""
     ...
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def nanmean(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Mean of the elements over dim that are not NaN."""
+    ...
+@overload
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.aminmax:
+    """The smallest and the largest element along dim, or of all."""
+    ...
+@overload
+def aminmax(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.aminmax:
     """The smallest and the largest element along dim, or of all."""
     ...
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     ...
-def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor, Tensor]:
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
     """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
     ...
-def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.gru:
     """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
     ...
-def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_tanh:
     """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
     ...
-def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_relu:
     """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
     ...
-def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> return_types.lstm_cell:
     """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
     ...
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
@@ -1352,10 +1615,10 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """One step of rnn_relu for input (B, I) and a state (B, H)."""
     ...
-def rnn_steps(projected: Tensor, weight: Tensor, bias: Tensor | None, h0: Tensor, c0: Tensor | None, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def rnn_steps(projected: Tensor, weight: Tensor, bias: Tensor | None, h0: Tensor, c0: Tensor | None, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.rnn_steps:
     """The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu."""
     ...
-def rnn_steps_grad(grad_output: Tensor, grad_cells: Tensor | None, weight: Tensor, h0: Tensor, c0: Tensor | None, output: Tensor, cells: Tensor, gates: Tensor, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def rnn_steps_grad(grad_output: Tensor, grad_cells: Tensor | None, weight: Tensor, h0: Tensor, c0: Tensor | None, output: Tensor, cells: Tensor, gates: Tensor, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None) -> return_types.rnn_steps_grad:
     """Gradient of rnn_steps, back through time."""
     ...
 def sample_planes(input: Tensor, places: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1367,25 +1630,60 @@ def sample_planes_input(input: Tensor, places: Tensor, weight: Tensor, size: int
 def sample_planes_weight(input: Tensor, planes: Tensor, places: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels."""
     ...
+@overload
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along dim."""
     ...
+@overload
+def cumsum(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along dim."""
+    ...
+@overload
 def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Running products along dim."""
     ...
+@overload
+def cumprod(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running products along dim."""
+    ...
+@overload
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of running sums of exp(input) along dim."""
     ...
-def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def logcumsumexp(input: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
+    """The logarithm of running sums of exp(input) along dim."""
+    ...
+@overload
+def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummax:
     """The largest element so far along dim, and its position."""
     ...
-def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def cummax(input: Tensor, *, axis: int, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummax:
+    """The largest element so far along dim, and its position."""
+    ...
+@overload
+def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummin:
     """The smallest element so far along dim, and its position."""
     ...
+@overload
+def cummin(input: Tensor, *, axis: int, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummin:
+    """The smallest element so far along dim, and its position."""
+    ...
+@overload
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
     ...
+@overload
+def diff(input: Tensor, n: int = 1, *, axis: int, prepend: Tensor | None = None, append: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+    ...
+@overload
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+    ...
+@overload
+def gather(input: Tensor, *, axis: int, index: Tensor, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
     ...
 @overload
@@ -1404,13 +1702,44 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str,
 def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str, out: Tensor | None = None) -> Tensor:
     """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
     ...
+@overload
+def scatter(input: Tensor, *, axis: int, index: Tensor, src: Tensor, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+    ...
+@overload
+def scatter(input: Tensor, *, axis: int, index: Tensor, value: Number, out: Tensor | None = None) -> Tensor:
+    """input, with value at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, *, axis: int, index: Tensor, src: Tensor, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, *, axis: int, index: Tensor, value: Number, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+@overload
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input, with each element of src added at its own place, but for dim, where the index says which."""
     ...
+@overload
+def scatter_add(input: Tensor, *, axis: int, index: Tensor, src: Tensor, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src added at its own place, but for dim, where the index says which."""
+    ...
+@overload
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
     """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
     ...
+@overload
+def scatter_reduce(input: Tensor, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+    ...
+@overload
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """gather, with input and indices stretched to each other; without dim both are flattened."""
+    ...
+@overload
+def take_along_dim(input: Tensor, indices: Tensor, *, axis: int | None, out: Tensor | None = None) -> Tensor:
     """gather, with input and indices stretched to each other; without dim both are flattened."""
     ...
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
@@ -1419,7 +1748,12 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
     ...
-def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+@overload
+def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> return_types.distinct:
+    """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    ...
+@overload
+def distinct(input: Tensor, *, axis: int | None, consecutive: bool = False) -> return_types.distinct:
     """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
     ...
 @overload
@@ -1445,11 +1779,27 @@ def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = F
     """The quantiles for several shares; a new first axis holds them."""
     ...
 @overload
+def quantile(input: Tensor, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+    ...
+@overload
+def quantile(input: Tensor, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The quantiles for several shares; a new first axis holds them."""
+    ...
+@overload
 def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantile of the elements that are not NaN."""
     ...
 @overload
 def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The quantiles of the elements that are not NaN, for several shares."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The quantile of the elements that are not NaN."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles of the elements that are not NaN, for several shares."""
     ...
 def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1461,16 +1811,31 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """A row for each choice of r elements of a vector, in order."""
     ...
+@overload
 def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
     """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
     ...
+@overload
+def renorm(input: Tensor, p: Number, *, axis: int, maxnorm: Number, out: Tensor | None = None) -> Tensor:
+    """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+    ...
+@overload
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+    ...
+@overload
+def index_reduce(input: Tensor, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True, out: Tensor | None = None) -> Tensor:
     """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
     ...
 def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The sums over the axes that broadcasting to the shape of input would stretch or add."""
     ...
+@overload
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the part along dim that begins at start."""
+    ...
+@overload
+def narrow_copy(input: Tensor, *, axis: int, start: int, length: int, out: Tensor | None = None) -> Tensor:
     """A copy of the part along dim that begins at start."""
     ...
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -1485,19 +1850,44 @@ def unravel_index(indices: Tensor, *shape: int | Sequence[int]) -> tuple[Tensor,
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
     ...
+@overload
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """exp(input), scaled to sum to 1 along dim."""
     ...
+@overload
+def softmax(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """exp(input), scaled to sum to 1 along dim."""
+    ...
+@overload
 def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax, computed without overflow."""
     ...
+@overload
+def log_softmax(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The logarithm of softmax, computed without overflow."""
+    ...
+@overload
 def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of softmax, from its output."""
     ...
+@overload
+def softmax_backward(grad_output: Tensor, output: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
+    """Gradient of softmax, from its output."""
+    ...
+@overload
 def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of log_softmax, from its output."""
     ...
+@overload
+def log_softmax_backward(grad_output: Tensor, output: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
+    """Gradient of log_softmax, from its output."""
+    ...
+@overload
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """softmax of -input."""
+    ...
+@overload
+def softmin(input: Tensor, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
     """softmax of -input."""
     ...
 def _linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1515,7 +1905,7 @@ def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def det(input: Tensor) -> Tensor:
     """The same as linalg.det."""
     ...
-def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+def slogdet(input: Tensor) -> return_types.slogdet:
     """The same as linalg.slogdet."""
     ...
 def logdet(input: Tensor) -> Tensor:
@@ -1557,23 +1947,43 @@ def linalg_matrix_exp(A: Tensor) -> Tensor:
 def matrix_exp(input: Tensor) -> Tensor:
     """The same as linalg.matrix_exp."""
     ...
-def linalg_lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def linalg_lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
     """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
     ...
+@overload
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Sums of the products of two batches of vectors along dim."""
     ...
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def linalg_vecdot(x: Tensor, y: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
+    """Sums of the products of two batches of vectors along dim."""
+    ...
+@overload
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.sort:
     """The elements in order along dim, and where they were. Equal elements keep their order."""
     ...
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def sort(input: Tensor, *, axis: int, descending: bool = False, stable: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.sort:
+    """The elements in order along dim, and where they were. Equal elements keep their order."""
+    ...
+@overload
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.topk:
     """The k largest (or smallest) elements along dim, largest first, and their positions."""
     ...
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def topk(input: Tensor, k: int, *, axis: int, largest: bool = True, sorted: bool = True, out: tuple[Tensor, Tensor] | None = None) -> return_types.topk:
+    """The k largest (or smallest) elements along dim, largest first, and their positions."""
+    ...
+@overload
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.kthvalue:
     """The k-th smallest element along dim (counted from 1) and its position."""
     ...
 @overload
-def median(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def kthvalue(input: Tensor, k: int, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.kthvalue:
+    """The k-th smallest element along dim (counted from 1) and its position."""
+    ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.median:
     """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
     ...
 @overload
@@ -1581,17 +1991,35 @@ def median(input: Tensor) -> Tensor:
     """The middle element (the lower one of two); NaN if there is one."""
     ...
 @overload
-def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+def median(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.median:
+    """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+    ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.nanmedian:
     """The middle one of the elements along dim that are not NaN, and its position."""
     ...
 @overload
 def nanmedian(input: Tensor) -> Tensor:
     """The middle one of the elements that are not NaN."""
     ...
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+@overload
+def nanmedian(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.nanmedian:
+    """The middle one of the elements along dim that are not NaN, and its position."""
+    ...
+@overload
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.mode:
     """The most frequent element along dim (the smallest of several) and its last position."""
     ...
+@overload
+def mode(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.mode:
+    """The most frequent element along dim (the smallest of several) and its last position."""
+    ...
+@overload
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort input along dim."""
+    ...
+@overload
+def argsort(input: Tensor, *, axis: int, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort input along dim."""
     ...
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1636,7 +2064,12 @@ def special_xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tens
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function of p variables."""
     ...
+@overload
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts at each index along dim, which goes away; views."""
+    ...
+@overload
+def unbind(input: Tensor, *, axis: int) -> tuple[Tensor, ...]:
     """The parts at each index along dim, which goes away; views."""
     ...
 @overload
@@ -1647,10 +2080,28 @@ def split(input: Tensor, split_size_or_sections: int, dim: int = 0) -> tuple[Ten
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along dim; views."""
     ...
+@overload
+def split(input: Tensor, split_size_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
+    """Pieces of equal size along dim, the last one possibly smaller; views."""
+    ...
+@overload
+def split(input: Tensor, split_size_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+@overload
 def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along dim; views."""
     ...
+@overload
+def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+@overload
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most the given number of pieces along dim, equal but for the last; views."""
+    ...
+@overload
+def chunk(input: Tensor, chunks: int, *, axis: int) -> tuple[Tensor, ...]:
     """At most the given number of pieces along dim, equal but for the last; views."""
     ...
 @overload
@@ -1663,6 +2114,18 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: i
     ...
 @overload
 def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The same for a number of pieces or indices that are elements of a tensor."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
+    """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+    """Pieces along dim that begin at the given indices; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, *, axis: int) -> tuple[Tensor, ...]:
     """The same for a number of pieces or indices that are elements of a tensor."""
     ...
 @overload
@@ -1827,7 +2290,12 @@ def im2col(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequ
 def col2im(input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1, *, out: Tensor | None = None) -> Tensor:
     """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
     ...
+@overload
 def linalg_vector_norm(input: Tensor, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+    ...
+@overload
+def linalg_vector_norm(input: Tensor, ord: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
     ...
 @overload
@@ -1836,6 +2304,14 @@ def norm(input: Tensor, p: Number = 2, dim: int | Sequence[int] | None = None, k
     ...
 @overload
 def norm(input: Tensor, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+    ...
+@overload
+def norm(input: Tensor, p: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+    ...
+@overload
+def norm(input: Tensor, p: str | None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
     ...
 def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:

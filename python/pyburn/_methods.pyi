@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import overload
 
+from . import return_types
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 class TensorMethods:
@@ -122,7 +123,12 @@ class TensorMethods:
     def prelu(self, weight: Tensor) -> Tensor:
         """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
         ...
+    @overload
     def glu(self, dim: int = -1) -> Tensor:
+        """The first half along dim times the sigmoid of the second."""
+        ...
+    @overload
+    def glu(self, *, axis: int) -> Tensor:
         """The first half along dim times the sigmoid of the second."""
         ...
     def movedim(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
@@ -143,7 +149,12 @@ class TensorMethods:
     def ravel(self) -> Tensor:
         """All elements along one axis, in plain order: a view where they lie so already, else a copy."""
         ...
+    @overload
     def unflatten(self, dim: int, sizes: int | Sequence[int]) -> Tensor:
+        """The axis dim as several of the given sizes, one of which may be -1."""
+        ...
+    @overload
+    def unflatten(self, *, axis: int, sizes: int | Sequence[int]) -> Tensor:
         """The axis dim as several of the given sizes, one of which may be -1."""
         ...
     def broadcast_to(self, *size: int | Sequence[int]) -> Tensor:
@@ -167,7 +178,7 @@ class TensorMethods:
     def atleast_3d(self) -> Tensor:
         """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
         ...
-    def normalise_batch(self, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    def normalise_batch(self, weight: Tensor | None, bias: Tensor | None, eps: float) -> return_types.normalise_batch:
         """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
         ...
     def special_airy_ai(self) -> Tensor:
@@ -417,7 +428,7 @@ class TensorMethods:
     def _view_bits(self, dtype: DTypeLike) -> Tensor:
         """A copy of the bits of the elements as elements of another dtype."""
         ...
-    def frexp(self) -> tuple[Tensor, Tensor]:
+    def frexp(self) -> return_types.frexp:
         """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
         ...
     @overload
@@ -434,6 +445,14 @@ class TensorMethods:
         ...
     @overload
     def gradient(self, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+        """The derivatives along dim of samples at the given places, a vector for each axis."""
+        ...
+    @overload
+    def gradient(self, *, spacing: float | Sequence[float] | None = None, axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
+        """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+        ...
+    @overload
+    def gradient(self, *, spacing: Sequence[Tensor], axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
         """The derivatives along dim of samples at the given places, a vector for each axis."""
         ...
     def cov(self, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
@@ -496,7 +515,7 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same elements without a history; writes are seen by both."""
         ...
-    def class_loss(self, target: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
+    def class_loss(self, target: Tensor, ignore_index: int = -100) -> return_types.class_loss:
         """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
         ...
     def nll_loss(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
@@ -529,7 +548,12 @@ class TensorMethods:
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of input times all of other."""
         ...
+    @overload
     def cross(self, other: Tensor, dim: int | None = None) -> Tensor:
+        """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+        ...
+    @overload
+    def cross(self, other: Tensor, *, axis: int | None) -> Tensor:
         """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
         ...
     def embedding(self, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
@@ -538,14 +562,24 @@ class TensorMethods:
     def embedding_bag(self, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
         """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
         ...
+    @overload
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """Position of the largest element along dim, or in the flattened tensor."""
         ...
+    @overload
+    def argmax(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Position of the largest element along dim, or in the flattened tensor."""
+        ...
+    @overload
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """Position of the smallest element along dim, or in the flattened tensor."""
         ...
     @overload
-    def max(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def argmin(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Position of the smallest element along dim, or in the flattened tensor."""
+        ...
+    @overload
+    def max(self, dim: int, keepdim: bool = False) -> return_types.max:
         """The largest elements along dim and their positions."""
         ...
     @overload
@@ -557,7 +591,11 @@ class TensorMethods:
         """The larger of two elements: maximum under another name."""
         ...
     @overload
-    def min(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def max(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.max:
+        """The largest elements along dim and their positions."""
+        ...
+    @overload
+    def min(self, dim: int, keepdim: bool = False) -> return_types.min:
         """The smallest elements along dim and their positions."""
         ...
     @overload
@@ -567,6 +605,10 @@ class TensorMethods:
     @overload
     def min(self, other: Tensor) -> Tensor:
         """The smaller of two elements: minimum under another name."""
+        ...
+    @overload
+    def min(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.min:
+        """The smallest elements along dim and their positions."""
         ...
     def zeros_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """Zeros of the size, dtype and device of input."""
@@ -589,10 +631,10 @@ class TensorMethods:
     def one_hot(self, num_classes: int = -1) -> Tensor:
         """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
         ...
-    def fractional_max_pool2d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def fractional_max_pool2d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool2d_with_indices:
         """The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent."""
         ...
-    def fractional_max_pool3d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def fractional_max_pool3d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool3d_with_indices:
         """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
         ...
     def grid_sample(self, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
@@ -605,32 +647,67 @@ class TensorMethods:
         """Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels."""
         ...
     @overload
-    def histogram(self, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+    def histogram(self, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
         """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""
         ...
     @overload
-    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
         """How many elements fall between each two edges, which rise."""
         ...
+    @overload
     def index_select(self, dim: int, index: Tensor) -> Tensor:
         """The parts of input along dim that index names, in its order."""
         ...
+    @overload
+    def index_select(self, *, axis: int, index: Tensor) -> Tensor:
+        """The parts of input along dim that index names, in its order."""
+        ...
+    @overload
     def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
         """input, with alpha times the parts of source added where index says; an index may repeat."""
         ...
+    @overload
+    def index_add(self, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor:
+        """input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    @overload
     def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
         """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
         ...
+    @overload
+    def index_add_(self, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor:
+        """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    @overload
     def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
         ...
+    @overload
+    def index_copy(self, *, axis: int, index: Tensor, source: Tensor) -> Tensor:
+        """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    @overload
     def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
         ...
+    @overload
+    def index_copy_(self, *, axis: int, index: Tensor, source: Tensor) -> Tensor:
+        """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    @overload
     def index_fill(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
         """input, with value in all places along dim that index says."""
         ...
+    @overload
+    def index_fill(self, *, axis: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """input, with value in all places along dim that index says."""
+        ...
+    @overload
     def index_fill_(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """In place: input, with value in all places along dim that index says."""
+        ...
+    @overload
+    def index_fill_(self, *, axis: int, index: Tensor, value: Tensor | Number) -> Tensor:
         """In place: input, with value in all places along dim that index says."""
         ...
     def argwhere(self) -> Tensor:
@@ -669,10 +746,20 @@ class TensorMethods:
     def put_(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
         """In place: input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
         ...
+    @overload
     def resize_axis(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
         """input with axis dim in another size; interpolate is made of it."""
         ...
+    @overload
+    def resize_axis(self, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
+        """input with axis dim in another size; interpolate is made of it."""
+        ...
+    @overload
     def resize_axis_input(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
+        """Gradient of resize_axis."""
+        ...
+    @overload
+    def resize_axis_input(self, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
         """Gradient of resize_axis."""
         ...
     def interpolate(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
@@ -889,16 +976,24 @@ class TensorMethods:
         """In place: beta * input + alpha * the products of two batches of matrices."""
         ...
     @overload
-    def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> return_types.var_mean:
         """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
         ...
     @overload
-    def var_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def var_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> return_types.var_mean:
         """Variance and mean over dim."""
         ...
     @overload
-    def var_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+    def var_mean(self, unbiased: bool) -> return_types.var_mean:
         """Variance and mean of all elements."""
+        ...
+    @overload
+    def var_mean(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> return_types.var_mean:
+        """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var_mean(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> return_types.var_mean:
+        """Variance and mean over dim."""
         ...
     @overload
     def var(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
@@ -913,6 +1008,14 @@ class TensorMethods:
         """Variance of all elements."""
         ...
     @overload
+    def var(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Variance over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Variance over dim."""
+        ...
+    @overload
     def std(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
         """Standard deviation over dim: the square root of var."""
         ...
@@ -925,16 +1028,32 @@ class TensorMethods:
         """Standard deviation of all elements."""
         ...
     @overload
-    def std_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def std(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Standard deviation over dim: the square root of var."""
+        ...
+    @overload
+    def std(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Standard deviation over dim."""
+        ...
+    @overload
+    def std_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> return_types.std_mean:
         """Standard deviation and mean over dim."""
         ...
     @overload
-    def std_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def std_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> return_types.std_mean:
         """Standard deviation and mean over dim."""
         ...
     @overload
-    def std_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+    def std_mean(self, unbiased: bool) -> return_types.std_mean:
         """Standard deviation and mean of all elements."""
+        ...
+    @overload
+    def std_mean(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> return_types.std_mean:
+        """Standard deviation and mean over dim."""
+        ...
+    @overload
+    def std_mean(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> return_types.std_mean:
+        """Standard deviation and mean over dim."""
         ...
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same elements under another shape: a view where possible, else a copy."""
@@ -945,16 +1064,36 @@ class TensorMethods:
     def expand(self, *size: int | Sequence[int]) -> Tensor:
         """Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent."""
         ...
+    @overload
     def slice(self, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
         """The part of input from start to end along dim, in steps."""
         ...
+    @overload
+    def slice(self, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        """The part of input from start to end along dim, in steps."""
+        ...
+    @overload
     def select(self, dim: int, index: int) -> Tensor:
         """The part of input at one index along dim; the axis goes away."""
         ...
+    @overload
+    def select(self, *, axis: int, index: int) -> Tensor:
+        """The part of input at one index along dim; the axis goes away."""
+        ...
+    @overload
     def unsqueeze(self, dim: int) -> Tensor:
         """input with a new axis of extent 1 at dim."""
         ...
+    @overload
+    def unsqueeze(self, *, axis: int) -> Tensor:
+        """input with a new axis of extent 1 at dim."""
+        ...
+    @overload
     def remove_axis(self, dim: int) -> Tensor:
+        """input without its axis dim, which must have extent 1."""
+        ...
+    @overload
+    def remove_axis(self, *, axis: int) -> Tensor:
         """input without its axis dim, which must have extent 1."""
         ...
     def transpose(self, dim0: int, dim1: int) -> Tensor:
@@ -963,16 +1102,26 @@ class TensorMethods:
     def t(self) -> Tensor:
         """The transpose of a matrix; a view. Vectors stay as they are."""
         ...
+    @overload
     def squeeze(self, dim: int | Sequence[int] | None = None) -> Tensor:
+        """input without its axes of extent 1, or without those among dim; a view."""
+        ...
+    @overload
+    def squeeze(self, *, axis: int | Sequence[int] | None) -> Tensor:
         """input without its axes of extent 1, or without those among dim; a view."""
         ...
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """The axes from start_dim to end_dim as one."""
         ...
+    @overload
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """length elements of input along dim from start on; a view."""
         ...
-    def normalise_rows(self, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool) -> tuple[Tensor, Tensor, Tensor]:
+    @overload
+    def narrow(self, *, axis: int, start: int, length: int) -> Tensor:
+        """length elements of input along dim from start on; a view."""
+        ...
+    def normalise_rows(self, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool) -> return_types.normalise_rows:
         """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
         ...
     def layer_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
@@ -993,13 +1142,28 @@ class TensorMethods:
     def local_response_norm(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
         """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
         ...
+    @overload
     def normalize(self, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
         """input, divided by its norm of order p along dim (by eps where that is larger)."""
         ...
+    @overload
+    def normalize(self, p: float = 2.0, *, axis: int, eps: float = 1e-12) -> Tensor:
+        """input, divided by its norm of order p along dim (by eps where that is larger)."""
+        ...
+    @overload
     def select_scatter(self, src: Tensor, dim: int, index: int) -> Tensor:
         """A copy of input with src in the place of select(input, dim, index)."""
         ...
+    @overload
+    def select_scatter(self, src: Tensor, *, axis: int, index: int) -> Tensor:
+        """A copy of input with src in the place of select(input, dim, index)."""
+        ...
+    @overload
     def slice_scatter(self, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+        ...
+    @overload
+    def slice_scatter(self, src: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
         """A copy of input with src in the place of slice(input, dim, start, end, step)."""
         ...
     def diagonal_scatter(self, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -1152,7 +1316,7 @@ class TensorMethods:
     def max_pool(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> Tensor:
         """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
         ...
-    def max_pool_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> tuple[Tensor, Tensor]:
+    def max_pool_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> return_types.max_pool_with_indices:
         """max_pool, and where in its plane each largest element is."""
         ...
     def unpool(self, indices: Tensor, output_size: int | Sequence[int], accumulate: bool) -> Tensor:
@@ -1167,7 +1331,7 @@ class TensorMethods:
     def max_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
         """The largest element of each window of input (N, C, L) or (C, L)."""
         ...
-    def max_pool1d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    def max_pool1d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool1d_with_indices:
         """max_pool1d, and where in its plane each largest element is."""
         ...
     def avg_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
@@ -1176,7 +1340,7 @@ class TensorMethods:
     def adaptive_avg_pool1d(self, output_size: int | Sequence[int]) -> Tensor:
         """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
         ...
-    def adaptive_max_pool1d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    def adaptive_max_pool1d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool1d:
         """The largest elements of as many windows as output_size says, and where they are."""
         ...
     def lp_pool1d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1188,7 +1352,7 @@ class TensorMethods:
     def max_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
         """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
         ...
-    def max_pool2d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    def max_pool2d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool2d_with_indices:
         """max_pool2d, and where in its plane each largest element is."""
         ...
     def avg_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -1197,7 +1361,7 @@ class TensorMethods:
     def adaptive_avg_pool2d(self, output_size: int | Sequence[int]) -> Tensor:
         """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
         ...
-    def adaptive_max_pool2d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    def adaptive_max_pool2d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool2d:
         """The largest elements of as many windows as output_size says, and where they are."""
         ...
     def lp_pool2d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1209,7 +1373,7 @@ class TensorMethods:
     def max_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
         """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
         ...
-    def max_pool3d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    def max_pool3d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool3d_with_indices:
         """max_pool3d, and where in its plane each largest element is."""
         ...
     def avg_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -1218,7 +1382,7 @@ class TensorMethods:
     def adaptive_avg_pool3d(self, output_size: int | Sequence[int]) -> Tensor:
         """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
         ...
-    def adaptive_max_pool3d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    def adaptive_max_pool3d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool3d:
         """The largest elements of as many windows as output_size says, and where they are."""
         ...
     def lp_pool3d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
@@ -1319,6 +1483,14 @@ class TensorMethods:
     def repeat_interleave(self, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
         """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
         ...
+    @overload
+    def repeat_interleave(self, repeats: int, *, axis: int | None, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), several times in a row."""
+        ...
+    @overload
+    def repeat_interleave(self, repeats: Tensor, *, axis: int | None, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+        ...
     def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
         """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
         ...
@@ -1340,58 +1512,118 @@ class TensorMethods:
     def diagflat(self, offset: int = 0) -> Tensor:
         """The matrix with the elements of input on its diagonal."""
         ...
+    @overload
     def sum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of the elements of input over dim (over all by default)."""
         ...
+    @overload
+    def sum(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Sum of the elements of input over dim (over all by default)."""
+        ...
+    @overload
     def mean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Arithmetic mean of the elements of input over dim."""
         ...
+    @overload
+    def mean(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Arithmetic mean of the elements of input over dim."""
+        ...
+    @overload
     def amax(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Largest element of input over dim; ties share the gradient."""
         ...
+    @overload
+    def amax(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Largest element of input over dim; ties share the gradient."""
+        ...
+    @overload
     def amin(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Smallest element of input over dim; ties share the gradient."""
         ...
+    @overload
+    def amin(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Smallest element of input over dim; ties share the gradient."""
+        ...
+    @overload
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Product of the elements of input along dim (of all by default)."""
         ...
+    @overload
+    def prod(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Product of the elements of input along dim (of all by default)."""
+        ...
+    @overload
     def nansum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of the elements over dim, with 0 in place of NaN."""
         ...
+    @overload
+    def nansum(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Sum of the elements over dim, with 0 in place of NaN."""
+        ...
+    @overload
     def count_nonzero(self, dim: int | Sequence[int] | None = None) -> Tensor:
         """How many elements over dim are not zero."""
         ...
+    @overload
+    def count_nonzero(self, *, axis: int | Sequence[int] | None) -> Tensor:
+        """How many elements over dim are not zero."""
+        ...
+    @overload
     def any(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Whether some element over dim is not zero."""
         ...
+    @overload
+    def any(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Whether some element over dim is not zero."""
+        ...
+    @overload
     def all(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Whether no element over dim is zero."""
         ...
+    @overload
+    def all(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Whether no element over dim is zero."""
+        ...
+    @overload
     def logsumexp(self, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
         """The logarithm of the sum of exp(input) over dim, computed without overflow."""
         ...
+    @overload
+    def logsumexp(self, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+        ...
+    @overload
     def nanmean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Mean of the elements over dim that are not NaN."""
         ...
-    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    @overload
+    def nanmean(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Mean of the elements over dim that are not NaN."""
+        ...
+    @overload
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax:
+        """The smallest and the largest element along dim, or of all."""
+        ...
+    @overload
+    def aminmax(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> return_types.aminmax:
         """The smallest and the largest element along dim, or of all."""
         ...
     def trace(self) -> Tensor:
         """The sum of the diagonal of a matrix."""
         ...
-    def lstm(self, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def lstm(self, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
         """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
         ...
-    def gru(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    def gru(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.gru:
         """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
         ...
-    def rnn_tanh(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    def rnn_tanh(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_tanh:
         """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
         ...
-    def rnn_relu(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    def rnn_relu(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_relu:
         """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
         ...
-    def lstm_cell(self, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def lstm_cell(self, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> return_types.lstm_cell:
         """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
         ...
     def gru_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
@@ -1412,31 +1644,76 @@ class TensorMethods:
     def sample_planes_weight(self, planes: Tensor, places: Tensor) -> Tensor:
         """Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels."""
         ...
+    @overload
     def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """Running sums along dim."""
         ...
+    @overload
+    def cumsum(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """Running sums along dim."""
+        ...
+    @overload
     def cumsum_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """In place: Running sums along dim."""
         ...
+    @overload
+    def cumsum_(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """In place: Running sums along dim."""
+        ...
+    @overload
     def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """Running products along dim."""
         ...
+    @overload
+    def cumprod(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """Running products along dim."""
+        ...
+    @overload
     def cumprod_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """In place: Running products along dim."""
         ...
+    @overload
+    def cumprod_(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """In place: Running products along dim."""
+        ...
+    @overload
     def logcumsumexp(self, dim: int) -> Tensor:
         """The logarithm of running sums of exp(input) along dim."""
         ...
-    def cummax(self, dim: int) -> tuple[Tensor, Tensor]:
+    @overload
+    def logcumsumexp(self, *, axis: int) -> Tensor:
+        """The logarithm of running sums of exp(input) along dim."""
+        ...
+    @overload
+    def cummax(self, dim: int) -> return_types.cummax:
         """The largest element so far along dim, and its position."""
         ...
-    def cummin(self, dim: int) -> tuple[Tensor, Tensor]:
+    @overload
+    def cummax(self, *, axis: int) -> return_types.cummax:
+        """The largest element so far along dim, and its position."""
+        ...
+    @overload
+    def cummin(self, dim: int) -> return_types.cummin:
         """The smallest element so far along dim, and its position."""
         ...
+    @overload
+    def cummin(self, *, axis: int) -> return_types.cummin:
+        """The smallest element so far along dim, and its position."""
+        ...
+    @overload
     def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
         ...
+    @overload
+    def diff(self, n: int = 1, *, axis: int, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+        ...
+    @overload
     def gather(self, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+        """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+        ...
+    @overload
+    def gather(self, *, axis: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
         """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
         ...
     @overload
@@ -1456,6 +1733,22 @@ class TensorMethods:
         """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
         ...
     @overload
+    def scatter(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter(self, *, axis: int, index: Tensor, value: Number) -> Tensor:
+        """input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, *, axis: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, *, axis: int, index: Tensor, value: Number, reduce: str) -> Tensor:
+        """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
     def scatter_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
         """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
         ...
@@ -1471,19 +1764,60 @@ class TensorMethods:
     def scatter_(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
         """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
         ...
+    @overload
+    def scatter_(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter_(self, *, axis: int, index: Tensor, value: Number) -> Tensor:
+        """In place: input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, *, axis: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        """In place: input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, *, axis: int, index: Tensor, value: Number, reduce: str) -> Tensor:
+        """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
     def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
         """input, with each element of src added at its own place, but for dim, where the index says which."""
         ...
+    @overload
+    def scatter_add(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    @overload
     def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
         """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
         ...
+    @overload
+    def scatter_add_(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    @overload
     def scatter_reduce(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
         """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
         ...
+    @overload
+    def scatter_reduce(self, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    @overload
     def scatter_reduce_(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
         """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
         ...
+    @overload
+    def scatter_reduce_(self, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    @overload
     def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+        """gather, with input and indices stretched to each other; without dim both are flattened."""
+        ...
+    @overload
+    def take_along_dim(self, indices: Tensor, *, axis: int | None) -> Tensor:
         """gather, with input and indices stretched to each other; without dim both are flattened."""
         ...
     def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
@@ -1492,7 +1826,12 @@ class TensorMethods:
     def bincount(self, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
         """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
         ...
-    def distinct(self, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    @overload
+    def distinct(self, dim: int | None = None, consecutive: bool = False) -> return_types.distinct:
+        """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+        ...
+    @overload
+    def distinct(self, *, axis: int | None, consecutive: bool = False) -> return_types.distinct:
         """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
         ...
     def bucketize(self, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
@@ -1507,11 +1846,27 @@ class TensorMethods:
         """The quantiles for several shares; a new first axis holds them."""
         ...
     @overload
+    def quantile(self, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
+        """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+        ...
+    @overload
+    def quantile(self, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
+        """The quantiles for several shares; a new first axis holds them."""
+        ...
+    @overload
     def nanquantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The quantile of the elements that are not NaN."""
         ...
     @overload
     def nanquantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantiles of the elements that are not NaN, for several shares."""
+        ...
+    @overload
+    def nanquantile(self, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
+        """The quantile of the elements that are not NaN."""
+        ...
+    @overload
+    def nanquantile(self, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
         """The quantiles of the elements that are not NaN, for several shares."""
         ...
     def _segment_reduce(self, lengths: Tensor, reduce: str, initial: Number | None = None) -> Tensor:
@@ -1520,22 +1875,47 @@ class TensorMethods:
     def combinations(self, r: int = 2, with_replacement: bool = False) -> Tensor:
         """A row for each choice of r elements of a vector, in order."""
         ...
+    @overload
     def renorm(self, p: Number, dim: int, maxnorm: Number) -> Tensor:
         """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
         ...
+    @overload
+    def renorm(self, p: Number, *, axis: int, maxnorm: Number) -> Tensor:
+        """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        ...
+    @overload
     def renorm_(self, p: Number, dim: int, maxnorm: Number) -> Tensor:
         """In place: input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
         ...
+    @overload
+    def renorm_(self, p: Number, *, axis: int, maxnorm: Number) -> Tensor:
+        """In place: input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        ...
+    @overload
     def index_reduce(self, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
         """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
         ...
+    @overload
+    def index_reduce(self, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        ...
+    @overload
     def index_reduce_(self, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """In place: input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        ...
+    @overload
+    def index_reduce_(self, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
         """In place: input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
         ...
     def sum_to_size(self, *size: int | Sequence[int]) -> Tensor:
         """The sums over the axes that broadcasting to the shape of input would stretch or add."""
         ...
+    @overload
     def narrow_copy(self, dim: int, start: int, length: int) -> Tensor:
+        """A copy of the part along dim that begins at start."""
+        ...
+    @overload
+    def narrow_copy(self, *, axis: int, start: int, length: int) -> Tensor:
         """A copy of the part along dim that begins at start."""
         ...
     def fill(self, value: Tensor | Number) -> Tensor:
@@ -1547,13 +1927,28 @@ class TensorMethods:
     def angle(self) -> Tensor:
         """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
         ...
+    @overload
     def softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """exp(input), scaled to sum to 1 along dim."""
         ...
+    @overload
+    def softmax(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """exp(input), scaled to sum to 1 along dim."""
+        ...
+    @overload
     def log_softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
         """The logarithm of softmax, computed without overflow."""
         ...
+    @overload
+    def log_softmax(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
+        """The logarithm of softmax, computed without overflow."""
+        ...
+    @overload
     def softmin(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """softmax of -input."""
+        ...
+    @overload
+    def softmin(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
         """softmax of -input."""
         ...
     def inverse(self) -> Tensor:
@@ -1562,7 +1957,7 @@ class TensorMethods:
     def det(self) -> Tensor:
         """The same as linalg.det."""
         ...
-    def slogdet(self) -> tuple[Tensor, Tensor]:
+    def slogdet(self) -> return_types.slogdet:
         """The same as linalg.slogdet."""
         ...
     def logdet(self) -> Tensor:
@@ -1583,20 +1978,35 @@ class TensorMethods:
     def matrix_exp(self) -> Tensor:
         """The same as linalg.matrix_exp."""
         ...
-    def linalg_lstsq(self, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def linalg_lstsq(self, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
         """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
         ...
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
+    @overload
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> return_types.sort:
         """The elements in order along dim, and where they were. Equal elements keep their order."""
         ...
-    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    @overload
+    def sort(self, *, axis: int, descending: bool = False, stable: bool = False) -> return_types.sort:
+        """The elements in order along dim, and where they were. Equal elements keep their order."""
+        ...
+    @overload
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk:
         """The k largest (or smallest) elements along dim, largest first, and their positions."""
         ...
-    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    @overload
+    def topk(self, k: int, *, axis: int, largest: bool = True, sorted: bool = True) -> return_types.topk:
+        """The k largest (or smallest) elements along dim, largest first, and their positions."""
+        ...
+    @overload
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
         """The k-th smallest element along dim (counted from 1) and its position."""
         ...
     @overload
-    def median(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def kthvalue(self, k: int, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.kthvalue:
+        """The k-th smallest element along dim (counted from 1) and its position."""
+        ...
+    @overload
+    def median(self, dim: int, keepdim: bool = False) -> return_types.median:
         """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
         ...
     @overload
@@ -1604,17 +2014,35 @@ class TensorMethods:
         """The middle element (the lower one of two); NaN if there is one."""
         ...
     @overload
-    def nanmedian(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def median(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.median:
+        """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+        ...
+    @overload
+    def nanmedian(self, dim: int, keepdim: bool = False) -> return_types.nanmedian:
         """The middle one of the elements along dim that are not NaN, and its position."""
         ...
     @overload
     def nanmedian(self) -> Tensor:
         """The middle one of the elements that are not NaN."""
         ...
-    def mode(self, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    @overload
+    def nanmedian(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.nanmedian:
+        """The middle one of the elements along dim that are not NaN, and its position."""
+        ...
+    @overload
+    def mode(self, dim: int = -1, keepdim: bool = False) -> return_types.mode:
         """The most frequent element along dim (the smallest of several) and its last position."""
         ...
+    @overload
+    def mode(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.mode:
+        """The most frequent element along dim (the smallest of several) and its last position."""
+        ...
+    @overload
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+        """The indices that sort input along dim."""
+        ...
+    @overload
+    def argsort(self, *, axis: int, descending: bool = False, stable: bool = False) -> Tensor:
         """The indices that sort input along dim."""
         ...
     def msort(self) -> Tensor:
@@ -1689,7 +2117,12 @@ class TensorMethods:
     def mvlgamma_(self, p: int) -> Tensor:
         """In place: The logarithm of the gamma function of p variables."""
         ...
+    @overload
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
+        """The parts at each index along dim, which goes away; views."""
+        ...
+    @overload
+    def unbind(self, *, axis: int) -> tuple[Tensor, ...]:
         """The parts at each index along dim, which goes away; views."""
         ...
     @overload
@@ -1700,10 +2133,28 @@ class TensorMethods:
     def split(self, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim; views."""
         ...
+    @overload
+    def split(self, split_size_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
+        """Pieces of equal size along dim, the last one possibly smaller; views."""
+        ...
+    @overload
+    def split(self, split_size_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    @overload
     def split_with_sizes(self, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim; views."""
         ...
+    @overload
+    def split_with_sizes(self, split_sizes: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    @overload
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most the given number of pieces along dim, equal but for the last; views."""
+        ...
+    @overload
+    def chunk(self, chunks: int, *, axis: int) -> tuple[Tensor, ...]:
         """At most the given number of pieces along dim, equal but for the last; views."""
         ...
     @overload
@@ -1716,6 +2167,18 @@ class TensorMethods:
         ...
     @overload
     def tensor_split(self, tensor_indices_or_sections: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+        """The same for a number of pieces or indices that are elements of a tensor."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
+        """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
+        """Pieces along dim that begin at the given indices; views."""
+        ...
+    @overload
+    def tensor_split(self, tensor_indices_or_sections: Tensor, *, axis: int) -> tuple[Tensor, ...]:
         """The same for a number of pieces or indices that are elements of a tensor."""
         ...
     @overload
@@ -2003,7 +2466,12 @@ class TensorMethods:
     def col2im(self, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
         """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
         ...
+    @overload
     def linalg_vector_norm(self, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+        ...
+    @overload
+    def linalg_vector_norm(self, ord: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
         """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
         ...
     @overload
@@ -2012,6 +2480,14 @@ class TensorMethods:
         ...
     @overload
     def norm(self, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+        ...
+    @overload
+    def norm(self, p: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+        ...
+    @overload
+    def norm(self, p: str | None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
         """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
         ...
     def dist(self, other: Tensor, p: Number = 2) -> Tensor:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import inspect
+    from collections.abc import Sequence
 
 # Python annotations of the schema types.
 ANNOTATIONS = {
@@ -106,3 +108,31 @@ def signature_of(schema: str, out: bool = False) -> inspect.Signature:
     if out:
         parameters.append(P("out", P.KEYWORD_ONLY, default=None, annotation=f"{parsed.annotation} | None"))
     return Signature(parameters, return_annotation=parsed.annotation)
+
+
+def signature_of_forms(forms: Sequence[tuple[str, bool]]) -> inspect.Signature:
+    """Returns the signature of a function with several forms, each a schema and whether it takes out=.
+
+    If the parameters of one form include those of all others, in order, they are the signature, and those that another form lacks are
+    optional. If not, it has the parameters that all forms begin with, and *args and **kwargs.
+    """
+    from inspect import Parameter as P
+
+    signatures = [signature_of(schema, out) for schema, out in forms]
+    longest = max(signatures, key=lambda s: len(s.parameters))
+    if len(signatures) == 1:
+        return longest
+    names = [list(s.parameters) for s in signatures]
+    shared = [name for name in longest.parameters if all(name in other for other in names)]
+    first = list(itertools.takewhile(lambda name: name in shared, longest.parameters))
+    if all([name for name in longest.parameters if name in other] == other for other in names):
+        kept, optional = list(longest.parameters.values()), False
+        for i, p in enumerate(kept):
+            optional = optional or p.name not in shared and p.kind is not P.KEYWORD_ONLY
+            if p.default is P.empty and (p.name not in shared or (optional and p.kind is not P.KEYWORD_ONLY)):
+                kept[i] = p.replace(default=None)
+    else:
+        kept = [p for p in longest.parameters.values() if p.name in first and p.kind is not P.KEYWORD_ONLY]
+        kept += [P("args", P.VAR_POSITIONAL), P("kwargs", P.VAR_KEYWORD)]
+    kept = [p.replace(annotation=P.empty) for p in kept]
+    return longest.replace(parameters=kept, return_annotation=longest.empty)

@@ -5,7 +5,9 @@ import gc
 import json
 import pickle
 import weakref
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pyburn
@@ -527,3 +529,20 @@ def test_training_may_be_deleted():
     layer = nn.Dropout().eval()
     del layer.training
     assert layer.training and not layer.eval().training
+
+
+def test_a_state_dict_may_hold_arrays_of_other_libraries() -> None:
+    class Foreign:  # as a tensor of PyTorch that requires a gradient
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+
+        def __array__(self, *arguments: Any) -> np.ndarray:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+        def detach(self) -> np.ndarray:
+            return self.array
+
+    weight, bias = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(2, np.float32)
+    layer = nn.Linear(3, 2)
+    layer.load_state_dict({"weight": Foreign(weight), "bias": bias})
+    assert layer.weight.tolist() == weight.tolist() and layer.bias.tolist() == bias.tolist()

@@ -141,8 +141,8 @@ def test_one_process_opens_a_run_again(tmp_path: Path) -> None:
         run.finish()
         run.log({"loss": 0.5}, step=2, split="test", kind="epoch")  # evaluate does so: noted, and free again
         Run(tmp_path / "a", resume=True).finish()
-    with pytest.raises(FileExistsError):
-        Run(tmp_path / "a")
+    with Run(tmp_path / "a") as run:
+        assert run.folder == tmp_path / "a-2"
     Run(tmp_path / "a", resume=True).finish()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import pyburn
-from pyburn.train import EventWriter, Run, list_runs, read_run
+from pyburn.train import EventWriter, Run, RunInUseError, list_runs, read_run
 from pyburn.train.run import append_file, plain, png
 from pyburn.train.run.events import crc32c, record, records
 from pyburn.train.run.report import write_report
@@ -160,8 +160,21 @@ def test_resuming_cuts_what_is_written_again(tmp_path: Path) -> None:
     assert list(record.tables()) == []
     assert (tmp_path / "metrics.csv").read_text().count("\n") == 2
     assert record.config["lr"] == 0.1
-    with pytest.raises(FileExistsError, match="holds a run already"):
-        Run(tmp_path)
+
+
+def test_a_second_run_gets_a_numbered_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    for expected in ("a", "a-2", "a-3"):
+        with Run(folder) as run:
+            run.log({"loss": 1.0}, step=1)
+        assert run.folder == tmp_path / expected and run.status["name"] == expected
+    (folder / "notes.txt").write_text("mine")
+    with Run(folder, overwrite=True) as run:
+        run.log({"loss": 2.0}, step=5)
+    assert run.folder == folder and (folder / "notes.txt").exists()
+    assert read_run(folder).series("step", "train", "loss")[:, 0].tolist() == [5]
+    with Run(tmp_path / "b"), pytest.raises(RunInUseError):
+        Run(tmp_path / "b")
 
 
 def test_torn_ends_are_passed_over(tmp_path: Path) -> None:

@@ -33,6 +33,28 @@ TEST_F(NNContainers, ModuleListFoldsWhatRepeats) {
   EXPECT_THROW(list->call(ones({2})), UnsupportedOp);
 }
 
+std::string message_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST_F(NNContainers, ErrorsSayWhereTheyArose) {
+  const auto inner = nn::sequential(make_ref<nn::ReLU>(), make_ref<nn::Linear>(5, 2));
+  const auto outer = nn::sequential(make_ref<nn::ReLU>(), inner);
+  const std::string what = "expected 5 features, got 4: input of shape (3, 4)";
+  EXPECT_EQ(message_of([&] { outer->call(ones({3, 4})); }), "in Sequential.1.1 (Linear 5 → 2): " + what);
+  EXPECT_EQ(message_of([&] { inner->call(ones({3, 4})); }), "in Sequential.1 (Linear 5 → 2): " + what);
+  EXPECT_EQ(message_of([&] { nn::Linear(5, 2).call(ones({3, 4})); }), what);
+
+  nn::TransformerEncoder stack({.layer = {.d_model = 8, .nhead = 2}, .num_layers = 2});
+  const std::string deep = message_of([&] { stack.call(ones({3, 2, 9})); });
+  EXPECT_TRUE(deep.starts_with("in TransformerEncoder.layers.0.self_attn (MultiheadAttention): ")) << deep;
+}
+
 TEST_F(NNContainers, SequencesInsertPopAndNumberAnew) {
   auto net = nn::sequential(make_ref<nn::Linear>(2, 3), make_ref<nn::ReLU>());
   net->insert(1, make_ref<nn::Identity>());

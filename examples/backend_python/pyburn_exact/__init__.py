@@ -36,7 +36,7 @@ class Exact(backend.Backend):
         return np.lib.stride_tricks.as_strided(buffer[offset:], shape, [s * step for s in strides])
 
     def upload(self, data: memoryview, dtype: DType) -> np.ndarray:
-        return fractions_of(np.frombuffer(data, dtype.name).astype(object))
+        return np.asarray(fractions_of(np.frombuffer(data, dtype.name).astype(object)))
 
     def download(self, array: np.ndarray, dtype: DType) -> np.ndarray:
         return np.ascontiguousarray(array.astype(dtype.name))
@@ -73,13 +73,13 @@ class Exact(backend.Backend):
     @backend.kernel
     def div(self, *tensors, scalar, value):
         a, b = operands(tensors, scalar, value)
-        if not np.all(b):
+        if not np.asarray(b).all():
             raise UnsupportedOp("[exact] fractions are never infinite: got a division by 0")
         return a / b
 
     @backend.kernel
     def sum(self, x, *, dim, keepdim, result):
-        return np.sum(x, dim, keepdims=keepdim, initial=Fraction(0))
+        return np.add.reduce(x, axis=dim, keepdims=keepdim, initial=Fraction(0))
 
     @backend.kernel
     def bmm(self, x, y):

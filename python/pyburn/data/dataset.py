@@ -35,6 +35,10 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
+    if TYPE_CHECKING:  # by __getitem__, which type checkers do not know
+
+        def __iter__(self) -> Iterator[T_co]: ...
+
     def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
         return ConcatDataset([self, other])
 

@@ -318,7 +318,8 @@ class Linear(Module):
     """y = x @ weight.T + bias."""
     in_features: Any
     out_features: Any
-    bias: Any
+    bias: Parameter
+    weight: Parameter
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -335,8 +336,9 @@ class Conv1d(Module):
     padding: Any
     dilation: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1,), padding: int | Sequence[int] | str = (0,), dilation: int | Sequence[int] = (1,), groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -355,8 +357,9 @@ class Conv2d(Module):
     padding: Any
     dilation: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1), padding: int | Sequence[int] | str = (0, 0), dilation: int | Sequence[int] = (1, 1), groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -375,8 +378,9 @@ class Conv3d(Module):
     padding: Any
     dilation: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1, 1), padding: int | Sequence[int] | str = (0, 0, 0), dilation: int | Sequence[int] = (1, 1, 1), groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -576,6 +580,7 @@ class PReLU(Module):
     """The elements, with negative ones times a slope that is learned: one, or one per channel."""
     num_parameters: Any
     init: Any
+    weight: Parameter
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1326,9 +1331,10 @@ class ConvTranspose1d(Module):
     padding: Any
     output_padding: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     dilation: Any
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), output_padding: int | Sequence[int] = (0,), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1,), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     @overload
     def forward(self, input: Tensor) -> Tensor: ...
@@ -1351,9 +1357,10 @@ class ConvTranspose2d(Module):
     padding: Any
     output_padding: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     dilation: Any
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), output_padding: int | Sequence[int] = (0, 0), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1, 1), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     @overload
     def forward(self, input: Tensor) -> Tensor: ...
@@ -1376,9 +1383,10 @@ class ConvTranspose3d(Module):
     padding: Any
     output_padding: Any
     groups: Any
-    bias: Any
+    bias: Parameter
     dilation: Any
     padding_mode: Any
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1, 1), padding: int | Sequence[int] = (0, 0, 0), output_padding: int | Sequence[int] = (0, 0, 0), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1, 1, 1), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
     @overload
     def forward(self, input: Tensor) -> Tensor: ...
@@ -1402,7 +1410,8 @@ class DeformConv2d(Module):
     dilation: Any
     groups: Any
     offset_groups: Any
-    bias: Any
+    bias: Parameter
+    weight: Parameter
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), groups: int = 1, offset_groups: int = 1, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1416,8 +1425,12 @@ class BatchNorm1d(Module):
     eps: Any
     momentum: Any
     affine: Any
-    bias: Any
+    bias: Parameter
     track_running_stats: Any
+    weight: Parameter
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1434,8 +1447,12 @@ class BatchNorm2d(Module):
     eps: Any
     momentum: Any
     affine: Any
-    bias: Any
+    bias: Parameter
     track_running_stats: Any
+    weight: Parameter
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1452,8 +1469,12 @@ class BatchNorm3d(Module):
     eps: Any
     momentum: Any
     affine: Any
-    bias: Any
+    bias: Parameter
     track_running_stats: Any
+    weight: Parameter
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1470,9 +1491,13 @@ class SyncBatchNorm(Module):
     eps: Any
     momentum: Any
     affine: Any
-    bias: Any
+    bias: Parameter
     track_running_stats: Any
     process_group: Any
+    weight: Parameter
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, process_group: float | None | None = None, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1542,7 +1567,8 @@ class LayerNorm(Module):
     normalized_shape: Any
     eps: Any
     elementwise_affine: Any
-    bias: Any
+    bias: Parameter
+    weight: Parameter
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1555,6 +1581,7 @@ class RMSNorm(Module):
     normalized_shape: Any
     eps: Any
     elementwise_affine: Any
+    weight: Parameter
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None | None = None, elementwise_affine: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1568,7 +1595,8 @@ class GroupNorm(Module):
     num_channels: Any
     eps: Any
     affine: Any
-    bias: Any
+    bias: Parameter
+    weight: Parameter
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1601,7 +1629,8 @@ class Bilinear(Module):
     in1_features: Any
     in2_features: Any
     out_features: Any
-    bias: Any
+    bias: Parameter
+    weight: Parameter
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1618,6 +1647,7 @@ class Embedding(Module):
     norm_type: Any
     scale_grad_by_freq: Any
     sparse: Any
+    weight: Parameter
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: float | None | None = None, max_norm: float | None | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1636,6 +1666,7 @@ class EmbeddingBag(Module):
     sparse: Any
     include_last_offset: Any
     padding_idx: Any
+    weight: Parameter
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, include_last_offset: bool = False, padding_idx: float | None | None = None, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1653,6 +1684,10 @@ class RNN(Module):
     batch_first: Any
     dropout: Any
     bidirectional: Any
+    weight_ih_l0: Parameter
+    weight_hh_l0: Parameter
+    bias_ih_l0: Parameter
+    bias_hh_l0: Parameter
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = 'tanh', bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1678,6 +1713,10 @@ class GRU(Module):
     batch_first: Any
     dropout: Any
     bidirectional: Any
+    weight_ih_l0: Parameter
+    weight_hh_l0: Parameter
+    bias_ih_l0: Parameter
+    bias_hh_l0: Parameter
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1704,6 +1743,10 @@ class LSTM(Module):
     dropout: Any
     bidirectional: Any
     proj_size: Any
+    weight_ih_l0: Parameter
+    weight_hh_l0: Parameter
+    bias_ih_l0: Parameter
+    bias_hh_l0: Parameter
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1724,6 +1767,10 @@ class RNNCell(Module):
     hidden_size: Any
     bias: Any
     nonlinearity: Any
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter
+    bias_hh: Parameter
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = 'tanh', device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1736,6 +1783,10 @@ class GRUCell(Module):
     input_size: Any
     hidden_size: Any
     bias: Any
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter
+    bias_hh: Parameter
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1748,6 +1799,10 @@ class LSTMCell(Module):
     input_size: Any
     hidden_size: Any
     bias: Any
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter
+    bias_hh: Parameter
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1790,6 +1845,8 @@ class MultiheadAttention(Module):
     kdim: Any
     vdim: Any
     batch_first: Any
+    in_proj_weight: Parameter
+    in_proj_bias: Parameter
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: float | None | None = None, vdim: float | None | None = None, batch_first: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
@@ -1854,6 +1911,7 @@ class PositionalEncoding(Module):
     d_model: Any
     max_sequence_size: Any
     max_timescale: Any
+    sinusoids: Tensor
     def __init__(self, d_model: int, max_sequence_size: int = 5000, max_timescale: float = 10000.0, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -1863,6 +1921,8 @@ class RotaryEncoding(Module):
     max_sequence_length: Any
     d_model: Any
     theta: Any
+    cosines: Tensor
+    sines: Tensor
     def __init__(self, max_sequence_length: int, d_model: int, theta: float = 10000.0, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .._core import Tensor
 from .._core._nn import Module
 from .hooks import RemovableHandle, add_hook, hooks_of
 from .parameter import is_lazy
@@ -26,6 +27,15 @@ class IncompatibleKeys(NamedTuple):
 
     def __str__(self) -> str:
         return repr(self)
+
+
+def _converted(name: str, value: Any) -> Any:
+    """Returns an array of another library as a Tensor, and anything else as it is."""
+    if isinstance(value, Tensor) or not hasattr(value, "__array__") or name.endswith("_extra_state"):
+        return value
+    from ..tensor import as_tensor, from_dlpack
+
+    return from_dlpack(value.detach()) if hasattr(value, "detach") else as_tensor(value)
 
 
 class _Loaded(NamedTuple):
@@ -108,7 +118,7 @@ class StateMethods(_Bound):
         """Copies the tensors of a state dict into this module and its descendants.
 
         Args:
-            state_dict: The tensors by dotted name.
+            state_dict: The tensors by dotted name. PyTorch's tensors and NumPy arrays are converted.
             strict: Whether the names must match exactly.
             assign: Whether to use the tensors themselves instead of copying from them.
 
@@ -127,7 +137,7 @@ class StateMethods(_Bound):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None) or {}
         found = _Loaded([], [], [])
-        state = OrderedDict(state_dict)
+        state = OrderedDict((name, _converted(name, value)) for name, value in state_dict.items())
         if metadata:
             state._metadata = metadata  # type: ignore[attr-defined]
         _load_tree(self, state, "", metadata, assign, found)

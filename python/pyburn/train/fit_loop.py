@@ -77,7 +77,7 @@ class FitLoop:
                 learner.hooks.call("on_fit_start", learner)
                 if record.opened:
                     learner.tell(record.opened)
-                if record.opened and self._finished():
+                if state.step and self._finished():
                     limit = f"epochs={self.epochs}" if self.max_steps is None else f"max_steps={self.max_steps}"
                     learner.tell(f"nothing is left to train with {limit}: give more to go on")
                 while not self._finished():
@@ -219,7 +219,7 @@ class FitLoop:
     def _fail(self, bad: BadLoss) -> NoReturn:
         """Raises NonFiniteLoss. The device skipped all steps since that loss; this rewinds the counters of the host to match."""
         learner, state = self.learner, self.learner.state
-        text = bad_loss_report(learner, bad)
+        text = bad_loss_report(learner, bad, self.losses.last)
         learner.updater.drop()
         learner.updater.uncount(state.step - bad.step)
         state.step = bad.step

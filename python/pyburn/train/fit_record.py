@@ -20,6 +20,7 @@ from .metrics import CpuUse, MemoryUse
 from .random_state import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
+from .run.claim import claim
 from .run.lock import RunLock
 
 if TYPE_CHECKING:
@@ -42,20 +43,21 @@ class FitRecord:
 
     # --- opening -----------------------------------------------------------------------------------------------------------
 
-    def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
+    def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str], overwrite: bool = False) -> None:
         """Finds the checkpoint to resume from, and opens the run folder."""
         self.learner.stop_request = StopRequest()
         self.learner.hooks = CallbackList(self.learner.callbacks)
         if run is None or isinstance(run, Run):
             self._open(run, None, config, rules, resume)
             return
-        Path(run).mkdir(parents=True, exist_ok=True)
-        lock = RunLock(Path(run))  # before reading a checkpoint, which the lock's holder might replace
+        folder, lock = claim(Path(run), resume=bool(resume), overwrite=overwrite)  # before reading a checkpoint, which may be replaced
         try:
-            self._open(run, lock, config, rules, resume)
+            self._open(folder, lock, config, rules, resume)
         except BaseException:
             lock.release()
             raise
+        if folder != Path(run):
+            self.opened = f"{os.fspath(run)} already holds a run: this one is written to {folder}"
 
     def _open(self, run: Any, lock: RunLock | None, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
         learner = self.learner

@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor
 from .._progress import Progress
 from ..autograd import no_grad
+from .arguments import check_batches, check_optimizer
 from .callbacks import Callback, CallbackList, adapted
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
 from .errors import TrainingError, ValidationLeft
@@ -129,6 +130,7 @@ class Learner:
         log_every: int = 10,
         display: Any = "auto",
         resume_with: str | None = None,
+        overwrite: bool = False,
     ) -> History:
         """Trains until `epochs` or `max_steps` are reached, counting those of a resumed run.
 
@@ -140,7 +142,8 @@ class Learner:
             valid_data: An iterable of validation batches.
             epochs: The total number of epochs; None for no limit.
             max_steps: The total number of optimizer steps; None for no limit.
-            run: A Run or the folder to log to; see docs/runs.md.
+            run: A Run or the folder to log to; see docs/runs.md. If the folder already holds a run, the first free one of folder-2,
+                folder-3, ... is used; `learner.run.folder` says which.
             config: The configuration that is saved with the run; by default a summary of model, optimizer and options.
             checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
             resume: True resumes from the newest checkpoint in the run folder, if there is one, with bit-identical results to an
@@ -149,12 +152,14 @@ class Learner:
             log_every: Log every this many steps.
             display: "auto", "dashboard", "bar", "lines", "quiet" or a callback.
             resume_with: The text shown to tell the user how to resume.
+            overwrite: Whether to delete the run that the folder holds, instead of choosing a numbered folder.
 
         Returns:
             The history of all epochs.
 
         Raises:
-            TrainingError: There is no optimizer.
+            TrainingError: There is no optimizer, or it was made for another model.
+            TypeError: The data is a data set of single samples, rather than of batches.
             ValueError: An argument has an invalid value, or the data has no batches.
             NonFiniteLoss: The loss became NaN or infinite and on_nan is "raise".
             CheckpointError: A checkpoint could not be read, or the final one not be written.
@@ -162,8 +167,10 @@ class Learner:
         """
         from .fit_loop import FitLoop
 
-        if self.optimizer is None and not self._own_step:  # a step may update the weights itself
-            raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
+        if self.optimizer is not None or not self._own_step:  # a step may update the weights itself
+            check_optimizer(self.model, self.optimizer)
+        check_batches(train_data, "train_data")
+        check_batches(valid_data, "valid_data")
         if epochs is None and max_steps is None:
             raise ValueError("[fit] give epochs or max_steps")
         for name, limit in (("epochs", epochs), ("max_steps", max_steps)):
@@ -182,7 +189,7 @@ class Learner:
             resume_with=resume_with,
         )
         rules = checkpoints if checkpoints is not None else [Last(), Best("valid/loss")]
-        loop.record.open(run, config, rules, resume)
+        loop.record.open(run, config, rules, resume, overwrite)
         try:
             return loop.fit(display)
         finally:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 _MOST_WAITING = 512
+_SHOWN = 5  # losses that a report quotes
+_GROWTH = 10.0  # between the smallest and the last of them, from where training counts as diverging
 
 
 @dataclass
@@ -40,6 +43,7 @@ class LossRecord:
         self.patience, self.guard = patience, guard
         self.epoch, self.recent = Loss(), Loss()  # recent: since the last log line
         self.bad: BadLoss | None = None  # set by look()
+        self.last: deque[float] = deque(maxlen=_SHOWN)  # losses before it, the newest at the end
         self._found_inf: Tensor | None = None
         self.mean = math.nan
         self._in_a_row = 0
@@ -72,7 +76,9 @@ class LossRecord:
             self._in_a_row = 0 if math.isfinite(value) else self._in_a_row + 1
             if self.patience is not None and self._in_a_row > self.patience and self.bad is None:
                 self.bad = BadLoss(value, batch, step)
-            good += self.bad is None
+            if self.bad is None:
+                good += 1
+                self.last.append(value)
         sums = {"value": values[:good], "weight": [count for _, count, *_ in waiting[:good]]}
         self.epoch.take(sums)
         self.recent.take(sums)
@@ -114,7 +120,11 @@ def _tensors(value: Any) -> list[Tensor]:
     return [found for part in value for found in _tensors(part)] if isinstance(value, (list, tuple)) else []
 
 
-def bad_loss_report(learner: Learner, bad: BadLoss) -> str:
+def _diverged(losses: Sequence[float]) -> bool:
+    return len(losses) > 1 and math.isfinite(losses[-1]) and losses[-1] == max(losses) and losses[-1] > _GROWTH * abs(min(losses))
+
+
+def bad_loss_report(learner: Learner, bad: BadLoss, last: Sequence[float] = ()) -> str:
     """Returns a report of where the loss became non-finite, which tensors are finite, and what usually helps.
 
     The loss may be noticed some batches later. The weights have not changed since: if the loss of the current batch is non-finite as well,
@@ -125,12 +135,20 @@ def bad_loss_report(learner: Learner, bad: BadLoss) -> str:
     lines = [f"the loss is {bad.value} in epoch {state.epoch}, batch {bad.batch}, step {bad.step} (learning rate {lr:g})"]
     if state.step > bad.step:
         lines.append(f"It was noticed in batch {state.batch}: steps {bad.step + 1} to {state.step} were left out.")
+    if last:
+        lines.append(f"The losses before were {', '.join(f'{loss:.4g}' for loss in last)}.")
+    if learner.updater.grad_norm is not None:
+        lines.append(f"The gradient norm of the last step was {learner.updater.grad_norm:.4g}.")
     named = learner.model.state_dict().items()
     broken = [name for name, tensor in named if isinstance(tensor, Tensor) and not _finite(tensor)]
     if math.isfinite(state.loss):
         lines.append("Later batches have finite losses with the same weights: look at the data of that batch.")
     elif not all(_finite(tensor) for tensor in _tensors(state.inputs)):
         lines.append("The batch itself has values that are not finite: look at the data.")
+    elif _diverged(last):
+        lines.append(
+            f"Training diverged: the learning rate {lr:g} is too high. Lower it (learner.find_lr suggests one), or use clip_norm=1.0."
+        )
     elif broken:
         lines.append(f"{len(broken)} parameters are not finite any more, first {broken[0]!r}: the step before went wrong.")
         lines.append("A lower learning rate, clip_norm=1.0 or a warm-up usually help.")

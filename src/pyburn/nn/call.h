@@ -30,8 +30,7 @@ requires requires(R& r) { r.tensors(); }
 std::vector<TensorHandle*> tensors_in(R& result) { return tensors_in(result.tensors()); }
 
 template <class L, class... A>
-auto call(L& layer, const A&... arguments) -> decltype(layer.forward(arguments...)) {
-  if (!layer.has_call_hooks()) return layer.forward(arguments...);
+auto call_hooked(L& layer, const A&... arguments) -> decltype(layer.forward(arguments...)) {
   std::tuple<A...> held(arguments...);
   std::vector<TensorHandle*> places;
   const auto note = [&]<class T>(T& argument) {
@@ -53,6 +52,16 @@ auto call(L& layer, const A&... arguments) -> decltype(layer.forward(arguments..
   const std::vector<TensorHandle*> results = tensors_in(result);
   for (size_t i = 0; i < results.size(); ++i) *results[i] = outputs[int64_t(i)];
   return result;
+}
+
+template <class L, class... A>
+auto call(L& layer, const A&... arguments) -> decltype(layer.forward(arguments...)) {
+  try {
+    return layer.has_call_hooks() ? call_hooked(layer, arguments...) : layer.forward(arguments...);
+  } catch (Error& error) {
+    layer.say_where(error);
+    throw;
+  }
 }
 
 }  // namespace pyburn::nn

@@ -10,6 +10,7 @@
 #include "pyburn/nn/module_copy.h"
 #include "pyburn/nn/parameter.h"
 #include "pyburn/support/adoptable.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn {
 struct AttrType;
@@ -54,8 +55,16 @@ class Module : public Adoptable {
 
   // Runs the module: forward(), with its hooks around it, or what the host makes of a call (a Python subclass, hooks of Python).
   // Modules of several tensors are called by nn::call (call.h).
-  TensorHandle call(const TensorHandle& x) { return detours_ | all_detours ? call_by_detour(x) : forward(x); }
-  template <class T = Tensor>  // for programs: model(x).sum()
+  TensorHandle call(const TensorHandle& x) {
+    try {
+      return detours_ | all_detours ? call_by_detour(x) : forward(x);
+    } catch (Error& error) {
+      say_where(error);
+      throw;
+    }
+  }
+  void say_where(Error& error);  // adds the path from here to the module that failed (error_path.h)
+  template <class T = Tensor>    // for programs: model(x).sum()
   T operator()(const TensorHandle& x) {
     return call(x);
   }

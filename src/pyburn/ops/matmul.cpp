@@ -115,9 +115,9 @@ void check_fit(const Shape& x, const Shape& y);
 
 Meta infer_linear(const NoAttrs&, Metas in) {
   const Shape &x = in[0].shape, &weight = in[1].shape;
-  require(x.rank() > 0 && weight.rank() > 0, "both arguments need to be at least 1D: got {} and {}", x, weight);
-  require(weight.rank() <= 2, "expected a weight of 1 or 2 axes: got {}", weight);
-  require(x.back() == weight.back(), "inner dimensions differ: got {} and {}", x, weight);
+  require(x.rank() > 0, "both arguments need to be at least 1D: got {} and {}", x, weight);
+  require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight);
+  require(x.back() == weight.back(), "expected {} features, got {}: input of shape {}", weight.back(), x.back(), x);
   check_dtypes(in[0].dtype, in[1].dtype);
   Shape y = x;
   y.pop_back();
@@ -182,7 +182,7 @@ t(0, 3), t(4, 3), t(4)
 t(3, 2).T, t(3, 4).T
 t(1, 3).expand(2, 3), t(4, 3)
 t(), t(4, 3) ! at least 1D
-t(2, 3), t(4, 5) ! inner dimensions differ)"});
+t(2, 3), t(4, 5) ! expected 5 features, got 3)"});
 }  // namespace op
 
 namespace {

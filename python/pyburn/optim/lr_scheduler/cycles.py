@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core._optim import Schedule
+from ..._core import _optim
 from ..optimizer import Optimizer
 from .base import LRScheduler, check_optimizer, per_group, set_group_value
 from .factors import saved_function
+
+Schedule = _optim.Schedule
 
 
 class _MomentumCycle:

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core._optim import Schedule
+from ..._core import _optim
 from ..optimizer import Optimizer
 from .base import LRScheduler, group_values
+
+Schedule = _optim.Schedule
 
 
 class _FunctionLR(LRScheduler):

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .append_file import AppendFile, replace_bytes, replace_text
+from .claim import claim, holds_run
 from .environment import environment
 from .events import EventWriter
 from .lock import RunLock
@@ -38,15 +39,16 @@ class Run:
     the lock only while writing. If the disk is full, data is buffered in memory and written later, and a warning is shown.
 
     Args:
-        folder: The run folder; created if needed.
+        folder: The run folder; created if needed. If it already holds a run, the first free one of folder-2, folder-3, ... is used, and the
+            attribute `folder` says which.
         config: The configuration to save.
         name: The name of the run; by default that of the folder.
         tensorboard: Whether to write scalars as TensorBoard events as well.
         resume: The step to resume from, or True for the last logged one. Later entries are removed, since they will be logged again.
         resume_epoch: When resuming within an epoch, the number of completed epochs.
+        overwrite: Deletes the run that the folder holds, instead of choosing a numbered folder.
 
     Raises:
-        FileExistsError: The folder already has a run and resume is False.
         RunInUseError: Another Run holds the lock.
 
     >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
@@ -65,11 +67,13 @@ class Run:
         tensorboard: bool = True,
         resume: bool | int = False,
         resume_epoch: int | None = None,
+        overwrite: bool = False,
         _lock: RunLock | None = None,
     ) -> None:
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock if _lock is not None else RunLock(self.folder)  # before the folder is read or changed
+        if _lock is not None:
+            self.folder, self._lock = Path(folder), _lock
+        else:
+            self.folder, self._lock = claim(Path(folder), resume=resume is not False, overwrite=overwrite)
         try:
             self._open(config, name, tensorboard, resume, resume_epoch)
         except BaseException:
@@ -77,11 +81,7 @@ class Run:
             raise
 
     def _open(self, config: Any, name: str | None, tensorboard: bool, resume: bool | int, resume_epoch: int | None) -> None:
-        exists = (self.folder / "run.json").exists()
-        if exists and resume is False:
-            raise FileExistsError(
-                f"[Run] {self.folder} holds a run already: resume it, choose another folder, or let Run.create find a new name"
-            )
+        exists = holds_run(self.folder)
         (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
         before = RunRecord(self.folder).status  # empty if damaged; the metrics are in other files
         # Wall-clock time dates a run; durations use the monotonic clock, so that changing the system time does not affect them.
