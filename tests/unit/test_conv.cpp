@@ -104,6 +104,18 @@ TEST_F(ConvKernels, Pointwise) {
   check({2, 6, 5, 5, 9, 1, 1, {1, 1}, {0, 0}, {1, 1}, 3});
 }
 
+TEST_F(ConvKernels, PointwiseOfSmallPlanes) {
+  check({1, 96, 7, 7, 70, 1, 1});
+  check({3, 300, 14, 13, 17, 1, 1});
+  check({2, 130, 3, 5, 192, 1, 1, {1, 1}, {0, 0}, {1, 1}, 2});
+}
+
+TEST_F(ConvKernels, FewChannelsOfWideImages) {
+  check({1, 40, 20, 48, 16, 3, 3, {1, 1}, {1, 1}});
+  check({2, 20, 37, 64, 10, 3, 3, {2, 2}, {1, 1}});
+  check({1, 16, 40, 64, 40, 2, 2, {2, 2}});  // the gradient of its input is a transposed convolution without overlap
+}
+
 TEST_F(ConvKernels, Depthwise) {
   check({2, 5, 12, 40, 5, 3, 3, {1, 1}, {1, 1}, {1, 1}, 5});
   check({2, 5, 12, 40, 10, 3, 5, {2, 2}, {1, 2}, {1, 1}, 5});

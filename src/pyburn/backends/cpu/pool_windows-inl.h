@@ -77,7 +77,7 @@ inline bool has_regular_windows(const PoolWindows& w) {
 
 // A line of windows, joined along x. `kernel`: the number of taps, 0 where it is only known now.
 template <class Fold, int kernel, int stride, class T>
-class LineOfWindows {
+class alignas(64) LineOfWindows {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
 

@@ -101,8 +101,8 @@ void FusedRun::find_memory() {
 }
 
 void FusedRun::run_piece(int64_t width, int64_t i, int64_t rows, int64_t j, int64_t columns) const {
-  constexpr int64_t kAhead = 3, kLine = 64, kMost = 2048;  // rows; bytes of a line, and of a row, which the processor then follows itself
-  if (columns == width) columns *= rows, rows = 1;         // one row after the other
+  constexpr int64_t kAhead = 4, kLine = 64, kMost = 16384;  // rows; bytes of a line, and of a row at most
+  if (columns == width) columns *= rows, rows = 1;          // one row after the other
   for (int64_t r = 0; r < rows; ++r) {
     // Rows begin at places that the processor does not foresee. What was made just now is in the cache: it is the first input.
     for (int64_t k = 1; r + kAhead < rows && k < inputs_.size(); ++k) {
