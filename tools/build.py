@@ -44,7 +44,8 @@ class Progress:
         if not self.terminal and now - self.shown < PERIOD and number != count:
             return
         self.shown, elapsed = now, now - self.start
-        left = max(self.total - self.done, 0.0) * elapsed / self.done
+        total = max(self.total, self.done / int(number) * int(count))  # the plan ends where CMake has to look for files first
+        left = (total - self.done) * elapsed / self.done
         line = f"[{number}/{count}] {clock(elapsed)}, about {clock(left)} left: {what.rpartition('/')[2]}"
         if self.terminal:
             print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
