@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """The blocks of a page are one program."""
     program = "\n".join(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL))
@@ -22,7 +22,7 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
 
 def test_the_page_on_cpp_shows_a_program_that_is_built() -> None:
     program = (ROOT / "examples" / "cpp" / "tour.cpp").read_text()
-    blocks = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / "cpp.md").read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / "guides" / "cpp.md").read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) > 5
     for block in blocks:
         assert block in program

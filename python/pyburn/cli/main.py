@@ -41,7 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
     train = commands.add_parser(
         "train",
         help="train a model as a configuration says",
-        description="Trains what CONFIG (.toml or .json) names: model, data, optimizer, loss, metrics. See docs/train.md.",
+        description="Trains what CONFIG (.toml or .json) names: model, data, optimizer, loss, metrics. See docs/guides/training.md.",
         epilog="Names like my_models:Net are imported, from the folder of CONFIG too: run only configurations that you trust.",
     )
     train.add_argument("config", metavar="CONFIG", help=".toml or .json file")

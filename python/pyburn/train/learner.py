@@ -138,7 +138,7 @@ class Learner:
             valid_data: An iterable of validation batches.
             epochs: The total number of epochs; None for no limit.
             max_steps: The total number of optimizer steps; None for no limit.
-            run: A Run or the folder to log to; see docs/runs.md.
+            run: A Run or the folder to log to; see docs/guides/runs.md.
             config: The configuration that is saved with the run; by default a summary of model, optimizer and options.
             checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
             resume: True resumes from the newest checkpoint in the run folder, if there is one, with bit-identical results to an

@@ -198,7 +198,7 @@ class Run:
         self.tick()
 
     def log_samples(self, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int = 0, split: str = "valid") -> None:
-        """Logs samples with their targets and predictions to predictions/; see `docs/runs.md`."""
+        """Logs samples with their targets and predictions to predictions/; see `docs/guides/runs.md`."""
         self._lock.acquire()
         try:
             write_samples(self.folder / "predictions", samples, step=step, epoch=epoch, split=split)
