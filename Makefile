@@ -196,9 +196,14 @@ format: venv  ## Rewrite C++ and Python in the house style
 	$(VENV)/bin/ruff format --quiet .
 
 .PHONY: docs
-docs: venv  ## Write docs/reference from the schemas and check every link
-	$(VENV)/bin/python tools/generate.py
+docs: build $(VENV)/.docs-ready  ## The documentation site in build/site: guides, tutorial and a reference of everything
 	$(VENV)/bin/python tools/check_links.py
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	$(VENV)/bin/python tools/check_site.py build/site
+
+$(VENV)/.docs-ready: docs/requirements.txt $(VENV)/.ready
+	$(VENV)/bin/python -m pip install --quiet --requirement docs/requirements.txt
+	@touch $@
 
 .PHONY: clean
 clean:  ## Remove builds (not the environments)

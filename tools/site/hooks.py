@@ -47,8 +47,8 @@ def place(source: str) -> str | None:
         return f"gallery/{source.split('/')[1]}.md"
     if source in PROJECT:
         return f"project/{source.split('/')[-1].lower()}"
-    if source.startswith("benchmarks/") and source.endswith(".svg"):
-        return f"project/{source.split('/')[-1]}"
+    if source == "benchmarks/RESULTS.svg":
+        return "images/benchmarks-all.svg"
     return None
 
 
@@ -78,7 +78,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source in [*PROJECT, "examples/README.md", *example_pages()]:
         path = place(source)
         assert path
-        files.append(File.generated(config, path, content=(ROOT / source).read_text()))
+        head = "---\nsearch:\n  exclude: true\n---\n" if source == "benchmarks/RESULTS.md" else ""  # hundreds of rows of figures
+        files.append(File.generated(config, path, content=head + (ROOT / source).read_text()))
         _sources[path] = source
     for path, content in charts.charts().items():
         files.append(File.generated(config, path, content=content))
@@ -104,6 +105,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     parts = FENCE.split(markdown)
     return "".join(part if i % 2 else LINK.sub(rewritten, part) for i, part in enumerate(parts))
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The site loads nothing from other hosts: its own script takes the place of the theme's."""
+    script = posixpath.relpath("javascripts/file-worker.js", posixpath.dirname(page.url) or ".")
+    return output.replace("https://unpkg.com/iframe-worker/shim", script)
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    return output_content.replace("https://unpkg.com/iframe-worker/shim", "javascripts/file-worker.js")
 
 
 def on_post_build(config: MkDocsConfig) -> None:

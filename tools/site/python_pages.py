@@ -92,7 +92,8 @@ def methods(cls: type) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(cls).items()
-        if not name.startswith("_") and (callable(value) or isinstance(value, (property, classmethod, staticmethod))) and inspect.getdoc(value)
+        if not name.startswith("_") and (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+        if (inspect.getdoc(value) or f"{name}(").split("\n\n")[-1][: len(name) + 1] != f"{name}("  # nanobind's signature is no docstring
     }  # fmt: skip
 
 
@@ -182,8 +183,9 @@ def pages() -> dict[str, tuple[str, str]]:
             continue
         members = {}
         for key, value in public(module).items():
-            if id(value) in seen or type(value).__name__ == "Function" or (name, key) == ("pyburn", "Tensor"):
-                continue  # a Function is an operation, and has its place there
+            tensor = name == "pyburn" and key.endswith(("Tensor", "TensorPy"))
+            if id(value) in seen or type(value).__name__ == "Function" or tensor:
+                continue  # a Function is an operation; both have pages of their own
             seen.add(id(value))
             members[key] = value
         if not members:

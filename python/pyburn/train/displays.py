@@ -24,7 +24,7 @@ def display_for(wanted: Any) -> Callback | None:
     """Returns the display for a name.
 
     Args:
-        wanted: "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is the dashboard on a terminal if `pyburn[dashboard]` is
+        wanted: "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is the dashboard on a terminal if textual is
             installed, the bar on a terminal without it, and lines elsewhere. The environment variable PYBURN_DISPLAY overrides "auto".
 
     Raises:

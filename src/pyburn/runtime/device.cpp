@@ -80,7 +80,7 @@ struct Source {
   if (is_of_pytorch(d.name)) {
     const std::string there = (d.name == "rocm" || d.name == "hip" ? "cuda" : d.name) + (d.options.empty() ? "" : ":" + d.options);
     source.refuse(
-        d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install 'pyburn[torch]'), or 'wgpu' for any GPU", to_text(d), there));
+        d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install torch), or 'wgpu' for any GPU", to_text(d), there));
   }
   std::string known;
   for (const BackendEntry& e : backend_entries()) known += (known.empty() ? "" : ", ") + e.name;

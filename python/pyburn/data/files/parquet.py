@@ -18,7 +18,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow.parquet  # type: ignore[import-untyped, import-not-found]
     except ImportError:
-        raise ImportError("Parquet is read with pyarrow: pip install pyburn[parquet]") from None
+        raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from None
     return pyarrow
 
 
