@@ -13,8 +13,9 @@ EXAMPLES = ROOT / "tools" / "op_examples.json"
 # Functions that only gradients, layers and decompositions call. They are left out of the reference pages.
 INTERNAL_SUFFIXES = ("_grad", "_gradient", "_backward", "_input", "_weight")
 INTERNAL = {
-    "attention", "bmm_plus", "class_loss", "contiguous_copy", "distinct", "grid_sample_grid", "max_pool", "max_pool_with_indices", "avg_pool",
-    "normalise_batch", "normalise_rows", "remove_axis", "resize_axis", "rnn_steps", "sample_planes", "seeded_dropout", "unpool",
+    "attention", "bmm_plus", "class_loss", "contiguous_copy", "distinct", "grid_sample_grid", "max_pool", "max_pool_with_indices",
+    "avg_pool", "normalise_batch", "normalise_rows", "remove_axis", "resize_axis", "rnn_steps", "sample_planes", "seeded_dropout",
+    "unpool",
 }  # fmt: skip
 
 

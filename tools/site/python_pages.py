@@ -20,9 +20,18 @@ MODULES = [
     "pyburn.train.run", "pyburn.inference", "pyburn.io", "pyburn.io.safetensors", "pyburn.config", "pyburn.distributions", "pyburn.linalg",
     "pyburn.special", "pyburn.masked", "pyburn.signal.windows", "pyburn.backend", "pyburn.testing", "pyburn.utils.checkpoint",
     "pyburn.dashboard", "pyburn.server", "pyburn.compat", "p_vision.layers", "p_vision.losses", "p_vision.metrics", "p_vision.optimizers",
-    "p_vision.callbacks", "p_vision.ops", "p_vision.applications", "p_vision.models", "p_vision.preprocessing", "p_vision.utils", "p_vision",
+    "p_vision.callbacks", "p_vision.ops", "p_vision.applications", "p_vision.models", "p_vision.preprocessing", "p_vision.utils",
+    "p_vision",
 ]  # fmt: skip
-LEFT_OUT = {"pyburn.cli", "pyburn.utils", "pyburn.signal", "pyburn.tensor", "pyburn.nn.modules", "pyburn.lr_scheduler", "pyburn.return_types"}
+LEFT_OUT = {
+    "pyburn.cli",
+    "pyburn.utils",
+    "pyburn.signal",
+    "pyburn.tensor",
+    "pyburn.nn.modules",
+    "pyburn.lr_scheduler",
+    "pyburn.return_types",
+}
 LAYER_TOPICS = {
     "Losses": r"Loss",
     "Graph layers": r"GCN|SAGE|GAT|GIN|Graph|MessagePassing",
@@ -112,7 +121,12 @@ def document(path: str, name: str, value: Any, level: int = 2) -> str:
         for method, found in methods(value).items():
             function = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
             if isinstance(found, property):
-                lines += [f"{'#' * (level + 1)} {name}.{method} {{#{path}.{method}}}", "", "*Property.* " + markdown(inspect.getdoc(found) or ""), ""]
+                lines += [
+                    f"{'#' * (level + 1)} {name}.{method} {{#{path}.{method}}}",
+                    "",
+                    "*Property.* " + markdown(inspect.getdoc(found) or ""),
+                    "",
+                ]
             else:
                 of_method = signature_of(function)
                 lines += [f"{'#' * (level + 1)} {name}.{method} {{#{path}.{method}}}", "", "```python"]
@@ -148,7 +162,7 @@ def slug(text: str) -> str:
 
 def tensor_page() -> str:
     import op_docs
-    from operation_pages import TOPICS, public_name
+    from operation_pages import TOPICS
     from operation_pages import slug as topic_slug
     from schema import read_all
 
@@ -163,7 +177,9 @@ def tensor_page() -> str:
             value = getattr(pyburn.Tensor, name)
             signature = signature_of(value) if callable(value) else None
             text = ["```python", signature_text(name, value, signature), "```", ""] if callable(value) else []
-            own.append("\n".join([f"## Tensor.{name} {{#pyburn.Tensor.{name}}}", "", *text, markdown(inspect.getdoc(value) or "", signature), ""]))
+            own.append(
+                "\n".join([f"## Tensor.{name} {{#pyburn.Tensor.{name}}}", "", *text, markdown(inspect.getdoc(value) or "", signature), ""])
+            )
         elif not op_docs.internal(e) and e.function == name:
             listed.append(f"- [`Tensor.{name}`](operations/{topic_slug(topic_of[e.family])}.md#pyburn.{e.function}): {e.doc}")
     head = "A tensor: a view of a storage with a shape, strides, a dtype and a device. Methods that are also functions come first."

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 _PARTS = {  # the extras: modules, what pip installs for them, and their purpose
-    "dashboard": (("textual", "starlette", "uvicorn"), "textual starlette uvicorn h11", "the dashboards in the terminal and in the browser"),
+    "dashboard": (("textual", "starlette", "uvicorn"), "textual starlette uvicorn h11", "dashboards in the terminal and the browser"),
     "vision": (("PIL",), "Pillow", "reading and writing images"),
     "parquet": (("pyarrow",), "pyarrow", "reading Parquet files"),
 }

@@ -152,7 +152,7 @@ class FitLoop:
     def _restore(self, saved: dict[str, Any]) -> None:
         learner = self.learner
         if not isinstance(saved, dict) or "position" not in saved:
-            raise CheckpointError("the file is no checkpoint of a training: it has no position")
+            raise CheckpointError("not a training checkpoint: the file has no 'position' entry")
         learner.load_state_dict(saved)
         position = saved["position"]
         if position["step"]:
