@@ -38,6 +38,10 @@ def test_links_lead_somewhere() -> None:
     subprocess.run([sys.executable, ROOT / "tools" / "check_links.py"], check=True)
 
 
+def test_charts_are_up_to_date() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "site" / "charts.py", "--check"], check=True)
+
+
 def test_docstrings_are_checked() -> None:
     found = subprocess.run([sys.executable, ROOT / "tools" / "check_docstrings.py"], capture_output=True, text=True)
     assert found.returncode == 0, found.stdout

@@ -1,13 +1,20 @@
-"""Charts of benchmarks/RESULTS.md, drawn by benchmarks/report.py."""
+"""Writes docs/images/benchmarks-*.svg: charts of benchmarks/RESULTS.md, drawn by benchmarks/report.py.
+
+python tools/site/charts.py [--check]
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
-from report import Line, bar_chart
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "RESULTS.md"
+from report import Line, bar_chart  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 CHARTS = {
     "all": (),
@@ -33,12 +40,26 @@ def lines() -> list[Line]:
     return found
 
 
-def charts() -> dict[str, str]:
-    """Path of the site -> SVG."""
+def charts() -> dict[Path, str]:
+    """Path -> SVG."""
     groups: dict[str, list[Line]] = {}
     for line in lines():
         groups.setdefault(line.group, []).append(line)
     return {
-        f"images/benchmarks-{name}.svg": bar_chart({g: found for g, found in groups.items() if not chosen or g in chosen})
+        ROOT / f"docs/images/benchmarks-{name}.svg": bar_chart({g: found for g, found in groups.items() if not chosen or g in chosen})
         for name, chosen in CHARTS.items()
     }
+
+
+def main() -> int:
+    stale = [path for path, text in charts().items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        print(*(f"not up to date; run python tools/site/charts.py: {path.relative_to(ROOT)}" for path in stale), sep="\n")
+        return 1 if stale else 0
+    for path, text in charts().items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs.yml: generated pages, charts, and links that leave docs/.
+"""Hooks of mkdocs.yml: generated pages, and links that leave docs/.
 
 - The reference is written from the schemas and the docstrings of the built package.
 - Pages outside docs/ that are linked (examples, benchmarks, CONTRIBUTING.md ...) become pages of the site.
@@ -19,9 +19,8 @@ from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import charts  # noqa: E402
 import operation_pages  # noqa: E402
 import python_pages  # noqa: E402
 
@@ -81,8 +80,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         head = "---\nsearch:\n  exclude: true\n---\n" if source == "benchmarks/RESULTS.md" else ""  # hundreds of rows of figures
         files.append(File.generated(config, path, content=head + (ROOT / source).read_text()))
         _sources[path] = source
-    for path, content in charts.charts().items():
-        files.append(File.generated(config, path, content=content))
     return files
 
 
