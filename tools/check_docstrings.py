@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = ROOT / "python"
 RECORD = ROOT / "tools" / "docstring_coverage.json"
 PHRASES = ROOT / "tools" / "docstring_phrases.txt"
-STUBS_OF_CPP = {"pyburn/_functions.pyi", "pyburn/nn/_layers.pyi", "pyburn/_core.pyi", "pyburn/_types.pyi"}
+STUBS_OF_CPP = {"pyburn/_functions.pyi", "pyburn/nn/_layers.pyi", "pyburn/_core.pyi"}
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -105,7 +105,8 @@ def assess(node: Definition, package: str, owner: str = "") -> Documented:
             demanded["Returns"] = bool(said) or any("property" in ast.unparse(d) for d in function.decorator_list)
         if raises_something(function):
             demanded["Raises"] = bool(re.search(r"Raises:|\b[Rr]aises\b", doc))
-    if not owner:
+    error = isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith(("Error", "Exception", "Warning")) for base in node.bases)
+    if not owner and not error:
         demanded["example"] = ">>> " in doc
     name = f"{owner}.{node.name}" if owner else node.name
     return Documented(name, package, list(demanded), [part for part, there in demanded.items() if not there])

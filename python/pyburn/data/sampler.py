@@ -28,7 +28,11 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """Yields indices in order."""
+    """Yields indices in order.
+
+    >>> list(pyburn.data.SequentialSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -52,6 +56,9 @@ class RandomSampler(Sampler[int]):
     Raises:
         TypeError: replacement is not a bool.
         ValueError: num_samples is not a positive int.
+
+    >>> sorted(pyburn.data.RandomSampler(range(3)))
+    [0, 1, 2]
     """
 
     def __init__(
@@ -86,7 +93,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Yields the given indices in random order."""
+    """Yields the given indices in random order.
+
+    >>> sorted(pyburn.data.SubsetRandomSampler([4, 2]))
+    [2, 4]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices

@@ -86,7 +86,11 @@ class Pace:
 
 
 class Quiet(Callback):
-    """Prints messages only, such as how to resume or what failed."""
+    """Prints messages only, such as how to resume or what failed.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         self.file = Output(file if file is not None else sys.stderr)
@@ -96,7 +100,11 @@ class Quiet(Callback):
 
 
 class ProgressLines(Quiet):
-    """Prints a line per epoch, and one every 30 seconds within an epoch. For log files."""
+    """Prints a line per epoch, and one every 30 seconds within an epoch. For log files.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)
@@ -140,7 +148,11 @@ def epoch_text(learner: Learner) -> str:
 
 
 class ProgressBar(ProgressLines):
-    """Draws a progress bar for the current epoch and prints a line for each completed epoch."""
+    """Draws a progress bar for the current epoch and prints a line for each completed epoch.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)

@@ -48,7 +48,14 @@ def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """Returns [channels, height, width]."""
+    """Returns [channels, height, width].
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_dimensions(pyburn.ones(3, 4, 5))
+    [3, 4, 5]
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         return [1 if img.dim() == 2 else img.size(-3), img.size(-2), img.size(-1)]
@@ -56,12 +63,26 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """Returns [width, height]."""
+    """Returns [width, height].
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_image_size(pyburn.ones(3, 4, 5))
+    [5, 4]
+    """
     return get_dimensions(img)[:0:-1]
 
 
 def get_image_num_channels(img: Any) -> int:
-    """Returns the number of channels."""
+    """Returns the number of channels.
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_image_num_channels(pyburn.ones(3, 4, 5))
+    3
+    """
     return get_dimensions(img)[0]
 
 
@@ -101,8 +122,14 @@ def resize(
         max_size: The maximum length of the longer side, if size is a single number.
         antialias: Whether to antialias when downsampling tensors.
 
+    Returns:
+        The image.
+
     Raises:
         ValueError: size or max_size is invalid, or the mode is not supported for tensors.
+
+    >>> pyburn.data.transforms.functional.resize(pyburn.ones(3, 8, 8), [4, 6]).shape
+    pyburn.Size([3, 4, 6])
     """
     mode = interpolation_mode(interpolation)
     sizes = _pair(size)
@@ -141,7 +168,22 @@ def _as_floats(img: Tensor) -> tuple[Tensor, Any]:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Crops a rectangle; parts outside of the image are 0."""
+    """Crops a rectangle; parts outside of the image are 0.
+
+    Args:
+        img: The image.
+        top: The first row.
+        left: The first column.
+        height: The number of rows.
+        width: The number of columns.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.crop(pyburn.arange(9).reshape(1, 3, 3), 1, 1, 2, 2)
+    tensor([[[4, 5],
+             [7, 8]]])
+    """
     if not isinstance(img, Tensor):
         expect_image(img)
         return img.crop((left, top, left + width, top + height))
@@ -154,7 +196,18 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Crops the center; a smaller image is first padded with 0."""
+    """Crops the center; a smaller image is first padded with 0.
+
+    Args:
+        img: The image.
+        output_size: The size, as an int or (height, width).
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.center_crop(pyburn.ones(3, 8, 8), 4).shape
+    pyburn.Size([3, 4, 4])
+    """
     sizes = _pair(output_size)
     wanted_h, wanted_w = (sizes[0], sizes[0]) if len(sizes) == 1 else sizes
     _, height, width = get_dimensions(img)
@@ -177,7 +230,24 @@ def resized_crop(
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Crops a rectangle and resizes it."""
+    """Crops a rectangle and resizes it.
+
+    Args:
+        img: The image.
+        top: The first row.
+        left: The first column.
+        height: The number of rows.
+        width: The number of columns.
+        size: The size of the result.
+        interpolation: The interpolation mode.
+        antialias: Whether to filter before downsampling.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.resized_crop(pyburn.ones(3, 8, 8), 0, 0, 4, 4, [2, 2]).shape
+    pyburn.Size([3, 2, 2])
+    """
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -190,8 +260,14 @@ def pad(img: Any, padding: int | Sequence[int], fill: Any = 0, padding_mode: str
         fill: The fill value for mode "constant".
         padding_mode: "constant", "edge", "reflect" or "symmetric".
 
+    Returns:
+        The image.
+
     Raises:
         ValueError: An argument is invalid.
+
+    >>> pyburn.data.transforms.functional.pad(pyburn.ones(1, 2, 2), 1).shape
+    pyburn.Size([1, 4, 4])
     """
     expect_image(img)
     border = [padding] if isinstance(padding, int) else list(padding)
@@ -234,13 +310,35 @@ def _extended(img: Any, border: tuple[int, int, int, int], mode: Any) -> Any:
 
 
 def hflip(img: Any) -> Any:
-    """Flips horizontally."""
+    """Flips horizontally.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.hflip(pyburn.arange(4).reshape(1, 2, 2))
+    tensor([[[1, 0],
+             [3, 2]]])
+    """
     expect_image(img)
     return img.flip(-1) if isinstance(img, Tensor) else img.transpose(0)
 
 
 def vflip(img: Any) -> Any:
-    """Flips vertically."""
+    """Flips vertically.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.vflip(pyburn.arange(4).reshape(1, 2, 2))
+    tensor([[[2, 3],
+             [0, 1]]])
+    """
     expect_image(img)
     return img.flip(-2) if isinstance(img, Tensor) else img.transpose(1)
 
@@ -279,6 +377,14 @@ def rotate(
         expand: Whether to enlarge the output to hold the whole rotated image.
         center: The center (x, y); by default that of the image.
         fill: The fill value for pixels outside of the image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.rotate(pyburn.arange(9.0).reshape(1, 3, 3), 90)
+    tensor([[[2., 5., 8.],
+             [1., 4., 7.],
+             [0., 3., 6.]]])
     """
     mode = interpolation_mode(interpolation)
     _, height, width = get_dimensions(img)
@@ -312,8 +418,14 @@ def affine(
         fill: The fill value for pixels outside of the image.
         center: The center (x, y); by default that of the image.
 
+    Returns:
+        The image.
+
     Raises:
         ValueError: scale is not positive, or translate does not have two numbers.
+
+    >>> pyburn.data.transforms.functional.affine(pyburn.ones(1, 4, 4), 0, [1, 0], 1.0, 0.0).shape
+    pyburn.Size([1, 4, 4])
     """
     mode = interpolation_mode(interpolation)
     if scale <= 0.0:

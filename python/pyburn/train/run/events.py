@@ -150,7 +150,13 @@ class EventWriter:
         self._event(summary, step, when)
 
     def text(self, tag: str, text: str, step: int = 0) -> None:
-        """Writes Markdown text, for TensorBoard's text page."""
+        """Writes Markdown text, for TensorBoard's text page.
+
+        Args:
+            tag: The name.
+            text: The text.
+            step: The step.
+        """
         tensor = _integer(1, 7) + _message(2, b"") + _message(8, text.encode())  # a scalar of dtype string
         metadata = _message(1, _message(1, b"text"))
         self._event(_message(1, _message(1, tag.encode()) + _message(8, tensor) + _message(9, metadata)), step, None)
