@@ -178,12 +178,14 @@ bench-quick: build peers  ## A cross-section of the same (a few minutes)
 CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'tests/*.cpp' 'tests/*.h' 'examples/*.cpp' 'examples/*.h' | grep -v /generated/)
 
 .PHONY: check
-check: venv  ## Generated files, layers, sizes, links, format, lint, types
+check: venv  ## Generated files, layers, sizes, links, docstrings, format, lint, types
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
 	$(VENV)/bin/python tools/check_sizes.py
 	$(VENV)/bin/python tools/check_links.py
+	$(VENV)/bin/python tools/check_docstrings.py
+	$(VENV)/bin/python tools/site/charts.py --check
 	@$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
