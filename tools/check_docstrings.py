@@ -161,11 +161,11 @@ def bad_texts() -> list[str]:
     found = []
     for folder in ("pyburn", "p_vision"):
         for path in sorted((PYTHON / folder).rglob("*.py")):
-            for line, text in texts(path):
+            for number, text in texts(path):
                 if match := pattern.search(text):
-                    found.append(f"{path.relative_to(ROOT)}:{line}: a phrase to avoid: {match[0]!r}")
+                    found.append(f"{path.relative_to(ROOT)}:{number}: a phrase to avoid: {match[0]!r}")
                 if match := internal.match(text):
-                    found.append(f"{path.relative_to(ROOT)}:{line}: an internal name in a message: {match[0]}")
+                    found.append(f"{path.relative_to(ROOT)}:{number}: an internal name in a message: {match[0]}")
     for e in read_all():
         if match := pattern.search(e.doc):
             found.append(f"src/pyburn/ops/{e.family}.cpp: {e.name}: a phrase to avoid: {match[0]!r}")

@@ -75,11 +75,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, path, content=text))
         _sources[path] = f"docs/{path}"
     for source in [*PROJECT, "examples/README.md", *example_pages()]:
-        path = place(source)
-        assert path
+        shown = place(source)
+        assert shown
         head = "---\nsearch:\n  exclude: true\n---\n" if source == "benchmarks/RESULTS.md" else ""  # hundreds of rows of figures
-        files.append(File.generated(config, path, content=head + (ROOT / source).read_text()))
-        _sources[path] = source
+        files.append(File.generated(config, shown, content=head + (ROOT / source).read_text()))
+        _sources[shown] = source
     return files
 
 

@@ -8,7 +8,8 @@ import op_docs
 from docstrings import markdown
 from schema import Entry, read_aliases, read_all
 
-# Topic -> files of src/pyburn/ops. A new file needs a topic: `pages` fails without one.
+# Topic -> files of src/pyburn/ops. Files that are not listed are on a last page.
+OTHER = "Other operations"
 TOPICS = {
     "Creation": "fill",
     "Random sampling": "random sampling",
@@ -82,11 +83,11 @@ def pages() -> dict[str, tuple[str, str]]:
     """Path -> (title, Markdown)."""
     entries = [e for e in read_all() if e.public and not op_docs.internal(e)]
     topic_of = {family: topic for topic, families in TOPICS.items() for family in families.split()}
-    if missing := {e.family for e in entries} - set(topic_of):
-        raise SystemExit(f"tools/site/operation_pages.py: no topic for {', '.join(sorted(missing))}")
     found = {}
-    for topic in TOPICS:
-        of_topic = sorted((e for e in entries if topic_of[e.family] == topic), key=lambda e: public_name(e).lower())
+    for topic in [*TOPICS, OTHER]:
+        of_topic = sorted((e for e in entries if topic_of.get(e.family, OTHER) == topic), key=lambda e: public_name(e).lower())
+        if not of_topic:
+            continue
         functions = [list(group) for _, group in groupby(of_topic, key=public_name)]
         summary = "\n".join(f"- [`{public_name(f[0])}`](#pyburn.{f[0].function}): {f[0].doc}" for f in functions)
         text = "\n".join([f"# {topic}", "", summary, "", *(operation(f) for f in functions)])

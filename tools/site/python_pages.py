@@ -76,7 +76,8 @@ def signature_text(name: str, value: Any, signature: inspect.Signature | None) -
     if signature is None:
         return f"{name}(...)"
     types = getattr(value, "_option_types", {})
-    parts, named = [], False
+    parts: list[str] = []
+    named = False
     for p in signature.parameters.values():
         if p.name in ("self", "cls") and not parts:
             continue
@@ -84,7 +85,7 @@ def signature_text(name: str, value: Any, signature: inspect.Signature | None) -
             parts.append("*")
         named = named or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
         kind = types.get(p.name) or (annotation_text(p.annotation) if p.annotation is not p.empty else "")
-        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         text = f"{star}{p.name}" + (f": {kind}" if kind else "")
         if p.default is not p.empty:
             text += (" = " if kind else "=") + default_text(p.default)
@@ -162,7 +163,7 @@ def slug(text: str) -> str:
 
 def tensor_page() -> str:
     import op_docs
-    from operation_pages import TOPICS
+    from operation_pages import OTHER, TOPICS
     from operation_pages import slug as topic_slug
     from schema import read_all
 
@@ -181,7 +182,7 @@ def tensor_page() -> str:
                 "\n".join([f"## Tensor.{name} {{#pyburn.Tensor.{name}}}", "", *text, markdown(inspect.getdoc(value) or "", signature), ""])
             )
         elif not op_docs.internal(e) and e.function == name:
-            listed.append(f"- [`Tensor.{name}`](operations/{topic_slug(topic_of[e.family])}.md#pyburn.{e.function}): {e.doc}")
+            listed.append(f"- [`Tensor.{name}`](operations/{topic_slug(topic_of.get(e.family, OTHER))}.md#pyburn.{e.function}): {e.doc}")
     head = "A tensor: a view of a storage with a shape, strides, a dtype and a device. Methods that are also functions come first."
     return "\n".join(["# Tensor", "", head, "", *listed, "", *own])
 
