@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -87,3 +89,17 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     checked = subprocess.run([sys.executable, ROOT / "tools" / "check_site.py", tmp_path], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
+
+
+PACKAGES = ["autograd", "config", "distributions", "func"]
+MODULES = ["pyburn.linalg", "pyburn.masked"] + [
+    f"pyburn.{package}.{found.name}"
+    for package in PACKAGES
+    for found in pkgutil.iter_modules(importlib.import_module(f"pyburn.{package}").__path__)
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_prints_what_its_docstrings_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testmod(importlib.import_module(name), extraglobs={"pyburn": pyburn}).failed == 0
