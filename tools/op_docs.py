@@ -6,7 +6,7 @@ import json
 import textwrap
 from functools import cache
 
-from op_parameters import PARAMETERS
+from op_parameters import PARAMETERS, RETURNS
 from schema import ROOT, TYPES, Entry, Parameter
 
 EXAMPLES = ROOT / "tools" / "op_examples.json"
@@ -46,6 +46,8 @@ def tensor_count(e: Entry) -> int:
 def returns(e: Entry) -> tuple[str, str]:
     """The type and the description of the result."""
     named = {p.name for p in e.parameters}
+    if e.function in RETURNS and e.returns == "Tensor":
+        return "Tensor", RETURNS[e.function]
     if e.results:
         return "tuple", f"A named tuple ({', '.join(e.results)})."
     if e.returns == "bool":
@@ -64,7 +66,7 @@ def returns(e: Entry) -> tuple[str, str]:
         return "Tensor", "A tensor without the reduced dimensions, or with size 1 there if keepdim."
     if "size" in named and "input" not in named:
         return "Tensor", "A tensor of the given shape."
-    return "Tensor", "The result."
+    return "Tensor", "A tensor."
 
 
 def raises(e: Entry) -> list[tuple[str, str]]:

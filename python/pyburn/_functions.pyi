@@ -256,7 +256,7 @@ def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.relu6(pyburn.tensor([-1., 9.]))
     tensor([0., 6.])
@@ -269,7 +269,7 @@ def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.selu(pyburn.tensor([-1., 1.]))
     tensor([-1.1113,  1.0507])
@@ -283,7 +283,7 @@ def celu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Ten
         alpha (float, default 1.0): The scale of the negative part.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.celu(pyburn.tensor([-1., 1.]))
     tensor([-0.6321,  1.0000])
@@ -296,7 +296,7 @@ def softsign(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.softsign(pyburn.tensor([-1., 3.]))
     tensor([-0.5000,  0.7500])
@@ -309,7 +309,7 @@ def tanhshrink(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.tanhshrink(pyburn.tensor([-1., 3.]))
     tensor([-0.2384,  2.0049])
@@ -323,7 +323,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight (Tensor): The weights.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -340,7 +340,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -408,7 +408,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         enable_gqa (bool, default False): Whether key and value may have fewer heads than query (grouped-query attention).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (*, L, E).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -426,7 +426,7 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         destination (int | Sequence[int]): The new positions of the dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.movedim(pyburn.ones(2, 3, 4), 0, 2).shape
     pyburn.Size([3, 4, 2])
@@ -441,7 +441,7 @@ def moveaxis(input: Tensor, source: int | Sequence[int], destination: int | Sequ
         destination (int | Sequence[int]): The new positions of the dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.moveaxis(pyburn.ones(2, 3, 4), 0, 2).shape
     pyburn.Size([3, 4, 2])
@@ -456,7 +456,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
         axis1 (int): The second dimension.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape
     pyburn.Size([3, 2])
@@ -471,7 +471,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
         dim1 (int): The first of two dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape
     pyburn.Size([3, 2])
@@ -484,7 +484,7 @@ def adjoint(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.adjoint(pyburn.ones(2, 3)).shape
     pyburn.Size([3, 2])
@@ -497,7 +497,7 @@ def ravel(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.ravel(pyburn.ones(2, 3)).shape
     pyburn.Size([6])
@@ -512,7 +512,7 @@ def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
         sizes (int | Sequence[int]): The sizes of the new dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -529,7 +529,7 @@ def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
         size (int | Sequence[int]): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape
     pyburn.Size([3, 4])
@@ -563,7 +563,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -580,7 +580,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -597,7 +597,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -614,7 +614,7 @@ def atleast_1d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.atleast_1d(pyburn.tensor(1.)).shape
     pyburn.Size([1])
@@ -645,7 +645,7 @@ def atleast_2d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.atleast_2d(pyburn.ones(3)).shape
     pyburn.Size([1, 3])
@@ -676,7 +676,7 @@ def atleast_3d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.atleast_3d(pyburn.ones(3)).shape
     pyburn.Size([1, 3, 1])
@@ -858,7 +858,7 @@ def special_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> T
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.special.modified_bessel_k0(pyburn.tensor([1., 2.]))
     tensor([0.4210, 0.1139])
@@ -871,7 +871,7 @@ def special_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> T
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.special.modified_bessel_k1(pyburn.tensor([1., 2.]))
     tensor([0.6019, 0.1399])
@@ -884,7 +884,7 @@ def special_spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> 
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.special.spherical_bessel_j0(pyburn.tensor([0., 1.]))
     tensor([1.0000, 0.8415])
@@ -975,7 +975,7 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
         rounding_mode (str | None): None, 'trunc' or 'floor'.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1156,7 +1156,7 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
         other (Tensor | Number): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: A tensor with the broadcast shape of the operands.
+        Tensor: A tensor of the broadcast shape.
 
     Raises:
         ShapeError: The shapes do not broadcast.
@@ -1189,7 +1189,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         alpha (Number, default 1): The factor of other.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1206,7 +1206,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
         exponent (Tensor | Number): The exponent; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1493,7 +1493,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1510,7 +1510,7 @@ def _view_bits(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) ->
         dtype (DTypeLike): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.tensor([1.]).view(pyburn.int32)
     tensor([1065353216], dtype=pyburn.int32)
@@ -1540,7 +1540,7 @@ def view(input: Tensor, dtype: DTypeLike) -> Tensor:
         dtype (DTypeLike): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view of the given shape.
 
     >>> pyburn.tensor([1.]).view(pyburn.int32)
     tensor([1065353216], dtype=pyburn.int32)
@@ -1555,7 +1555,7 @@ def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
         size (int | Sequence[int]): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view of the given shape.
 
     >>> pyburn.ones(6).view(2, 3)
     tensor([[1., 1., 1.],
@@ -1572,7 +1572,7 @@ def trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -1588,7 +1588,7 @@ def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1607,7 +1607,7 @@ def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
@@ -1623,7 +1623,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1682,7 +1682,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         increasing (bool, default False): Whether the powers increase from left to right.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.vander(pyburn.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
@@ -1700,7 +1700,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         aweights (Tensor | None, default None): Observation weights.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1717,7 +1717,7 @@ def corrcoef(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.corrcoef(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -1733,7 +1733,7 @@ def _cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *, out: Tensor | None = None)
         p (float, default 2.0): The order of the norm.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1755,7 +1755,7 @@ def conv2d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence
         groups (int): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1777,7 +1777,7 @@ def conv2d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequenc
         groups (int): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1799,7 +1799,7 @@ def conv3d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence
         groups (int): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1821,7 +1821,7 @@ def conv3d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequenc
         groups (int): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1844,7 +1844,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, L_out), or (O, L_out) without a batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1867,7 +1867,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, L_out), or (O, L_out) without a batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1890,7 +1890,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, H_out, W_out), or (O, H_out, W_out) without a batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1913,7 +1913,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, H_out, W_out), or (O, H_out, W_out) without a batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1936,7 +1936,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, D_out, H_out, W_out), or without N if the input has no batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1959,7 +1959,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
         groups (int, default 1): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, O, D_out, H_out, W_out), or without N if the input has no batch.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -1982,7 +1982,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2005,7 +2005,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2028,7 +2028,7 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2058,7 +2058,7 @@ def contiguous_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()
     True
@@ -2071,7 +2071,7 @@ def clone(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.clone(pyburn.ones(2))
     tensor([1., 1.])
@@ -2084,7 +2084,7 @@ def contiguous(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.contiguous(pyburn.ones(2, 3).T)
     tensor([[1., 1.],
@@ -2099,7 +2099,7 @@ def detach(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad
     False
@@ -2134,7 +2134,7 @@ def class_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, logs
         ignore_index (int, default -100): A target class that does not contribute to the loss.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2196,7 +2196,7 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_
         zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2218,7 +2218,7 @@ def _ctc_loss_backward(grad_output: Tensor, log_probs: Tensor, targets: Tensor, 
         zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2286,7 +2286,7 @@ def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped:
         offset (int): The diagonal: 0 is the main one, positive values are above it.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)
     tensor([2., 2.])
@@ -2302,7 +2302,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     >>> pyburn.dropout(pyburn.ones(3), 0.5, training=False)
     tensor([1., 1., 1.])
@@ -2318,7 +2318,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.alpha_dropout(pyburn.ones(3))
     tensor([1., 1., 1.])
@@ -2334,7 +2334,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape
     pyburn.Size([1, 2, 3])
@@ -2350,7 +2350,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape
     pyburn.Size([1, 2, 3, 3])
@@ -2366,7 +2366,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape
     pyburn.Size([1, 2, 3, 3, 3])
@@ -2382,7 +2382,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         inplace (bool, default False): Whether input is overwritten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape
     pyburn.Size([1, 2, 3])
@@ -2396,7 +2396,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2412,7 +2412,7 @@ def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Te
         matrices (Sequence[Tensor]): Two or more matrices.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2428,7 +2428,7 @@ def linalg_multi_dot(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = N
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2446,7 +2446,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
         dim (int | None, default None): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -2466,7 +2466,7 @@ def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_gra
         scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2489,7 +2489,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         sparse (bool, default False): Accepted for compatibility; gradients are dense.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (*, D).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2516,7 +2516,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         padding_idx (int | None, default None): An index whose embedding vector gets no gradient.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2590,7 +2590,7 @@ def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.max(pyburn.tensor([1., 3., 2.]))
     tensor(3.)
@@ -2605,7 +2605,7 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2643,7 +2643,7 @@ def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.min(pyburn.tensor([1., 3., 2.]))
     tensor(1.)
@@ -2658,7 +2658,7 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -2697,7 +2697,7 @@ def arange(start: Number | None = None, end: Number | None = None, step: Number 
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 1-d tensor.
 
     >>> pyburn.arange(5)
     tensor([0, 1, 2, 3, 4])
@@ -2715,7 +2715,7 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None 
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 1-d tensor of steps values.
 
     >>> pyburn.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -2781,7 +2781,7 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceL
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.zeros_like(pyburn.ones(2))
     tensor([0., 0.])
@@ -2797,7 +2797,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLi
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.ones_like(pyburn.zeros(2))
     tensor([1., 1.])
@@ -2814,7 +2814,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = No
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.full_like(pyburn.ones(2), 3.)
     tensor([3., 3.])
@@ -2830,7 +2830,7 @@ def empty_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceL
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.empty_like(pyburn.ones(2)).shape
     pyburn.Size([2])
@@ -2849,7 +2849,7 @@ def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtyp
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
@@ -2866,7 +2866,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device:
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A matrix (n, m).
 
     >>> pyburn.eye(2)
     tensor([[1., 0.],
@@ -2884,7 +2884,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
         device (DeviceLike | None, default None): The device; by default the current one.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.tril_indices(2, 2)
     tensor([[0, 1, 1],
@@ -2902,7 +2902,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
         device (DeviceLike | None, default None): The device; by default the current one.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.triu_indices(2, 2)
     tensor([[0, 0, 1],
@@ -2944,7 +2944,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         num_classes (int, default -1): The number of classes; by default the largest index + 1.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (*, num_classes) of dtype int64.
 
     >>> pyburn.one_hot(pyburn.tensor([0, 2]), 3)
     tensor([[1, 0, 0],
@@ -3002,7 +3002,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mod
         align_corners (bool | None, default None): Whether the corner pixels of input and output are aligned.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3023,7 +3023,7 @@ def grid_sample_input(input: Tensor, grid: Tensor, extents: int | Sequence[int],
         align_corners (bool): Whether the corner pixels of input and output are aligned.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3045,7 +3045,7 @@ def grid_sample_grid(input: Tensor, images: Tensor, grid: Tensor, mode: str, pad
         align_corners (bool): Whether the corner pixels of input and output are aligned.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3123,7 +3123,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         index (Tensor): Indices (int64 or int32).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor whose size along dim is the number of indices.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3144,7 +3144,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         alpha (Number, default 1): The factor of source.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3164,7 +3164,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
         source (Tensor): The tensor to read from.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3184,7 +3184,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *
         value (Tensor | Number): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3201,7 +3201,7 @@ def argwhere(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))
     tensor([[1],
@@ -3216,7 +3216,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         mask (Tensor): A bool tensor that broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 1-d tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3234,7 +3234,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor |
         source (Tensor): The tensor to read from.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3252,7 +3252,7 @@ def _index(input: Tensor, indices: Sequence[Tensor], axis: int = 0, *, out: Tens
         axis (int, default 0): The dimension to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3272,7 +3272,7 @@ def _index_put(input: Tensor, values: Tensor, indices: Sequence[Tensor], axis: i
         accumulate (bool, default False): Whether values are added instead of written.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3291,7 +3291,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
         accumulate (bool, default False): Whether values are added instead of written.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3327,7 +3327,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         index (Tensor): Indices (int64 or int32).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of index.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3346,7 +3346,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, 
         accumulate (bool, default False): Whether values are added instead of written.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3370,7 +3370,7 @@ def resize_axis(input: Tensor, dim: int, input_size: int, output_size: int, mode
         antialias (bool): Whether to filter before downsampling.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3393,7 +3393,7 @@ def resize_axis_input(input: Tensor, dim: int, input_size: int, output_size: int
         antialias (bool): Whether to filter before downsampling.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -3415,7 +3415,7 @@ def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_fa
         antialias (bool, default False): Whether to filter before downsampling.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape
     pyburn.Size([1, 1, 4, 4])
@@ -3429,7 +3429,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         upscale_factor (int): The factor r.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape
     pyburn.Size([1, 1, 4, 4])
@@ -3443,7 +3443,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         downscale_factor (int): The factor r.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape
     pyburn.Size([1, 4, 2, 2])
@@ -3457,7 +3457,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         groups (int): The number of groups that channels are divided into.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)
     tensor([[[0.],
@@ -3474,7 +3474,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         dim (int, default 0): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor whose size along dim is the sum of the sizes.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3491,7 +3491,7 @@ def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None
         dim (int, default 0): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3508,7 +3508,7 @@ def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None =
         dim (int, default 0): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3525,7 +3525,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
         dim (int, default 0): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor with the additional dimension dim.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3542,7 +3542,7 @@ def hstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Te
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3558,7 +3558,7 @@ def vstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Te
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3575,7 +3575,7 @@ def row_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) ->
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3592,7 +3592,7 @@ def dstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Te
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3608,7 +3608,7 @@ def column_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None)
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3625,7 +3625,7 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3643,7 +3643,7 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         tensors (Sequence[Tensor]): A sequence of tensors.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3665,7 +3665,7 @@ def _linalg_solve(A: Tensor, B: Tensor, *, out: Tensor | None = None) -> Tensor:
         B (Tensor): The right-hand side.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3715,7 +3715,7 @@ def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = T
         unitriangular (bool, default False): Whether the diagonal is assumed to be 1.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -3733,7 +3733,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None
         upper (bool, default False): Whether the upper instead of the lower triangle is used.
 
     Returns:
-        Tensor: The result.
+        Tensor: The triangular factors (*, N, N).
 
     >>> pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))
     tensor([[2., 0.],
@@ -3989,7 +3989,7 @@ def isnan(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.isnan(pyburn.tensor([1., float('nan')]))
     tensor([False,  True])
@@ -4002,7 +4002,7 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.isposinf(pyburn.tensor([1., float('inf')]))
     tensor([False,  True])
@@ -4015,7 +4015,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.isneginf(pyburn.tensor([1., -float('inf')]))
     tensor([False,  True])
@@ -4028,7 +4028,7 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.bitwise_not(pyburn.tensor([0, 5]))
     tensor([-1, -6])
@@ -4045,7 +4045,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         equal_nan (bool, default False): Whether two NaN are considered equal.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4378,7 +4378,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         eps (float, default 1e-08): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor without the dimension dim.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4417,7 +4417,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = 'use_mm_fo
         compute_mode (str, default 'use_mm_for_euclid_dist_if_necessary'): Accepted for compatibility.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (..., P, R).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4492,7 +4492,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         p (float, default 2.0): The exponent, or the order of the norm.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))
     tensor([5., 4., 3.])
@@ -4506,7 +4506,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         mat2 (Tensor): A matrix (M, P), or a batch of them.
 
     Returns:
-        Tensor: The result.
+        Tensor: The products (B, N, P).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4526,7 +4526,7 @@ def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, beta: Number = 1, al
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4543,7 +4543,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: The product, (*, N, P) for (*, N, M) @ (*, M, P).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4560,7 +4560,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         mat2 (Tensor): A matrix (M, P), or a batch of them.
 
     Returns:
-        Tensor: The result.
+        Tensor: The product (N, P).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4577,7 +4577,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         vec (Tensor): A vector (M).
 
     Returns:
-        Tensor: The result.
+        Tensor: The product (N).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4594,7 +4594,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 0-d tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4611,7 +4611,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4628,7 +4628,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         other (Tensor): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4645,7 +4645,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         vec2 (Tensor): A vector (M).
 
     Returns:
-        Tensor: The result.
+        Tensor: A matrix (N, M).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4663,7 +4663,7 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         vec2 (Tensor): A vector (M).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4684,7 +4684,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: A matrix (N, P).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4705,7 +4705,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4725,7 +4725,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4746,7 +4746,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4767,7 +4767,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
         alpha (Number, default 1): The factor of the product.
 
     Returns:
-        Tensor: The result.
+        Tensor: Matrices (B, N, P).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4785,7 +4785,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (*, out_features).
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4804,7 +4804,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -4923,7 +4923,7 @@ def var(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
         unbiased (bool): Whether to use Bessel's correction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.var(pyburn.tensor([1., 2., 3.]), unbiased=False)
     tensor(0.6667)
@@ -4978,7 +4978,7 @@ def std(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
         unbiased (bool): Whether to use Bessel's correction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.std(pyburn.tensor([1., 2., 3.]), unbiased=False)
     tensor(0.8165)
@@ -5053,7 +5053,7 @@ def reshape(input: Tensor, *shape: int | Sequence[int]) -> Tensor:
         shape (int | Sequence[int]): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the given shape, which shares memory with input where possible.
 
     >>> pyburn.reshape(pyburn.arange(6), (2, 3))
     tensor([[0, 1, 2],
@@ -5068,7 +5068,7 @@ def permute(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
         dims (int | Sequence[int]): The dimensions to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view with permuted dimensions.
 
     >>> pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape
     pyburn.Size([4, 2, 3])
@@ -5082,7 +5082,7 @@ def expand(input: Tensor, *size: int | Sequence[int]) -> Tensor:
         size (int | Sequence[int]): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view of the given shape.
 
     >>> pyburn.ones(3, 1).expand(-1, 4).shape
     pyburn.Size([3, 4])
@@ -5099,7 +5099,7 @@ def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None
         step (int, default 1): The step.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5117,7 +5117,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         index (int): Indices (int64 or int32).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5134,7 +5134,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
         dim (int): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view with an additional dimension.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5151,7 +5151,7 @@ def remove_axis(input: Tensor, dim: int) -> Tensor:
         dim (int): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5169,7 +5169,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
         dim1 (int): The first of two dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view with swapped dimensions.
 
     >>> pyburn.transpose(pyburn.ones(2, 3), 0, 1).shape
     pyburn.Size([3, 2])
@@ -5182,7 +5182,7 @@ def t(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.t(pyburn.ones(2, 3)).shape
     pyburn.Size([3, 2])
@@ -5196,7 +5196,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A view without the dimensions.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5214,7 +5214,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         end_dim (int, default -1): The last dimension to flatten.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor with fewer dimensions, which shares memory with input where possible.
 
     >>> pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape
     pyburn.Size([2, 12])
@@ -5230,7 +5230,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         length (int): The number of entries.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5296,7 +5296,7 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
         eps (float, default 1e-05): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5315,7 +5315,7 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
         eps (float | None, default None): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5335,7 +5335,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
         eps (float, default 1e-05): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5358,7 +5358,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
         eps (float, default 1e-05): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5381,7 +5381,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         eps (float, default 1e-05): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5402,7 +5402,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
         k (float, default 1.0): How many.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape
     pyburn.Size([1, 4, 2])
@@ -5418,7 +5418,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *
         eps (float, default 1e-12): A small number that avoids division by zero.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5437,7 +5437,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         index (int): Indices (int64 or int32).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5460,7 +5460,7 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
         step (int, default 1): The step.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -5481,7 +5481,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
         dim2 (int, default 1): The second of two dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5502,7 +5502,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: int | Sequence[int], st
         storage_offset (int | None, default None): The offset of the first element in the storage; by default that of input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5520,7 +5520,7 @@ def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, 
         value (Number, default 0): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))
     tensor([0., 1., 1., 1., 0., 0.])
@@ -5535,7 +5535,7 @@ def _border_pad(input: Tensor, pad: int | Sequence[int], mode: str, *, out: Tens
         mode (str): 'constant', 'reflect', 'replicate' or 'circular'.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')
     tensor([[1., 0., 1., 2., 3., 2., 1.]])
@@ -5551,7 +5551,7 @@ def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: 
         value (float | None, default None): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.pad(pyburn.arange(3.), (1, 2))
     tensor([0., 0., 1., 2., 0., 0.])
@@ -5642,7 +5642,7 @@ def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *
         max (Tensor | None, default None): The upper bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5660,7 +5660,7 @@ def clamp_min(input: Tensor, min: Number, *, out: Tensor | None = None) -> Tenso
         min (Number): The lower bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.clamp_min(pyburn.tensor([-2., 2.]), 0)
     tensor([0., 2.])
@@ -5675,7 +5675,7 @@ def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tenso
         min (Tensor): The lower bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5693,7 +5693,7 @@ def clamp_max(input: Tensor, max: Number, *, out: Tensor | None = None) -> Tenso
         max (Number): The upper bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)
     tensor([-2.,  0.])
@@ -5708,7 +5708,7 @@ def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tenso
         max (Tensor): The upper bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5726,7 +5726,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Ten
         value (Tensor | Number): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5887,7 +5887,7 @@ def special_shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | N
         n (Tensor | Number): The degree.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5904,7 +5904,7 @@ def special_shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | N
         n (Tensor | Number): The degree.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5921,7 +5921,7 @@ def special_shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | N
         n (Tensor | Number): The degree.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5938,7 +5938,7 @@ def special_shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | N
         n (Tensor | Number): The degree.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -5960,7 +5960,7 @@ def max_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequ
         adaptive (bool): Whether the windows are chosen from the output size.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)
     tensor([[1., 3., 5.]])
@@ -5997,7 +5997,7 @@ def unpool(input: Tensor, indices: Tensor, output_size: int | Sequence[int], acc
         accumulate (bool): Whether values are added instead of written.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6016,7 +6016,7 @@ def unpool_input(input: Tensor, indices: Tensor, output_size: int | Sequence[int
         accumulate (bool): Whether values are added instead of written.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6039,7 +6039,7 @@ def avg_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequ
         adaptive (bool): Whether the windows are chosen from the output size.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.avg_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), False, True, 0, False)
     tensor([[0.5000, 2.5000, 4.5000]])
@@ -6060,7 +6060,7 @@ def avg_pool_input(grad_output: Tensor, input_size: int | Sequence[int], kernel_
         adaptive (bool): Whether the windows are chosen from the output size.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.avg_pool_input(pyburn.ones(1, 3), (1, 6), (2,), (2,), (0,), False, True, 0, False)
     tensor([[0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000]])
@@ -6078,7 +6078,7 @@ def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, C, L_out), or (C, L_out) without a batch.
 
     >>> pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2).shape
     pyburn.Size([1, 1, 2])
@@ -6114,7 +6114,7 @@ def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         count_include_pad (bool, default True): Whether padding counts in the mean.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, C, L_out), or (C, L_out) without a batch.
 
     >>> pyburn.avg_pool1d(pyburn.ones(1, 1, 4), 2).shape
     pyburn.Size([1, 1, 2])
@@ -6128,7 +6128,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tens
         output_size (int | Sequence[int]): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 2).shape
     pyburn.Size([1, 1, 2])
@@ -6159,7 +6159,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int],
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.lp_pool1d(pyburn.ones(1, 1, 4), 2, 2).shape
     pyburn.Size([1, 1, 2])
@@ -6177,7 +6177,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
         output_size (int | Sequence[int] | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6198,7 +6198,7 @@ def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, C, H_out, W_out), or (C, H_out, W_out) without a batch.
 
     >>> pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2])
@@ -6235,7 +6235,7 @@ def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         divisor_override (int | None, default None): Divides by this number instead of the window size.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, C, H_out, W_out), or (C, H_out, W_out) without a batch.
 
     >>> pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2])
@@ -6249,7 +6249,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tens
         output_size (int | Sequence[int]): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor (N, C, *output_size), or (C, *output_size) without a batch.
 
     >>> pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2])
@@ -6280,7 +6280,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int],
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape
     pyburn.Size([1, 1, 2, 2])
@@ -6298,7 +6298,7 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
         output_size (int | Sequence[int] | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6319,7 +6319,7 @@ def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2, 2])
@@ -6356,7 +6356,7 @@ def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
         divisor_override (int | None, default None): Divides by this number instead of the window size.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2, 2])
@@ -6370,7 +6370,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tens
         output_size (int | Sequence[int]): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
     pyburn.Size([1, 1, 2, 2, 2])
@@ -6401,7 +6401,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int],
         ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape
     pyburn.Size([1, 1, 2, 2, 2])
@@ -6419,7 +6419,7 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
         output_size (int | Sequence[int] | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6498,7 +6498,7 @@ def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLi
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.rand_like(pyburn.ones(3)).shape
@@ -6516,7 +6516,7 @@ def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceL
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.randn_like(pyburn.ones(3)).shape
@@ -6537,7 +6537,7 @@ def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None 
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.randint_like(pyburn.ones(3), 5, 10).shape
@@ -6557,7 +6557,7 @@ def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None, de
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.randint_like(pyburn.ones(3), 10).shape
@@ -6574,7 +6574,7 @@ def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | Non
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.randperm(4).sort().values
@@ -6591,7 +6591,7 @@ def normal(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.normal(pyburn.zeros(3), 2.).shape
@@ -6608,7 +6608,7 @@ def normal(mean: float, std: Tensor, *, generator: Generator | None = None) -> T
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.normal(0., pyburn.ones(3)).shape
@@ -6625,7 +6625,7 @@ def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> 
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -6665,7 +6665,7 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.bernoulli(pyburn.tensor([0., 1.]))
@@ -6682,7 +6682,7 @@ def bernoulli(input: Tensor, p: float, *, generator: Generator | None = None) ->
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.bernoulli(pyburn.empty(3), 1.)
@@ -6699,7 +6699,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.multinomial(pyburn.tensor([0., 1.]), 1)
@@ -6801,7 +6801,7 @@ def flip(input: Tensor, *dims: int | Sequence[int], out: Tensor | None = None) -
         dims (int | Sequence[int]): The dimensions to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A copy of the shape of input.
 
     >>> pyburn.flip(pyburn.arange(3), 0)
     tensor([2, 1, 0])
@@ -6815,7 +6815,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     >>> pyburn.tril(pyburn.ones(3, 3))
     tensor([[1., 0., 0.],
@@ -6831,7 +6831,7 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     >>> pyburn.triu(pyburn.ones(3, 3))
     tensor([[1., 1., 1.],
@@ -6848,7 +6848,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Ten
         output_size (int | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]))
     tensor([0, 1, 1])
@@ -6865,7 +6865,7 @@ def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None, *, ou
         output_size (int | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -6885,7 +6885,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor, dim: int | None = None, *,
         output_size (int | None, default None): The size of the output.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -6903,7 +6903,7 @@ def repeat(input: Tensor, repeats: int | Sequence[int]) -> Tensor:
         repeats (int | Sequence[int]): The number of repetitions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -6918,7 +6918,7 @@ def tile(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
         dims (int | Sequence[int]): The dimensions to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.tile(pyburn.tensor([1, 2]), (2,))
     tensor([1, 2, 1, 2])
@@ -6933,7 +6933,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
         dims (int | Sequence[int] | None, default None): The dimensions to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A copy of the shape of input.
 
     >>> pyburn.roll(pyburn.arange(4), 1)
     tensor([3, 0, 1, 2])
@@ -6946,7 +6946,7 @@ def fliplr(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.fliplr(pyburn.ones(2, 3))
     tensor([[1., 1., 1.],
@@ -6960,7 +6960,7 @@ def flipud(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.flipud(pyburn.arange(3))
     tensor([2, 1, 0])
@@ -6975,7 +6975,7 @@ def rot90(input: Tensor, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
         dims (int | Sequence[int], default (0,1)): The dimensions to operate on.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.rot90(pyburn.arange(4).view(2, 2))
     tensor([[1, 3],
@@ -6992,7 +6992,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         dim2 (int, default -1): The second of two dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.diag_embed(pyburn.tensor([1., 2.]))
     tensor([[1., 0.],
@@ -7007,7 +7007,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.diag(pyburn.tensor([1., 2.]))
     tensor([[1., 0.],
@@ -7022,7 +7022,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
         offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.diagflat(pyburn.ones(2, 1))
     tensor([[1., 0.],
@@ -7149,7 +7149,7 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, *, out:
         dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7258,7 +7258,7 @@ def trace(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.trace(pyburn.ones(2, 2))
     tensor(2.)
@@ -7393,7 +7393,7 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
         b_hh (Tensor | None, default None): Hidden-hidden bias.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7414,7 +7414,7 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
         b_hh (Tensor | None, default None): Hidden-hidden bias.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7435,7 +7435,7 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
         b_hh (Tensor | None, default None): Hidden-hidden bias.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7500,7 +7500,7 @@ def sample_planes(input: Tensor, places: Tensor, weight: Tensor, *, out: Tensor 
         weight (Tensor): The weights.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7519,7 +7519,7 @@ def sample_planes_input(input: Tensor, places: Tensor, weight: Tensor, size: int
         size (int): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7537,7 +7537,7 @@ def sample_planes_weight(input: Tensor, planes: Tensor, places: Tensor, *, out: 
         places (Tensor):
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7558,7 +7558,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)
     tensor([1., 1.])
@@ -7575,7 +7575,7 @@ def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.rrelu(pyburn.tensor([-48., 1.]))
@@ -7657,7 +7657,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> _ = pyburn.manual_seed(0)
     >>> pyburn.poisson(pyburn.zeros(2))
@@ -7673,7 +7673,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *,
         generator (Generator | None, default None): The random generator; by default that of the process.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -7692,7 +7692,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7710,7 +7710,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Ten
         dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7727,7 +7727,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
         dim (int): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7785,7 +7785,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         append (Tensor | None, default None): Values concatenated at the end along dim.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7805,7 +7805,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
         sparse_grad (bool, default False): Accepted for compatibility; gradients are dense.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of index.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7827,7 +7827,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor 
         src (Tensor): The tensor to read from.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7849,7 +7849,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, out: Tenso
         value (Number): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7872,7 +7872,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str,
         reduce (str): The reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7894,7 +7894,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, reduce: st
         reduce (str): The reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7914,7 +7914,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
         src (Tensor): The tensor to read from.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7936,7 +7936,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         include_self (bool, default True): Whether the elements of input take part in the reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7955,7 +7955,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         dim (int | None, default None): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -7976,7 +7976,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
         max (Number, default 0): The upper bound.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 1-d tensor of bins counts.
 
     >>> pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
@@ -7991,7 +7991,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         minlength (int, default 0): The minimum length of the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A 1-d tensor of counts (int64), or of sums of weights.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8031,7 +8031,7 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = F
         sorter (Tensor | None, default None): Indices that sort sorted_sequence.
 
     Returns:
-        Tensor: The result.
+        Tensor: Indices of the shape of values.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8053,7 +8053,7 @@ def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = F
         sorter (Tensor | None, default None): Indices that sort sorted_sequence.
 
     Returns:
-        Tensor: The result.
+        Tensor: Indices of the shape of values.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8072,7 +8072,7 @@ def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, rig
         right (bool, default False): Whether equal values are inserted after the existing ones.
 
     Returns:
-        Tensor: The result.
+        Tensor: Indices of the shape of input.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8091,7 +8091,7 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
         invert (bool, default False): Whether to invert the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8196,7 +8196,7 @@ def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number
         initial (Number | None, default None): The initial value of the reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8218,7 +8218,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
         initial (Number | None, default None): The initial value of the reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8236,7 +8236,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         with_replacement (bool, default False): Whether an element may occur more than once.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.combinations(pyburn.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -8254,7 +8254,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
         maxnorm (Number): The maximum norm.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8276,7 +8276,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
         include_self (bool, default True): Whether the elements of input take part in the reduction.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8294,7 +8294,7 @@ def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
         size (int | Sequence[int]): The shape.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -8310,7 +8310,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
         length (int): The number of entries.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8327,7 +8327,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
         value (Tensor | Number): The value.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8374,7 +8374,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.angle(pyburn.tensor([1., -1.]))
     tensor([0.0000, 3.1416])
@@ -8389,7 +8389,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Ten
         dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input whose entries along dim sum to 1.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8407,7 +8407,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out:
         dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8425,7 +8425,7 @@ def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tens
         dim (int): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8443,7 +8443,7 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: 
         dim (int): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8461,7 +8461,7 @@ def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tenso
         dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8479,7 +8479,7 @@ def _linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = N
         rtol (float | None, default None): The relative tolerance.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
     tensor([[0.5000, 0.0000, 0.0000],
@@ -8493,7 +8493,7 @@ def linalg_inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         A (Tensor): Matrices (*, M, N).
 
     Returns:
-        Tensor: The result.
+        Tensor: The inverses (*, N, N).
 
     >>> pyburn.linalg.inv(pyburn.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
@@ -8507,7 +8507,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.inverse(pyburn.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
@@ -8521,7 +8521,7 @@ def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         A (Tensor): Matrices (*, M, N).
 
     Returns:
-        Tensor: The result.
+        Tensor: The determinants (*).
 
     >>> pyburn.linalg.det(pyburn.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -8534,7 +8534,7 @@ def det(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.det(pyburn.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -8562,7 +8562,7 @@ def logdet(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.logdet(pyburn.tensor([[2., 0.], [0., 4.]]))
     tensor(2.0794)
@@ -8577,7 +8577,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None 
         left (bool, default True): Whether to solve A @ X = B (else X @ A = B).
 
     Returns:
-        Tensor: The result.
+        Tensor: The solutions X.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8595,7 +8595,7 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor
         upper (bool, default False): Whether the upper instead of the lower triangle is used.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8613,7 +8613,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
         upper (bool, default False): Whether the upper instead of the lower triangle is used.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))
     tensor([[ 0.3125, -0.1250],
@@ -8628,7 +8628,7 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) ->
         UPLO (str, default 'L'): Which triangle is read: 'L' or 'U'.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
@@ -8641,7 +8641,7 @@ def linalg_svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         A (Tensor): Matrices (*, M, N).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))
     tensor([2., 1.])
@@ -8657,7 +8657,7 @@ def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = No
         hermitian (bool, default False): Whether the matrices are symmetric.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
     tensor([[0.5000, 0.0000, 0.0000],
@@ -8672,7 +8672,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         rcond (float, default 1e-15): Singular values up to rcond times the largest one count as 0.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
     tensor([[0.5000, 0.0000, 0.0000],
@@ -8689,7 +8689,7 @@ def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | No
         hermitian (bool, default False): Whether the matrices are symmetric.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))
     tensor(1)
@@ -8703,7 +8703,7 @@ def linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tens
         n (int): The exponent.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
@@ -8718,7 +8718,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         n (int): The exponent.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
@@ -8732,7 +8732,7 @@ def linalg_matrix_exp(A: Tensor) -> Tensor:
         A (Tensor): Matrices (*, M, N).
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.linalg.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],
@@ -8746,7 +8746,7 @@ def matrix_exp(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],
@@ -8782,7 +8782,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = N
         dim (int, default -1): The dimension to operate on; negative values count from the end.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -8884,7 +8884,7 @@ def median(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.median(pyburn.tensor([2., 3., 1.]))
     tensor(2.)
@@ -8919,7 +8919,7 @@ def nanmedian(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))
     tensor(1.)
@@ -8955,7 +8955,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         stable (bool, default False): Accepted for compatibility; sorting is always stable.
 
     Returns:
-        Tensor: The result.
+        Tensor: Indices (int64) of the shape of input.
 
     Raises:
         IndexOutOfRange: dim is out of range.
@@ -8971,7 +8971,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.msort(pyburn.tensor([2., 3., 1.]))
     tensor([1., 2., 3.])
@@ -9116,7 +9116,7 @@ def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.special.ndtr(pyburn.tensor([0., 1.96]))
     tensor([0.5000, 0.9750])
@@ -9129,7 +9129,7 @@ def special_log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))
     tensor([-6.9315e-01, -8.0461e+02])
@@ -9143,7 +9143,7 @@ def special_xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tens
         other (Tensor | Number): The second operand; broadcasts with input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -9160,7 +9160,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
         p (int): The dimension.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)
     tensor([1.5502, 3.5651])
@@ -9764,7 +9764,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.sinc(pyburn.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -9778,7 +9778,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         eps (float | None, default None): Inputs are clamped to [eps, 1 - eps].
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.logit(pyburn.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
@@ -9925,7 +9925,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.square(pyburn.tensor([1., -2.]))
     tensor([1., 4.])
@@ -9938,7 +9938,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.reciprocal(pyburn.tensor([1., 4.]))
     tensor([1.0000, 0.2500])
@@ -9951,7 +9951,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.frac(pyburn.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -9964,7 +9964,7 @@ def positive(input: Tensor) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.positive(pyburn.tensor([1., -4.]))
     tensor([ 1., -4.])
@@ -9977,7 +9977,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.deg2rad(pyburn.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -9990,7 +9990,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input (Tensor): The input tensor.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))
     tensor([179.9999,   0.0000])
@@ -10007,7 +10007,7 @@ def im2col(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequ
         stride (int | Sequence[int], default 1): The step between windows.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.im2col(pyburn.ones(1, 2, 4, 4), 2).shape
     pyburn.Size([1, 8, 9])
@@ -10025,7 +10025,7 @@ def col2im(input: Tensor, output_size: int | Sequence[int], kernel_size: int | S
         stride (int | Sequence[int], default 1): The step between windows.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.col2im(pyburn.ones(1, 8, 9), (4, 4), 2).shape
     pyburn.Size([1, 2, 4, 4])
@@ -10102,7 +10102,7 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
         p (Number, default 2): The order of the norm.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     Raises:
         DeviceError: The tensors are on different devices.
@@ -10121,7 +10121,7 @@ def as_strided(input: Tensor, size: int | Sequence[int], stride: int | Sequence[
         storage_offset (int | None, default None): The offset of the first element in the storage; by default that of input.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))
     tensor([[0, 2],
@@ -10138,7 +10138,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         dim2 (int, default 1): The second of two dimensions.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)
     tensor([1, 5])
@@ -10154,7 +10154,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         step (int): The step.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.arange(5).unfold(0, 3, 1)
     tensor([[0, 1, 2],
@@ -10173,7 +10173,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike |
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -10192,7 +10192,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -10209,7 +10209,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLi
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.blackman_window(4)
     tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01])
@@ -10227,7 +10227,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.kaiser_window(4)
     tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
@@ -10244,7 +10244,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLi
         requires_grad (bool, default False): Whether autograd records operations on the result.
 
     Returns:
-        Tensor: The result.
+        Tensor: A tensor.
 
     >>> pyburn.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])

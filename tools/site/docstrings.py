@@ -13,7 +13,8 @@ logging.getLogger("griffe").setLevel(logging.ERROR)
 
 
 def cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))  # a bar inside of code needs no backslash
+    return "".join(part if part.startswith("`") else part.replace("|", "\\|") for part in parts)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -78,7 +79,7 @@ def markdown(doc: str, signature: inspect.Signature | None = None) -> str:
             title = "Attributes" if section.kind is DocstringSectionKind.attributes else "Arguments"
             parts.append(f"**{title}**\n\n" + table(["name", "type", "default", "meaning"], parameter_rows(section.value, signature)))
         elif section.kind in (DocstringSectionKind.returns, DocstringSectionKind.yields):
-            items = [f"{code(str(v.annotation or v.name or ''))} {v.description}".strip() for v in section.value]
+            items = [": ".join(filter(None, [code(str(v.annotation or v.name or "")), v.description])) for v in section.value]
             parts.append(f"**{section.kind.value.capitalize()}**: " + "; ".join(items))
         elif section.kind in (DocstringSectionKind.raises, DocstringSectionKind.warns):
             rows = [[code(str(v.annotation)), v.description] for v in section.value]
