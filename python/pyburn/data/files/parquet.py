@@ -40,6 +40,9 @@ def read_parquet(file: File, columns: Sequence[str] | None = None) -> Table:
         file: A path, bytes or an open binary file.
         columns: The columns to read; None for all.
 
+    Returns:
+        The table.
+
     Raises:
         ImportError: pyarrow is not installed.
         KeyError: There is no such column.
