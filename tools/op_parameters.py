@@ -221,18 +221,15 @@ PARAMETERS = {
     "ord": "The order of the norm.",
     "max_norm": "Embedding vectors with a larger norm are renormalised to it, in place.",
     "maxnorm": "The maximum norm.",
-    # attention
     "is_causal": "Whether each query sees only keys up to its own position.",
     "scale": "The factor of the scores; 1 / sqrt(E) by default.",
     "activation.scale": "The scale of the output.",
     "enable_gqa": "Whether key and value may have fewer heads than query (grouped-query attention).",
-    # recurrent layers
     "has_biases": "Whether params contains biases.",
     "num_layers": "The number of layers.",
     "dropout": "The dropout probability between layers.",
     "bidirectional": "Whether the layers run in both directions.",
     "batch_first": "Whether the batch is the first dimension of input and output.",
-    # embedding
     "padding_idx": "An index whose embedding vector gets no gradient.",
     "scale_grad_by_freq": "Whether gradients are divided by the frequency of their index in the batch.",
     "sparse": "Accepted for compatibility; gradients are dense.",

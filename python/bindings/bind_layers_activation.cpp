@@ -102,7 +102,7 @@ void bind_layers_activation(nb::module_& m) {
       "Applies softmin along dim: softmax(-x).\n\n>>> pyburn.nn.Softmin(dim=1)(pyburn.tensor([[0.0, 1.0]]))\ntensor([[0.7311, 0.2689]])");
   bind_layer<nn::Softmax2d>(m,
       "Applies softmax over the channels of images (N, C, H, W) or (C, H, W).\n\n>>> pyburn.nn.Softmax2d()(pyburn.ones(1, 2, 1, "
-      "1))\ntensor([[[[0.5000]],\n\n         [[0.5000]]]])");
+      "1)).flatten()\ntensor([0.5000, 0.5000])");
 }
 
 }  // namespace pyburn::python

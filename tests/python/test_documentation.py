@@ -53,7 +53,8 @@ def operations() -> list[str]:
     sys.path.append(str(ROOT / "tools"))
     from schema import read_all
 
-    return sorted({e.function for e in read_all() if e.public and hasattr(pyburn, e.function)})
+    names = {e.function for e in read_all() if e.public}
+    return sorted(name for name in names if isinstance(getattr(pyburn, name, None), type(pyburn.add)))  # some are written in Python
 
 
 @pytest.mark.parametrize("name", operations())

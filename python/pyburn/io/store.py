@@ -231,82 +231,63 @@ class Store:
     def include(self, *names: Name) -> Store:
         """Adds names to load or save: those that match any of these regular expressions or functions. Without this call, all.
 
+        Returns the store.
+
         Args:
             *names: Regular expressions, or functions that return whether a name is included.
-
-        Returns:
-            The store itself.
         """
         self._include += names
         return self
 
     def exclude(self, *names: Name) -> Store:
-        """Adds names to skip, even if included.
+        """Adds names to skip, even if included. Returns the store.
 
         Args:
             *names: Regular expressions, or functions that return whether a name is excluded.
-
-        Returns:
-            The store itself.
         """
         self._exclude += names
         return self
 
     def adapt(self, adapter: Adapter | CoreAdapter) -> Store:
-        """Adds an adapter; the first one is nearest to the file.
+        """Adds an adapter; the first one is nearest to the file. Returns the store.
 
         Args:
             adapter: The adapter.
-
-        Returns:
-            The store itself.
         """
         self._adapters.append(adapter)
         return self
 
     def half_precision(self, dtype: DType = float16) -> Store:
-        """Stores floating-point tensors as `dtype`, except those of batch norms.
+        """Stores floating-point tensors as `dtype`, except those of batch norms. Returns the store.
 
         Args:
             dtype: float16 or bfloat16.
-
-        Returns:
-            The store itself.
         """
         return self.adapt(half_precision(dtype))
 
     def contiguous_indices(self, wanted: bool = True) -> Store:
-        """When loading, renumbers list indices with gaps in the file (0, 2, 5) to 0, 1, 2, before renaming.
+        """When loading, renumbers list indices with gaps in the file (0, 2, 5) to 0, 1, 2, before renaming. Returns the store.
 
         Args:
             wanted: Whether to renumber.
-
-        Returns:
-            The store itself.
         """
         self._contiguous = wanted
         return self
 
     def allow_partial(self, allow: bool = True) -> Store:
-        """Sets whether missing and unused tensors are allowed.
+        """Sets whether missing and unused tensors are allowed. Returns the store.
 
         Args:
             allow: Whether they are allowed.
-
-        Returns:
-            The store itself.
         """
         self._strict = not allow
         return self
 
     def metadata(self, **texts: str) -> Store:
-        """Adds text entries to save.
+        """Adds text entries to save. Returns the store.
 
         Args:
             **texts: The entries.
-
-        Returns:
-            The store itself.
         """
         self._metadata.update(texts)
         return self

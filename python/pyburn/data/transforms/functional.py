@@ -6,11 +6,8 @@ from .colour import (
     adjust_gamma,
     adjust_hue,
     adjust_saturation,
-    adjust_sharpness,
     autocontrast,
     equalize,
-    erase,
-    gaussian_blur,
     invert,
     posterize,
     rgb_to_grayscale,
@@ -21,7 +18,6 @@ from .conversion import convert_image_dtype, normalize, pil_to_tensor, to_pil_im
 from .degrading import gaussian_noise, jpeg, permute_channels
 from .geometry import (
     InterpolationMode,
-    affine,
     center_crop,
     crop,
     get_dimensions,
@@ -31,9 +27,10 @@ from .geometry import (
     pad,
     resize,
     resized_crop,
-    rotate,
     vflip,
 )
+from .rotation import affine, rotate
+from .sharpness import adjust_sharpness, erase, gaussian_blur
 from .warping import elastic_transform, five_crop, perspective, ten_crop
 
 __all__ = [
