@@ -244,7 +244,10 @@ def test_graphs_become_one() -> None:
 @pytest.mark.parametrize(
     "name",
     ["dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder"]
-    + [f"transforms.{name}" for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness", "filters", "eeg")],
+    + [
+        f"transforms.{name}"
+        for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness", "filters", "eeg")
+    ],
 )
 def test_examples_of_docstrings(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"pyburn.data.{name}"), extraglobs={"pyburn": pyburn})

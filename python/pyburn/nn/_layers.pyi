@@ -886,10 +886,8 @@ class Softmin(Module):
 class Softmax2d(Module):
     """Applies softmax over the channels of images (N, C, H, W) or (C, H, W).
 
-    >>> pyburn.nn.Softmax2d()(pyburn.ones(1, 2, 1, 1))
-    tensor([[[[0.5000]],
-
-             [[0.5000]]]])
+    >>> pyburn.nn.Softmax2d()(pyburn.ones(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
     """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
