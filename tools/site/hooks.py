@@ -72,7 +72,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in files:
         _sources[file.src_uri] = f"docs/{file.src_uri}"
     for path, (_, text) in {**operation_pages.pages(), **python_pages.pages()}.items():
-        files.append(File.generated(config, path, content=text))
+        first = path.startswith(("reference/operations/", "reference/pyburn/nn/"))  # what people look for most
+        files.append(File.generated(config, path, content="---\nsearch:\n  boost: 2\n---\n" * first + text))
         _sources[path] = f"docs/{path}"
     for source in [*PROJECT, "examples/README.md", *example_pages()]:
         shown = place(source)

@@ -50,18 +50,15 @@ LAYER_TOPICS = {
 }
 
 
-def is_ours(value: Any) -> bool:
-    return str(getattr(value, "__module__", "") or "").split(".")[0] in ("pyburn", "p_vision")
-
-
 def public(module: ModuleType) -> dict[str, Any]:
     """The classes, functions and values that a module offers, by name."""
-    names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    listed = getattr(module, "__all__", None)
+    names = listed or [name for name in dir(module) if not name.startswith("_")]
     found = {name: getattr(module, name) for name in sorted(set(names), key=str.lower) if hasattr(module, name)}
     return {
         name: value
         for name, value in found.items()
-        if not isinstance(value, ModuleType) and (is_ours(value) or inspect.isclass(value)) and callable(value)
+        if not isinstance(value, ModuleType) and callable(value) and (listed or str(value.__module__).startswith(module.__name__))
     }
 
 
@@ -189,7 +186,9 @@ def tensor_page() -> str:
 
 def pages() -> dict[str, tuple[str, str]]:
     """Path -> (title, Markdown)."""
-    seen: set[int] = set()
+    import pyburn
+
+    seen = {id(pyburn.Tensor)}
     found = {"reference/tensor.md": ("Tensor", tensor_page())}
     listed = list(MODULES)
     listed[MODULES.index("pyburn.linalg") : MODULES.index("pyburn.linalg")] = discovered()
