@@ -182,6 +182,7 @@ check: venv  ## Generated files, layers, sizes, links, docstrings, format, lint,
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
+	$(VENV)/bin/python tools/check_architecture.py
 	$(VENV)/bin/python tools/check_sizes.py
 	$(VENV)/bin/python tools/check_links.py
 	$(VENV)/bin/python tools/check_docstrings.py

@@ -21,6 +21,7 @@ set(PYBURN_SOURCES
   src/pyburn/tensor/layout.cpp
   src/pyburn/tensor/scalar.cpp
   src/pyburn/tensor/shape.cpp
+  src/pyburn/ir/extent_expression.cpp
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
@@ -54,11 +55,11 @@ set(PYBURN_SOURCES
   src/pyburn/ops/rnn_steps.cpp
   src/pyburn/ops/interpolate.cpp
   src/pyburn/ops/attention.cpp
-  src/pyburn/ops/pooling.cpp
+  src/pyburn/ops/pool_functions.cpp
   src/pyburn/ops/fractional_pool.cpp
   src/pyburn/ops/pool.cpp
   src/pyburn/ops/unfold.cpp
-  src/pyburn/ops/convolutions.cpp
+  src/pyburn/ops/conv_functions.cpp
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/window.cpp
   src/pyburn/ops/fused.cpp
@@ -68,7 +69,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/logic.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
-  src/pyburn/ops/norm.cpp
+  src/pyburn/ops/normalisation.cpp
   src/pyburn/ops/batch_norm.cpp
   src/pyburn/ops/softmax.cpp
   src/pyburn/ops/cross_entropy.cpp
@@ -80,7 +81,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/dropout.cpp
-  src/pyburn/ops/sampling.cpp
+  src/pyburn/ops/random_functions.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
   src/pyburn/ops/special.cpp
@@ -109,11 +110,25 @@ set(PYBURN_SOURCES
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
-  src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/aliases.cpp
+  src/pyburn/graph/drawing.cpp
+  src/pyburn/graph/extents.cpp
+  src/pyburn/graph/fit_extents.cpp
+  src/pyburn/graph/fuse.cpp
+  src/pyburn/graph/fuse_structure.cpp
   src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/lowering.cpp
+  src/pyburn/graph/memory_plan.cpp
   src/pyburn/graph/multiply_adds.cpp
+  src/pyburn/graph/program_passes.cpp
   src/pyburn/graph/replay.cpp
-  src/pyburn/graph/simplify.cpp
+  src/pyburn/graph/graph_editor.cpp
+  src/pyburn/graph/passes/drop_dead_nodes.cpp
+  src/pyburn/graph/passes/fold_constants.cpp
+  src/pyburn/graph/passes/fold_scales.cpp
+  src/pyburn/graph/passes/merge_equal_nodes.cpp
+  src/pyburn/graph/passes/passes.cpp
+  src/pyburn/graph/passes/values_for_writes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp
@@ -132,10 +147,13 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
+  src/pyburn/backends/cpu/conv/small_planes.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
+  src/pyburn/backends/cpu/fused/product.cpp
   src/pyburn/backends/cpu/fused/program.cpp
   src/pyburn/backends/cpu/fused/reduce.cpp
+  src/pyburn/backends/cpu/fused/run.cpp
   src/pyburn/backends/cpu/math/gamma.cpp
   src/pyburn/backends/cpu/gemm/gemm.cpp
   src/pyburn/backends/cpu/gemm/widening.cpp
@@ -183,11 +201,9 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/history.cpp
   src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
-  src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
   src/pyburn/decorators/fusion/fusion.cpp
   src/pyburn/decorators/fusion/queue.cpp
-  src/pyburn/decorators/fusion/structure.cpp
   src/pyburn/decorators/remote/client.cpp
   src/pyburn/decorators/remote/protocol.cpp
   src/pyburn/decorators/remote/server.cpp
@@ -213,8 +229,8 @@ set(PYBURN_SOURCES
   src/pyburn/nn/functional_call.cpp
   src/pyburn/nn/fuse.cpp
   src/pyburn/nn/grad.cpp
-  src/pyburn/nn/graph.cpp
-  src/pyburn/nn/graph_edges.cpp
+  src/pyburn/nn/geometric.cpp
+  src/pyburn/nn/geometric_edges.cpp
   src/pyburn/nn/hooks.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
@@ -239,7 +255,6 @@ set(PYBURN_SOURCES
   src/pyburn/nn/parametrizations.cpp
   src/pyburn/nn/parametrize.cpp
   src/pyburn/nn/positional.cpp
-  src/pyburn/nn/prune.cpp
   src/pyburn/nn/rnn.cpp
   src/pyburn/nn/rnn_cell.cpp
   src/pyburn/nn/sequential.cpp
@@ -308,6 +323,8 @@ set(PYBURN_SOURCES
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
+  src/pyburn/inference/prepared_program.cpp
+  src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
   src/pyburn/plugin.cpp

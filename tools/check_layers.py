@@ -23,9 +23,7 @@ LAYERS = [
     "decorators",
     "nn",
     "optim",
-    "lr_scheduler",
     "io",
-    "onnx",
     "inference",
 ]
 # Siblings: a folder inside one of these includes none of the others.

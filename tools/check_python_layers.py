@@ -1,4 +1,5 @@
-"""Fails when a package of python/ imports one that comes after it. Imports inside functions count as well.
+"""Fails when a package of python/ imports one that comes after it (imports inside functions count as well), or when one other than
+pyburn.compat imitates PyTorch's private names.
 
 python tools/check_python_layers.py
 """
@@ -6,6 +7,7 @@ python tools/check_python_layers.py
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ LAYERS = [
         "pyburn._cmake",
         "pyburn._entry_points",
         "pyburn._progress",
+        "pyburn._html",
         "pyburn._forks",
         "pyburn._random",
         "pyburn._schema",
@@ -29,7 +32,7 @@ LAYERS = [
     ["pyburn._device"],
     ["pyburn.tensor"],
     ["pyburn._lu", "pyburn._older_linalg", "pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
-    ["pyburn.script_names"],
+    ["pyburn.composites"],
     ["pyburn._tensor_autograd", "pyburn.autograd"],
     ["pyburn.amp", "pyburn.cuda", "pyburn.jit", "pyburn.distributions"],
     ["pyburn.nn", "pyburn.module", "pyburn.einops"],
@@ -44,6 +47,7 @@ LAYERS = [
     ["pyburn.dashboard"],
     ["pyburn.testing"],
     ["pyburn.cli", "pyburn.__main__"],
+    ["pyburn.chemistry", "pyburn.eeg", "pyburn.imaging"],
     ["p_vision"],
     ["pyburn.compat"],  # torchvision's models are those of p_vision
 ]
@@ -53,6 +57,12 @@ FIRST_USER = PLACE["pyburn.dashboard"]
 ALLOWED = {
     ("pyburn/tensor/methods.py", "pyburn"): "methods such as Tensor.lu look up the function of their name when they are called",
 }
+# Private methods and hooks of PyTorch, and tables of its modules: only pyburn.compat has them. The torch backend really uses PyTorch.
+PYTORCHS = re.compile(
+    r"\b(_all_weights|_check_input_dim|_conv_forward|_ff_block|_flat_weights|_foreach_\w+|_log_api_usage_once|_mha_block|_pytree|_sa_block"
+    r"|_qkv_same_embed_dim|_reversed_padding_repeated_twice|__torch_function__|__torch_dispatch__|meta_path)\b|[\"']torch(vision|audio)?\.\w+[\"']"
+)
+MAY_IMITATE = ("pyburn/compat/", "pyburn/backend/torch_backend/")
 
 
 def package_of(module: str) -> str:
@@ -97,6 +107,9 @@ def violations(root: Path) -> list[str]:
         if importer not in PLACE and importer != "pyburn":
             found.append(f"{path}:1: {importer} is not in LAYERS")
             continue
+        if not file.as_posix().startswith(MAY_IMITATE):
+            lines = enumerate(path.read_text().splitlines(), 1)
+            found += [f"{path}:{n}: {match[0]} belongs to pyburn.compat" for n, line in lines if (match := PYTORCHS.search(line))]
         for line, imported in imports_of(ast.parse(path.read_text()), ".".join(file.parts[:-1])):
             if (str(file), package_of(imported)) not in ALLOWED and (why := complaint(importer, imported)):
                 found.append(f"{path}:{line}: imports {imported}, but {why}")

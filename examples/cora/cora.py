@@ -20,7 +20,7 @@ import pyburn
 import pyburn.nn.functional as F
 from pyburn import nn, optim
 from pyburn.data.sets import Cora
-from pyburn.nn.graph import Data, GCNConv
+from pyburn.nn.geometric import Data, GCNConv
 
 TOPICS = [
     "theory",

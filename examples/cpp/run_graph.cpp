@@ -37,8 +37,8 @@ void run(int argc, char** argv) {
   Tensors inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     Meta meta = graph.values[size_t(graph.inputs[i])];
-    for (const auto& [input, axis] : graph.free_axes)
-      if (size_t(input) == i) meta.shape[axis] = n;
+    for (const FreeAxis& f : graph.free_axes)
+      if (size_t(f.input) == i && f.extent == 0) meta.shape[f.axis] = n;
     const int file = int(i) + 3;
     inputs.push_back(file < argc ? read_input(argv[file], meta, device) : TensorHandle(full(meta.shape, 0.5, meta.dtype, &device)));
   }

@@ -95,17 +95,18 @@ bool learn_graphs() {
   const auto make = [](std::vector<int64_t> ends, int64_t label) {
     const int64_t edges = int64_t(ends.size()) / 2;
     const Tensor index = from_host(default_device(), {ends.data(), {Shape{2, edges}, DType::int64}});
-    return nn::graph::Data{ones({3, 1}), {index, {}}, full({1}, label, DType::int64)};
+    return nn::geometric::Data{ones({3, 1}), {index, {}}, full({1}, label, DType::int64)};
   };
-  const auto batch = nn::graph::Batch::from_data_list({make({0, 1, 2, 1, 2, 0, 1, 2, 0, 0, 1, 2}, 0), make({0, 1, 1, 2, 1, 0, 2, 1}, 1)});
-  const auto conv = make_ref<nn::graph::GINConv>(make_ref<nn::Linear>(1, 8));
+  const auto batch =
+      nn::geometric::Batch::from_data_list({make({0, 1, 2, 1, 2, 0, 1, 2, 0, 0, 1, 2}, 0), make({0, 1, 1, 2, 1, 0, 2, 1}, 1)});
+  const auto conv = make_ref<nn::geometric::GINConv>(make_ref<nn::Linear>(1, 8));
   const auto head = make_ref<nn::Linear>(8, 2);
   std::vector<TensorHandle> parameters = conv->parameters();
   for (const TensorHandle& p : head->parameters()) parameters.push_back(p);
   optim::Adam optimiser(parameters, {.lr = 0.05});
   Tensor scores;
   for (int step = 0; step < 60; ++step) {
-    scores = (*head)(nn::graph::global_add_pool(relu(conv->forward(batch.x, batch.edges)), batch.batch));
+    scores = (*head)(nn::geometric::global_add_pool(relu(conv->forward(batch.x, batch.edges)), batch.batch));
     optimiser.zero_grad();
     autograd::backward(cross_entropy(scores, batch.y));
     optimiser.step();

@@ -9,6 +9,7 @@ The recordings come from the folder of the environment variable PYBURN_DATA; tho
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +22,8 @@ from pictures import draw_filters, draw_spectra
 import pyburn
 from pyburn import nn, optim
 from pyburn.data import DataLoader, Dataset
-from pyburn.data.sets import PhysioNetMotorImagery, SelfPaced1s
-from pyburn.data.transforms.eeg import BandPass, TimeShift
-from pyburn.train import Learner
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
-from eegnet import EEGNet
+from pyburn.eeg import BandPass, EEGNet, PhysioNetMotorImagery, SelfPaced1s, TimeShift
+from pyburn.train import Callback, Learner, Progress, When
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class Decoder:
         return Learner(self.model).predict(DataLoader(Samples(trials, self.scale), batch_size=100)).numpy()
 
 
-def train(trials: Trials, seed: int, settings: Settings, **fit: Any) -> Decoder:
+def train(trials: Trials, seed: int, settings: Settings, callbacks: Sequence[Callback] = (), **fit: Any) -> Decoder:
     """An EEGNet that has learnt from the trials; further arguments are those of Learner.fit."""
     pyburn.manual_seed(seed)
     count, electrodes, samples = trials.signals.shape
@@ -133,7 +130,7 @@ def train(trials: Trials, seed: int, settings: Settings, **fit: Any) -> Decoder:
     loader = DataLoader(data, batch_size=16 if count < 100 else 32, shuffle=True)
     optimizer = optim.AdamW(model.parameters(), lr=settings.lr / 10, weight_decay=settings.weight_decay)
     schedule = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=settings.lr, total_steps=settings.epochs * len(loader))
-    learner = Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), ["accuracy"])
+    learner = Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), ["accuracy"], callbacks=callbacks)
     learner.fit(loader, None, settings.epochs, **{"display": "quiet", **fit})
     return Decoder(model, scale)
 
@@ -148,10 +145,11 @@ def folds_of(labels: np.ndarray, count: int, seed: int = 0) -> list[np.ndarray]:
 def cross_validate(trials: Trials, seeds: Sequence[int], settings: Settings, folds: int = 5) -> np.ndarray:
     """The logits of each trial by networks that have not seen it: the mean over networks that differ in their seed."""
     logits = np.zeros((len(trials.labels), len(trials.classes)))
-    for part in folds_of(trials.labels, folds):
+    bar = Progress(list(itertools.product(folds_of(trials.labels, folds), seeds)), "cross-validation")
+    shown = When(on_epoch_end=lambda learner: bar.show(epoch=learner.state.epoch, loss=learner.state.values["train/loss"]))
+    for part, seed in bar:
         others = np.setdiff1d(np.arange(len(trials.labels)), part)
-        for seed in seeds:
-            logits[part] += train(trials.at(others), seed, settings)(trials.at(part)) / len(seeds)
+        logits[part] += train(trials.at(others), seed, settings, [shown])(trials.at(part)) / len(seeds)
     return logits
 
 
@@ -180,6 +178,7 @@ def main() -> int:
     chosen = IMAGERY if arguments.data == "imagery" else PRESSES
     settings = replace(chosen, epochs=arguments.epochs or chosen.epochs)
     fit = {"run": output / "run", "config": {"data": arguments.data, **vars(settings)}, "display": arguments.display}
+    print("reading the recordings", flush=True)
     trials, wide = (imagery(), wide_imagery()) if arguments.data == "imagery" else (presses(train=True), wide_presses(train=True))
     found = accuracy(cross_validate(trials, range(arguments.seeds), settings, arguments.folds), trials)
     print(f"right on {found:.1%} of {len(trials.labels)} trials, each decided by networks that have not seen it", flush=True)

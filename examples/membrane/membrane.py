@@ -17,10 +17,9 @@ import numpy as np
 from overlays import draw
 
 import pyburn
-from p_vision.models import unet
 from pyburn import Tensor, nn, optim
-from pyburn.data import DataLoader, Dataset, numpy_random
-from pyburn.data.sets import Membrane
+from pyburn.data import DataLoader
+from pyburn.imaging import Membrane, RandomCrops, UNet, sliding_window
 from pyburn.train import Learner
 from pyburn.train.metrics import Dice, IoU
 
@@ -33,46 +32,6 @@ def load(train: bool) -> list[Pair]:
     for image, elsewhere in map(data.__getitem__, range(len(data))):
         pairs.append((image.numpy()[0].astype(np.float32) / 64 - 2, 1 - elsewhere.numpy()[0].astype(np.float32)))
     return pairs
-
-
-class Crops(Dataset[Pair]):
-    """Random pieces of the images: turned by quarters, mirrored, a little brighter or darker, with more or less contrast."""
-
-    def __init__(self, pairs: Sequence[Pair], count: int, size: int) -> None:
-        self.pairs, self.count, self.size = pairs, count, size
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, index: int) -> Pair:
-        random = numpy_random()
-        image, mask = self.pairs[int(random.integers(len(self.pairs)))]
-        top, left = (int(random.integers(extent - self.size + 1)) for extent in image.shape)
-        turns, mirrored = int(random.integers(4)), random.random() < 0.5
-        pieces = []
-        for whole in (image, mask):
-            piece = np.rot90(whole[top : top + self.size, left : left + self.size], turns)
-            pieces.append(piece[:, ::-1] if mirrored else piece)
-        changed = pieces[0] * random.uniform(0.85, 1.15) + random.uniform(-0.2, 0.2)
-        return changed[None].astype(np.float32), np.ascontiguousarray(pieces[1])[None]
-
-
-def sliding_window(model: nn.Module, image: np.ndarray, size: int = 256, stride: int = 128) -> np.ndarray:
-    """How likely each pixel is membrane, from windows that overlap. A window counts most in its middle and least at its border, where the
-    network sees only one side; so there are no seams."""
-    height, width = image.shape
-    size = min(size, height, width)
-    ramp = np.minimum(np.arange(size) + 1, np.arange(size, 0, -1)).astype(np.float32)
-    weight = np.outer(ramp, ramp)
-    total, weights = np.zeros_like(image), np.zeros_like(image)
-    for top in (*range(0, height - size, stride), height - size):
-        row = [np.s_[top : top + size, left : left + size] for left in (*range(0, width - size, stride), width - size)]
-        with pyburn.inference_mode():
-            found = model(pyburn.from_numpy(np.stack([image[at] for at in row])[:, None])).sigmoid().numpy()[:, 0]
-        for at, piece in zip(row, found):
-            total[at] += piece * weight
-            weights[at] += weight
-    return total / weights
 
 
 def scores(predictions: Sequence[np.ndarray], truths: Sequence[np.ndarray]) -> dict[str, float]:
@@ -99,8 +58,8 @@ def main() -> int:
 
     pyburn.manual_seed(0)
     held_out = load(train=False)[: arguments.held_out]
-    crops = DataLoader(Crops(load(train=True), arguments.crops, arguments.crop), batch_size=8)
-    model = unet(n_channels=1, n_classes=1, width=arguments.width)
+    crops = DataLoader(RandomCrops(load(train=True), arguments.crops, arguments.crop), batch_size=8)
+    model = UNet(n_channels=1, n_classes=1, width=arguments.width)
     print(f"{sum(p.numel() for p in model.parameters()):,} weights; 24 images to learn from, {len(held_out)} to test with\n")
 
     optimizer = optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2)

@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from network import Gin, MoleculeNetwork, batch_and_target
 
 import pyburn
 from pyburn import nn, optim
+from pyburn.chemistry import ATOM_FEATURES, BOND_FEATURES, ESOL, GIN, MoleculeNetwork, batch_and_target
 from pyburn.data import DataLoader, Subset
-from pyburn.data.files.molecules import ATOM_FEATURES, BOND_FEATURES
-from pyburn.data.sets import ESOL, MUTAG
+from pyburn.data.sets import MUTAG
 from pyburn.train import Best, Learner
 from pyburn.train.run.svg_plots import Curve, line_chart, ticks
 
@@ -78,7 +77,7 @@ def as_in_the_paper(data: MUTAG, training: Sequence[int], held_out: Sequence[int
     random = np.random.default_rng(0)
     known = [data[index] for index in training]
     molecules, kinds = batch_and_target([data[index] for index in held_out])
-    network = Gin(data.num_features, data.num_classes)
+    network = GIN(data.num_features, data.num_classes)
     optimizer = optim.Adam(network.parameters(), lr=0.01)
     schedule = optim.lr_scheduler.StepLR(optimizer, 50, 0.5)
     accuracies = []

@@ -16,7 +16,7 @@ from pyburn.config import Config
 from pyburn.data import DataLoader, TensorDataset
 from pyburn.data.sets import MNIST
 from pyburn.io import load_into, save_module
-from pyburn.train import StopRequest
+from pyburn.train import Progress, StopRequest
 
 
 class GanConfig(Config):
@@ -69,7 +69,7 @@ def train(config: GanConfig, output: Path, items: int | None, draw_every: int) -
     with StopRequest() as stop:  # Ctrl-C finishes the step, draws and saves
         for epoch in range(1, config.epochs + 1):
             distances: list[float] = []
-            for (real,) in batches:
+            for (real,) in (bar := Progress(batches, f"epoch {epoch}/{config.epochs}")):
                 step += 1
                 noise = pyburn.randn(len(real), config.latent)
                 with pyburn.no_grad():
@@ -83,6 +83,7 @@ def train(config: GanConfig, output: Path, items: int | None, draw_every: int) -
                     for weight in critic.parameters():
                         weight.clamp_(-config.clip, config.clip)
                 distances.append(distance.item())
+                bar.show(distance=distances[-1])
                 if step % config.critic_steps == 0:
                     generator_optimizer.zero_grad()
                     (-critic(generator(noise)).mean()).backward()

@@ -2,11 +2,13 @@
 #include <nanobind/stl/string.h>
 
 #include "objects.h"
+#include "pyburn/graph/drawing.h"
 #include "pyburn/graph/multiply_adds.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/operation_cost.h"
 #include "pyburn/inference/operation_times.h"
+#include "pyburn/inference/profile.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/support/fault.h"
 
@@ -45,11 +47,16 @@ Tensors tensors_of(nb::handle list) {
   return result;
 }
 
-// inputs: (shape with -1 for free extents, dtype, name); constants: (name, tensor).
+// inputs: (shape with -1 for free extents, dtype, name, names of extents, shape of the example); constants: (name, tensor).
 GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants, bool simplify) {
   std::vector<CaptureInput> wanted;
-  for (nb::handle input : inputs)
-    wanted.push_back({{to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())}, nb::cast<std::string>(input[2])});
+  for (nb::handle input : inputs) {
+    CaptureInput& i = wanted.emplace_back();
+    i.meta = {to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())};
+    i.name = nb::cast<std::string>(input[2]);
+    for (nb::handle name : nb::object(input[3])) i.extents.push_back(nb::cast<std::string>(name));
+    i.example = to_dims(nb::object(input[4]).ptr());
+  }
   CaptureOptions options{.simplify = simplify};
   for (nb::handle c : constants) options.constants.emplace_back(nb::cast<std::string>(c[0]), nb::cast<TensorHandle>(c[1]));
   const auto call = [&](const Tensors& values) {
@@ -57,6 +64,16 @@ GraphObject capture_function(nb::handle device, nb::list inputs, nb::object func
     return tensors_of(result);
   };
   return {capture(to_device(device.ptr()), wanted, call, options)};
+}
+
+nb::object run_session(SessionObject& s, nb::args inputs) {
+  const Tensors given = tensors_of(inputs);
+  Tensors result;
+  {
+    const GilRelease released;
+    result = s.session->run({given.data(), size_t(given.size())});
+  }
+  return nb::steal(result.size() == 1 ? wrap(result[0]) : wrap(result));
 }
 
 nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
@@ -104,6 +121,12 @@ void bind_inference(nb::module_& m) {
             return result;
           },
           "The named tensors that the graph carries.")
+      .def(
+          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "The graph as text for Graphviz.")
+      .def(
+          "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); },
+          "A drawing of the graph: boxes for operations, lines for values.")
+      .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
           "Writes the graph and its constants to one file.");
@@ -162,6 +185,35 @@ void bind_inference(nb::module_& m) {
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
+  nb::class_<Profile>(m, "Profile", "Where the time of a session goes. str() gives a table, the slowest steps first.")
+      .def("__str__", [](const Profile& p) { return to_text(p); })
+      .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
+      .def(
+          "table", [](const Profile& p, int rows) { return to_text(p, rows); }, "rows"_a = 30,
+          "The slowest steps as a table: time, share of the whole, arithmetic per second, and how near it is to the machine's limit.")
+      .def("_chrome_trace", [](const Profile& p) { return chrome_trace(p); })
+      .def_ro("seconds", &Profile::seconds, "Median time of a run.")
+      .def_ro("runs", &Profile::runs, "How many runs were measured.")
+      .def_prop_ro(
+          "steps",
+          [](const Profile& p) {
+            nb::list rows;
+            for (const StepProfile& s : p.steps) {
+              nb::dict row;
+              row["name"] = s.name;
+              nb::list shape;
+              for (int64_t d : s.shape) shape.append(d);
+              row["shape"] = nb::tuple(shape);
+              row["seconds"] = s.seconds;
+              row["multiply_adds"] = s.multiply_adds;
+              row["bytes"] = s.bytes;
+              row["limit_share"] = s.limit_share;
+              rows.append(row);
+            }
+            return rows;
+          },
+          "A dictionary for each step, in the order in which they run.");
+
   nb::class_<SessionObject>(m, "Session", "A graph, ready to run on a device.")
       .def(
           "__init__",
@@ -169,15 +221,19 @@ void bind_inference(nb::module_& m) {
             new (self) SessionObject{std::make_unique<Session>(g.graph, device.is_none() ? default_device() : to_device(device.ptr()))};
           },
           "graph"_a, "device"_a.none() = nb::none())
-      .def("_run",
+      .def("__call__", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
+      .def("run", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
+      .def("_profile",
+          [](SessionObject& s, nb::handle inputs, int runs) {
+            const Tensors given = tensors_of(inputs);
+            const GilRelease released;
+            return profile(*s.session, {given.data(), size_t(given.size())}, runs);
+          })
+      .def("_summary",
           [](SessionObject& s, nb::handle inputs) {
             const Tensors given = tensors_of(inputs);
-            Tensors result;
-            {
-              const GilRelease released;
-              result = s.session->run({given.data(), size_t(given.size())});
-            }
-            return nb::steal(wrap(result));
+            const GilRelease released;
+            return summary(*s.session, {given.data(), size_t(given.size())});
           })
       .def_prop_ro("graph", [](const SessionObject& s) { return GraphObject{Ref<Graph>(const_cast<Graph*>(&s.session->graph()))}; })
       .def_prop_ro("device", [](const SessionObject& s) { return device_object(s.session->device()); });

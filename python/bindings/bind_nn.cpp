@@ -3,7 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "layer_class.h"
-#include "pyburn/nn/graph_edges.h"
+#include "pyburn/nn/geometric_edges.h"
 #include "pyburn/nn/parameter.h"
 
 namespace nb = nanobind;
@@ -12,7 +12,7 @@ using namespace nb::literals;
 namespace pyburn::python {
 namespace {
 
-using nn::graph::Edges;
+using nn::geometric::Edges;
 using Count = std::optional<int64_t>;
 
 nb::object optional_tensor(const TensorHandle& t) { return t.defined() ? nb::cast(t) : nb::none(); }
@@ -22,30 +22,30 @@ Edges edges_of(const TensorHandle& index, nb::handle attr) {
 }
 
 // None, a number, a tensor or the name of a reduction.
-nn::graph::LoopFill fill_of(nb::handle value) {
+nn::geometric::LoopFill fill_of(nb::handle value) {
   if (value.is_none()) return {};
   if (PyUnicode_Check(value.ptr())) return {.reduce = nb::cast<std::string>(value)};
   if (is_tensor(value.ptr())) return {.tensor = nb::cast<TensorHandle>(value)};
   return {.number = nb::cast<double>(value)};
 }
 
-template <Edges (*Add)(const Edges&, const nn::graph::LoopFill&, Count)>
+template <Edges (*Add)(const Edges&, const nn::geometric::LoopFill&, Count)>
 nb::tuple with_loops(const TensorHandle& index, nb::handle attr, nb::handle fill, Count nodes) {
   return as_pair(Add(edges_of(index, attr), fill_of(fill), nodes));
 }
 
 void bind_graph(nb::module_& m) {
-  nb::module_ g = m.def_submodule("graph");
-  g.def("node_count", nn::graph::node_count, "index"_a, "given"_a.none());
-  g.def("scatter", nn::graph::scatter, "src"_a, "index"_a, "dim"_a, "size"_a.none(), "reduce"_a);
-  g.def("softmax", nn::graph::softmax, "src"_a, "index"_a, "num_nodes"_a.none(), "dim"_a);
+  nb::module_ g = m.def_submodule("geometric");
+  g.def("node_count", nn::geometric::node_count, "index"_a, "given"_a.none());
+  g.def("scatter", nn::geometric::scatter, "src"_a, "index"_a, "dim"_a, "size"_a.none(), "reduce"_a);
+  g.def("softmax", nn::geometric::softmax, "src"_a, "index"_a, "num_nodes"_a.none(), "dim"_a);
   g.def(
       "remove_self_loops", [](const TensorHandle& index, nb::handle attr) { return as_pair(remove_self_loops(edges_of(index, attr))); },
       "index"_a, "attr"_a.none());
-  g.def("contains_self_loops", nn::graph::contains_self_loops);
-  g.def("to_undirected", nn::graph::to_undirected, "index"_a, "num_nodes"_a.none());
-  g.def("add_self_loops", with_loops<nn::graph::add_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(), "num_nodes"_a.none());
-  g.def("add_remaining_self_loops", with_loops<nn::graph::add_remaining_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(),
+  g.def("contains_self_loops", nn::geometric::contains_self_loops);
+  g.def("to_undirected", nn::geometric::to_undirected, "index"_a, "num_nodes"_a.none());
+  g.def("add_self_loops", with_loops<nn::geometric::add_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(), "num_nodes"_a.none());
+  g.def("add_remaining_self_loops", with_loops<nn::geometric::add_remaining_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(),
       "num_nodes"_a.none());
   g.def(
       "gcn_norm",

@@ -9,7 +9,7 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .configured import Configured, Named, deserializer, serialize
+from .configured import Configured, Registry, serialize
 from .symbolic.operation import drawing
 
 Activation = Callable[[Tensor], Tensor]
@@ -125,20 +125,7 @@ _TABLE: dict[str, Callable[..., Tensor]] = {
     "squareplus": squareplus,
     "threshold": threshold,
 }
-_named = Named("activation", _TABLE)
-
-
-def get(identifier: Any) -> Activation:
-    """Returns the activation function for a name, a function, a layer, a config or None (linear)."""
-    if identifier is None:
-        return linear
-    if isinstance(identifier, str):
-        return _named(identifier)
-    if callable(identifier):
-        return identifier
-    if isinstance(identifier, dict):
-        return deserialize(identifier)
-    raise TypeError(f"an activation is a name, a function or None: got {identifier!r}")
+get = Registry("activation", (), _TABLE, default=linear)
 
 
 def name_of(identifier: Any) -> str | None:
@@ -146,7 +133,7 @@ def name_of(identifier: Any) -> str | None:
     return identifier if isinstance(identifier, str) else type(identifier).__name__.lower() if isinstance(identifier, Configured) else None
 
 
-deserialize = deserializer(get)
+deserialize = get.deserialize
 __all__ = [*_TABLE, "deserialize", "get", "serialize"]
 
 

@@ -153,6 +153,22 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
     return IterableBatches(x)
 
 
+def with_validation(train: Batches, split: float, data: Any, batch_size: int | None) -> tuple[Batches, Batches | None]:
+    """Returns the batches for training and validation: the validation data, or else the last fraction of the samples.
+
+    Raises:
+        ValueError: A fraction is given for data other than arrays.
+    """
+    if data is not None:
+        x, y, weight = as_batch(data) if isinstance(data, (tuple, list)) else (data, None, None)
+        return train, batches(x, y, weight, batch_size)
+    if not split:
+        return train, None
+    if not isinstance(train, ArrayBatches):
+        raise ValueError("validation_split is for arrays: give validation_data")
+    return train.split(split)
+
+
 def _numbers_as_array(value: Any) -> Any:
     """Converts nested lists of numbers or strings to an array."""
     if not isinstance(value, list) or not value:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyburn
 
-from .dtype_policies import dtype_policy, set_dtype_policy
+from .configured import public
+from .dtype_policies import dtype_policy as dtype_policy
+from .dtype_policies import set_dtype_policy as set_dtype_policy
 
 _epsilon = 1e-7
 
@@ -30,7 +32,7 @@ def floatx() -> str:
 
 
 def set_floatx(value: str) -> None:
-    from .layer import dtype_of
+    from .conversion import dtype_of
 
     dtype = dtype_of(value)
     if dtype is None or not dtype.is_floating_point:
@@ -61,19 +63,4 @@ def is_interactive_logging_enabled() -> bool:
     return sys.stdout.isatty()
 
 
-__all__ = [
-    "backend",
-    "disable_interactive_logging",
-    "disable_traceback_filtering",
-    "dtype_policy",
-    "enable_interactive_logging",
-    "enable_traceback_filtering",
-    "epsilon",
-    "floatx",
-    "image_data_format",
-    "is_interactive_logging_enabled",
-    "set_dtype_policy",
-    "set_epsilon",
-    "set_floatx",
-    "set_image_data_format",
-]
+__all__ = public(globals(), "dtype_policy", "set_dtype_policy")

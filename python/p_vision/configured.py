@@ -10,11 +10,12 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn.nn import Module
 
+from .names import PLACES
 from .symbolic.structure import leaves
 
 _MISSING = inspect.Parameter.empty
@@ -79,6 +80,36 @@ class Configured:
         return type(self) is type(other) and isinstance(other, Configured) and self.get_config() == other.get_config()
 
     __hash__ = object.__hash__
+
+
+class OfFunction(Configured):
+    """Base class of losses and metrics made of a function of (y_true, y_pred), whose other arguments become their options."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if function is not None:
+            cls.function = staticmethod(function)
+
+    @classmethod
+    def function_options(cls) -> dict[str, Any]:
+        """Returns the options of the function and their defaults."""
+        return dict(list(arguments_of(cls.function).items())[1:])
+
+    def keep_options(self, names: Mapping[str, Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+        """Stores the options of the function as attributes and returns the other ones.
+
+        Raises:
+            TypeError: An option is unknown.
+        """
+        options.pop("dtype", None)
+        unknown = [name for name in options if name not in names]
+        if unknown or len(args) > len(names):
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(names)}: got {', '.join(unknown) or f'{len(args)} arguments'}")
+        given = {**names, **dict(zip(names, args)), **options}
+        self.__dict__.update({name: given.pop(name) for name in self.function_options()})
+        return given
 
 
 def _written(value: Any) -> str:
@@ -152,7 +183,7 @@ def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
     found = custom_objects.get(name.removeprefix("metrics.")) if isinstance(name, str) else None
     if found is None and isinstance(name, str) and name.startswith("metrics."):
         found = getattr(p_vision.metrics, name.removeprefix("metrics."), None)
-    elif found is None and isinstance(name, str) and p_vision._places().get(name, "zoo") != "zoo":
+    elif found is None and isinstance(name, str) and PLACES.get(name, "zoo") != "zoo":
         found = getattr(p_vision, name)
     if found is None or (found not in custom_objects.values() and not (isinstance(found, type) and issubclass(found, Configured))):
         raise pyburn.FormatError(f"[load] there is no class {name!r}: give it with custom_objects={{{name!r}: ...}}")
@@ -171,36 +202,72 @@ def _made(make: Callable[..., Any], options: dict[str, Any], name: str) -> Any:
         _making.depth -= 1
 
 
-class Named:
-    """A lookup table by name; an unknown name raises ValueError with the known names."""
+class Registry:
+    """The classes and functions of one kind, by name: the function `get` of a module.
 
-    def __init__(self, what: str, table: Mapping[str, Any]) -> None:
-        self.what, self.table = what, table
+    Args:
+        what: The kind, for messages.
+        base: The base class of the kind; an object of it is returned as it is.
+        table: The classes and functions by name.
+        wrap: Makes an object of the kind of another callable and of its name; by default it is returned as it is.
+        wraps: Classes whose objects are wrapped, too.
+        default: What None stands for; without it, None raises TypeError.
+    """
 
-    def __call__(self, name: str) -> Any:
-        for key in (name, name.lower()):
-            if key in self.table:
-                return self.table[key]
-        if name in custom:
-            return custom[name]
+    def __init__(
+        self, what: str, base: Any, table: Mapping[str, Any], wrap: Callable[..., Any] | None = None, wraps: Any = (), **default: Any
+    ) -> None:
+        self.what, self.base, self.table, self.wrap, self.wraps, self.default = what, base, table, wrap, wraps, default
+
+    def find(self, name: str) -> Any:
+        """Returns the class or function of a name.
+
+        Raises:
+            ValueError: The name is unknown; the message lists the known ones.
+        """
+        for known, key in ((self.table, name), (self.table, name.lower()), (custom, name)):
+            if key in known:
+                return known[key]
         import difflib
 
         close = difflib.get_close_matches(name, self.table, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"there is no {self.what} {name!r}{hint} (known: {', '.join(sorted(self.table))})")
 
+    def __call__(self, identifier: Any) -> Any:
+        """Returns the object for a name, a class, a config, an object or a function."""
+        if identifier is None and self.default:
+            return self.default["default"]
+        found = self.find(identifier) if isinstance(identifier, str) else identifier
+        if isinstance(found, Mapping):
+            return self.deserialize(found)
+        if isinstance(found, self.base):
+            return found
+        if isinstance(found, type) and issubclass(found, self.base):
+            return found()
+        if callable(found) or isinstance(found, self.wraps):
+            return found if self.wrap is None else self.wrap(found, identifier if isinstance(identifier, str) else None)
+        article = "an" if self.what[0] in "aio" else "a"
+        raise TypeError(f"{article} {self.what} is a name, a class, an object or a function: got {identifier!r}")
+
+    def deserialize(self, config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+        """Returns the object for the result of `serialize`, for Keras's form of it, or for a name."""
+        return self(from_plain(plain_form(config), dict(custom_objects or {})))
+
+
+def plain_form(config: Any) -> Any:
+    """Converts Keras's form {"class_name": ..., "config": ...} to that of `to_plain`."""
+    if isinstance(config, Mapping) and "class_name" in config:
+        return {"class": config["class_name"], "config": config.get("config", {})}
+    return config
+
+
+def public(namespace: dict[str, Any], *more: str) -> list[str]:
+    """Returns the names for `__all__` of a module: its own classes and functions, and more."""
+    own = (name for name, value in namespace.items() if getattr(value, "__module__", "") == namespace["__name__"] and name[0] != "_")
+    return [*own, *more]
+
 
 def serialize(value: Any) -> Any:
     """Converts an object or a function of this package to a dict or name for JSON."""
     return to_plain(value, type(value).__name__)
-
-
-def deserializer(get: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Returns the function `deserialize` of a module, which accepts the result of `serialize` or a name."""
-
-    def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-        if isinstance(config, Mapping) and "class_name" in config:
-            config = {"class": config["class_name"], "config": config.get("config", {})}
-        return get(from_plain(config, dict(custom_objects or {})))
-
-    return deserialize

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyburn import Tensor
 
-from .configured import Configured, Named, deserializer, serialize
+from .configured import Configured, Registry, public
+from .configured import serialize as serialize
 
 _EPSILON = 1e-7
 
@@ -23,11 +24,12 @@ def _norms(w: Tensor, axis: int | Sequence[int]) -> Tensor:
     return w.square().sum(axis, keepdim=True).sqrt()
 
 
+@dataclass(eq=False, repr=False)
 class MaxNorm(Constraint):
     """Limits the norms along an axis to max_value; axis 0 of a Dense kernel holds the inputs of a unit."""
 
-    def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
-        self.max_value, self.axis = max_value, axis
+    max_value: float = 2
+    axis: int | Sequence[int] = 0
 
     def __call__(self, w: Tensor) -> Tensor:
         norms = _norms(w, self.axis)
@@ -41,21 +43,24 @@ class NonNeg(Constraint):
         return w.clamp(min=0)
 
 
+@dataclass(eq=False, repr=False)
 class UnitNorm(Constraint):
     """Scales the norms along an axis to 1."""
 
-    def __init__(self, axis: int | Sequence[int] = 0) -> None:
-        self.axis = axis
+    axis: int | Sequence[int] = 0
 
     def __call__(self, w: Tensor) -> Tensor:
         return w / (_norms(w, self.axis) + _EPSILON)
 
 
+@dataclass(eq=False, repr=False)
 class MinMaxNorm(Constraint):
     """Moves the norms along an axis into [min_value, max_value]; a rate below 1 moves only that fraction of the way."""
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0) -> None:
-        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+    min_value: float = 0.0
+    max_value: float = 1.0
+    rate: float = 1.0
+    axis: int | Sequence[int] = 0
 
     def __call__(self, w: Tensor) -> Tensor:
         norms = _norms(w, self.axis)
@@ -66,36 +71,6 @@ class MinMaxNorm(Constraint):
 max_norm, non_neg, unit_norm, min_max_norm = MaxNorm, NonNeg, UnitNorm, MinMaxNorm
 
 _TABLE = {"max_norm": MaxNorm, "non_neg": NonNeg, "unit_norm": UnitNorm, "min_max_norm": MinMaxNorm}
-_named = Named("constraint", {**_TABLE, **{cls.__name__: cls for cls in _TABLE.values()}})
-
-
-def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
-    """Returns the constraint for a name, class, object, function or None.
-
-    Raises:
-        TypeError: identifier is none of these.
-    """
-    if isinstance(identifier, str):
-        return _named(identifier)()
-    if isinstance(identifier, type) and issubclass(identifier, Constraint):
-        return identifier()
-    if identifier is None or callable(identifier):
-        return identifier
-    raise TypeError(f"a constraint is a name, an object, a function or None: got {identifier!r}")
-
-
-deserialize = deserializer(get)
-__all__ = [
-    "Constraint",
-    "MaxNorm",
-    "MinMaxNorm",
-    "NonNeg",
-    "UnitNorm",
-    "deserialize",
-    "get",
-    "max_norm",
-    "min_max_norm",
-    "non_neg",
-    "serialize",
-    "unit_norm",
-]
+get = Registry("constraint", Constraint, {**_TABLE, **{cls.__name__: cls for cls in _TABLE.values()}}, default=None)
+deserialize = get.deserialize
+__all__ = public(globals(), "deserialize", "get", "serialize")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,71 +89,8 @@ def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str
     array_to_img(x, data_format, scale).save(path, file_format)
 
 
-class DirectoryBatches:
-    """The result of `image_dataset_from_directory` and `text_dataset_from_directory`: batches that are read while iterating.
-
-    It supports `map`, `take`, `skip`, `shuffle`, `cache`, `prefetch`, `unbatch` and `batch`, as TensorFlow's datasets do.
-    """
-
-    def __init__(
-        self,
-        examples: list[tuple[str, Any]],
-        read: Callable[[str], Any],
-        batch_size: int | None,
-        shuffle: bool,
-        seed: int | None,
-        names: list[str],
-    ) -> None:
-        self.examples, self.read, self.batch_size, self.shuffled, self.seed = examples, read, batch_size, shuffle, seed
-        self.class_names, self.file_paths = names, [path for path, _ in examples]
-        self._epoch = 0
-        self.steps = -(-len(examples) // batch_size) if batch_size else len(examples)
-
-    def __len__(self) -> int:
-        return self.steps
-
-    def __iter__(self) -> Iterator[Any]:
-        import numpy
-
-        order: Any = range(len(self.examples))
-        if self.shuffled:
-            seed = None if self.seed is None else [self.seed, self._epoch]
-            order = numpy.random.default_rng(seed if seed is not None else int(pyburn.randint(0, 2**31, (1,)))).permutation(
-                len(self.examples)
-            )
-            self._epoch += 1
-        size = self.batch_size or 1
-        for start in range(0, len(order), size):
-            chosen = [self.examples[i] for i in order[start : start + size]]
-            x: Any = numpy.stack([self.read(path) for path, _ in chosen])
-            y: Any = None if chosen[0][1] is None else numpy.stack([label for _, label in chosen])
-            x = x if x.dtype.kind == "U" else pyburn.from_numpy(x)
-            y = None if y is None else pyburn.from_numpy(y)
-            if not self.batch_size:
-                x, y = x[0], None if y is None else y[0]
-            yield x if y is None else (x, y)
-
-    def map(self, function: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
-        return StreamedBatches(self).map(function)
-
-    def take(self, count: int) -> Any:
-        return StreamedBatches(self).take(count)
-
-    def skip(self, count: int) -> Any:
-        return StreamedBatches(self).skip(count)
-
-    def cache(self, *args: Any) -> Any:
-        return StreamedBatches(self).cache()
-
-    def prefetch(self, *args: Any) -> Any:
-        return self
-
-    def shuffle(self, *args: Any, **options: Any) -> Any:
-        return self
-
-
 class StreamedBatches:
-    """Transforms the batches of another source."""
+    """Batches that are computed while iterating: those of another source, changed. Keras calls such a thing a dataset."""
 
     def __init__(self, source: Any, change: Callable[[Iterator[Any]], Iterator[Any]] | None = None, steps: int | None = None) -> None:
         self.source, self.change, self.steps = source, change, source.steps if steps is None else steps
@@ -180,14 +118,10 @@ class StreamedBatches:
 
     def take(self, count: int) -> StreamedBatches:
         """Returns the first `count` batches."""
-        from itertools import islice
-
         return StreamedBatches(self, lambda source: islice(source, count), min(count, self.steps))
 
     def skip(self, count: int) -> StreamedBatches:
         """Skips the first `count` batches."""
-        from itertools import islice
-
         return StreamedBatches(self, lambda source: islice(source, count, None), max(self.steps - count, 0))
 
     def cache(self, *args: Any) -> StreamedBatches:
@@ -207,10 +141,50 @@ class StreamedBatches:
         return StreamedBatches(self, cached)
 
     def prefetch(self, *args: Any) -> StreamedBatches:
+        """Has no effect, like `shuffle`: files are shuffled when they are read."""
         return self
 
     def shuffle(self, *args: Any, **options: Any) -> StreamedBatches:
         return self
+
+
+class DirectoryBatches(StreamedBatches):
+    """The result of `image_dataset_from_directory` and `text_dataset_from_directory`: batches that are read while iterating."""
+
+    def __init__(
+        self,
+        examples: list[tuple[str, Any]],
+        read: Callable[[str], Any],
+        batch_size: int | None,
+        shuffle: bool,
+        seed: int | None,
+        names: list[str],
+    ) -> None:
+        self.examples, self.read, self.batch_size, self.shuffled, self.seed = examples, read, batch_size, shuffle, seed
+        self.class_names, self.file_paths = names, [path for path, _ in examples]
+        self._epoch = 0
+        self.steps = -(-len(examples) // batch_size) if batch_size else len(examples)
+
+    def __iter__(self) -> Iterator[Any]:
+        import numpy
+
+        order: Any = range(len(self.examples))
+        if self.shuffled:
+            seed = None if self.seed is None else [self.seed, self._epoch]
+            order = numpy.random.default_rng(seed if seed is not None else int(pyburn.randint(0, 2**31, (1,)))).permutation(
+                len(self.examples)
+            )
+            self._epoch += 1
+        size = self.batch_size or 1
+        for start in range(0, len(order), size):
+            chosen = [self.examples[i] for i in order[start : start + size]]
+            x: Any = numpy.stack([self.read(path) for path, _ in chosen])
+            y: Any = None if chosen[0][1] is None else numpy.stack([label for _, label in chosen])
+            x = x if x.dtype.kind == "U" else pyburn.from_numpy(x)
+            y = None if y is None else pyburn.from_numpy(y)
+            if not self.batch_size:
+                x, y = x[0], None if y is None else y[0]
+            yield x if y is None else (x, y)
 
 
 def _examples(

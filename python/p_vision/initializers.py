@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import pyburn
 from pyburn import DType, Tensor
 from pyburn.nn import init
 
-from .configured import Configured, Named, deserializer, serialize
+from .configured import Configured, Registry, serialize, snake_case
 
 Shape = Sequence[int]
 Start = Callable[..., Tensor]  # (shape, dtype) -> Tensor
@@ -46,35 +46,41 @@ class Ones(Initializer):
         return tensor.fill_(1)
 
 
+@dataclass(eq=False, repr=False)
 class Constant(Initializer):
-    def __init__(self, value: float = 0.0) -> None:
-        self.value = value
+    value: float = 0.0
 
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.fill_(self.value)
 
 
+@dataclass(eq=False, repr=False)
 class RandomNormal(Initializer):
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+    mean: float = 0.0
+    stddev: float = 0.05
+    seed: int | None = None
 
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.normal_(self.mean, self.stddev, generator=self.generator())
 
 
+@dataclass(eq=False, repr=False)
 class RandomUniform(Initializer):
-    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval, self.maxval, self.seed = minval, maxval, seed
+    minval: float = -0.05
+    maxval: float = 0.05
+    seed: int | None = None
 
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.uniform_(self.minval, self.maxval, generator=self.generator())
 
 
+@dataclass(eq=False, repr=False)
 class TruncatedNormal(Initializer):
     """Samples from a normal distribution truncated at two standard deviations."""
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+    mean: float = 0.0
+    stddev: float = 0.05
+    seed: int | None = None
 
     def fill(self, tensor: Tensor) -> Tensor:
         low, high = self.mean - 2 * self.stddev, self.mean + 2 * self.stddev
@@ -84,15 +90,20 @@ class TruncatedNormal(Initializer):
 _DEVIATION_OF_TRUNCATED = 0.87962566103423978  # the standard deviation of a standard normal distribution truncated at -2 and 2
 
 
+@dataclass(eq=False, repr=False)
 class VarianceScaling(Initializer):
     """Samples with variance scale / n, where n is fan-in, fan-out or their average."""
 
-    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal", seed: int | None = None) -> None:
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"mode must be 'fan_in', 'fan_out' or 'fan_avg': got {mode!r}")
-        if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
-            raise ValueError(f"distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform': got {distribution!r}")
-        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+    scale: float = 1.0
+    mode: str = "fan_in"
+    distribution: str = "truncated_normal"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"mode must be 'fan_in', 'fan_out' or 'fan_avg': got {self.mode!r}")
+        if self.distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
+            raise ValueError(f"distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform': got {self.distribution!r}")
 
     def fill(self, tensor: Tensor) -> Tensor:
         inputs, outputs = fans(tensor.shape)
@@ -140,11 +151,12 @@ class LecunNormal(_Scaled):
     options = (1.0, "fan_in", "truncated_normal")
 
 
+@dataclass(eq=False, repr=False)
 class Orthogonal(Initializer):
     """Initializes an orthogonal matrix; all dimensions before the last one are flattened."""
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain, self.seed = gain, seed
+    gain: float = 1.0
+    seed: int | None = None
 
     def fill(self, tensor: Tensor) -> Tensor:
         if tensor.ndim < 2:
@@ -153,9 +165,9 @@ class Orthogonal(Initializer):
         return tensor.copy_(init.orthogonal_(rows, self.gain, generator=self.generator()).reshape(tensor.shape))
 
 
+@dataclass(eq=False, repr=False)
 class Identity(Initializer):
-    def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+    gain: float = 1.0
 
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.copy_(self.gain * pyburn.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -170,44 +182,27 @@ def fans(shape: Shape) -> tuple[float, float]:
     return float(field * shape[-2]), float(field * shape[-1])
 
 
-_TABLE: dict[str, Callable[[], Initializer]] = {
-    "zeros": Zeros,
-    "ones": Ones,
-    "constant": Constant,
-    "normal": RandomNormal,
-    "random_normal": RandomNormal,
-    "uniform": RandomUniform,
-    "random_uniform": RandomUniform,
-    "truncated_normal": TruncatedNormal,
-    "variance_scaling": VarianceScaling,
-    "glorot_uniform": GlorotUniform,
-    "glorot_normal": GlorotNormal,
-    "he_uniform": HeUniform,
-    "he_normal": HeNormal,
-    "lecun_uniform": LecunUniform,
-    "lecun_normal": LecunNormal,
-    "orthogonal": Orthogonal,
-    "identity": Identity,
-}
-_named = Named("initializer", _TABLE)
-
-
-def get(identifier: Any) -> Start:
-    """Returns the initializer for a name, class, config or function."""
-    if isinstance(identifier, str):
-        return _named(identifier)()
-    if isinstance(identifier, type) and issubclass(identifier, Initializer):
-        return identifier()
-    if isinstance(identifier, dict):
-        return deserialize(identifier)
-    if callable(identifier):
-        return identifier
-    raise TypeError(f"an initializer is a name, an Initializer or a function of a shape: got {identifier!r}")
-
-
-deserialize = deserializer(get)
-for _name, _kind in _TABLE.items():  # `initializers.he_normal` is the class, as in Keras
-    globals()[_name] = _kind
+_ALL = (
+    Zeros,
+    Ones,
+    Constant,
+    RandomNormal,
+    RandomUniform,
+    TruncatedNormal,
+    VarianceScaling,
+    GlorotUniform,
+    GlorotNormal,
+    HeUniform,
+    HeNormal,
+    LecunUniform,
+    LecunNormal,
+    Orthogonal,
+    Identity,
+)
+_TABLE = {**{snake_case(cls.__name__): cls for cls in _ALL}, "normal": RandomNormal, "uniform": RandomUniform}
+get = Registry("initializer", Initializer, _TABLE)
+deserialize = get.deserialize
+globals().update(_TABLE)  # `initializers.he_normal` is the class, as in Keras
 IdentityInitializer, OrthogonalInitializer = Identity, Orthogonal
 __all__ = [name for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)]
 __all__ += ["deserialize", "get", "serialize"]

@@ -8,7 +8,8 @@ from typing import Any
 import pyburn
 from pyburn import DType
 
-from .layer import Layer, dtype_of
+from .conversion import dtype_of
+from .layer import Layer
 from .symbolic.symbol import TEXT, Node, Symbol
 
 

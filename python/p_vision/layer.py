@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -14,11 +14,12 @@ from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
+from .conversion import as_input, dtype_of, is_shape, mapped_shapes
 from .dtype_policies import DTypePolicy, policy_of
 from .input_spec import check_inputs
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
-from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
+from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .tracking import tracked
 from .weights import WeightMethods
 
@@ -76,8 +77,11 @@ class Layer(WeightMethods, Configured, Module):
         self.built = False
         self.built_for: Any = None  # the input shapes
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls, **constants: Any) -> None:
+        """Sets constants of a class from its keywords: `class Conv2D(_Conv, rank=2)`."""
+        super().__init_subclass__()
+        for name, value in constants.items():
+            setattr(cls, name, value)
         if cls.__module__.partition(".")[0] != "p_vision" and cls.__setattr__ is Module.__setattr__:
             cls.__setattr__ = _set_tracked  # type: ignore[method-assign, assignment]
 
@@ -370,44 +374,3 @@ def _takes_training(cls: Any) -> bool:
     if "_call_takes_training" not in cls.__dict__:
         cls._call_takes_training = "training" in inspect.signature(cls.call).parameters
     return cls._call_takes_training
-
-
-def dtype_of(dtype: DType | str | None) -> DType | None:
-    """Returns the dtype of a name.
-
-    Raises:
-        TypeError: There is no dtype of this name.
-    """
-    if dtype is None or isinstance(dtype, DType):
-        return dtype
-    found = getattr(pyburn, dtype, None) if isinstance(dtype, str) else None
-    if not isinstance(found, DType):
-        raise TypeError(f"there is no dtype {dtype!r}")
-    return found
-
-
-def as_input(value: Any) -> Any:
-    """Converts an array to a tensor, and float64 to float32."""
-    if isinstance(value, Tensor) or not hasattr(value, "__array__") or is_text(value):
-        return value
-    tensor = pyburn.as_tensor(value)
-    return tensor.float() if tensor.dtype == pyburn.float64 else tensor
-
-
-def is_shape(value: Any) -> bool:
-    """Returns whether a value is a single shape rather than a list of shapes."""
-    return isinstance(value, (list, tuple)) and all(extent is None or isinstance(extent, int) for extent in value)
-
-
-def mapped_shapes(inputs: Any) -> Any:
-    """Returns the shapes of tensors (batch dimension as None) or symbols, in the same nested structure."""
-    if isinstance(inputs, Mapping) or (isinstance(inputs, (list, tuple)) and not is_shape(inputs)):
-        return mapped(mapped_shapes, inputs)
-    if isinstance(inputs, Symbol):
-        return inputs.shape
-    return (None, *inputs.shape[1:]) if isinstance(inputs, Tensor) else None
-
-
-def first_device(inputs: Any) -> Any:
-    """Returns the device of the first tensor in nested inputs."""
-    return next((leaf.device for leaf in leaves(inputs) if isinstance(leaf, Tensor)), None)

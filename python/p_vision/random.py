@@ -9,7 +9,7 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional, init
 
-from .layer import as_input, dtype_of
+from .conversion import as_input, dtype_of
 from .symbolic.operation import drawing
 
 Shape = int | Sequence[int]

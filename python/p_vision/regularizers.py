@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .configured import Configured, Named, deserializer, serialize
+from .configured import Configured, Registry, public
+from .configured import serialize as serialize
 
 
 class Regularizer(Configured):
@@ -19,11 +19,12 @@ class Regularizer(Configured):
         raise NotImplementedError(f"{type(self).__name__} does not say what it adds: define __call__(self, x)")
 
 
+@dataclass(eq=False, repr=False)
 class L1L2(Regularizer):
     """L1 and L2 penalty: l1 * sum(|w|) + l2 * sum(w²)."""
 
-    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
-        self.l1, self.l2 = l1, l2
+    l1: float = 0.0
+    l2: float = 0.0
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.l1 * x.abs().sum() + self.l2 * x.square().sum()
@@ -39,13 +40,16 @@ class L2(L1L2):
         super().__init__(l2=l2)
 
 
+@dataclass(eq=False, repr=False)
 class OrthogonalRegularizer(Regularizer):
     """Encourages orthogonal rows (or columns) of a matrix: factor times the mean absolute cosine of two of them."""
 
-    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
-        if mode not in ("rows", "columns"):
-            raise ValueError(f"[OrthogonalRegularizer] mode is 'rows' or 'columns': got {mode!r}")
-        self.factor, self.mode = factor, mode
+    factor: float = 0.01
+    mode: str = "rows"
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("rows", "columns"):
+            raise ValueError(f"[OrthogonalRegularizer] mode is 'rows' or 'columns': got {self.mode!r}")
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.ndim != 2:
@@ -61,35 +65,8 @@ def _both() -> L1L2:
     return L1L2(0.01, 0.01)
 
 
-_named = Named("regularizer", {"l1": L1, "l2": L2, "l1_l2": _both, "orthogonal_regularizer": OrthogonalRegularizer})
-
-
-def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
-    """Returns the regularizer for a name, class, config, object, function or None."""
-    if identifier is None or (callable(identifier) and not isinstance(identifier, type)):
-        return identifier
-    if isinstance(identifier, dict):
-        return deserialize(identifier)
-    if isinstance(identifier, type) and issubclass(identifier, Regularizer):
-        return identifier()
-    if isinstance(identifier, str):
-        return _named(identifier)()
-    raise TypeError(f"a regularizer is a name, an object, a function or None: got {identifier!r}")
-
-
-deserialize = deserializer(get)
+_table = {"l1": L1, "l2": L2, "l1_l2": _both, "orthogonal_regularizer": OrthogonalRegularizer}
+get = Registry("regularizer", Regularizer, _table, default=None)
+deserialize = get.deserialize
 l1, l2, l1_l2, orthogonal_regularizer = L1, L2, L1L2, OrthogonalRegularizer
-__all__ = [
-    "L1",
-    "L1L2",
-    "L2",
-    "OrthogonalRegularizer",
-    "Regularizer",
-    "deserialize",
-    "get",
-    "l1",
-    "l1_l2",
-    "l2",
-    "orthogonal_regularizer",
-    "serialize",
-]
+__all__ = public(globals(), "deserialize", "get", "serialize")

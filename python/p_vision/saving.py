@@ -22,16 +22,22 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _BESIDE = "/"  # prefix of tensors that are not weights; layer names cannot contain it
 
 
-def _refuse_to_replace(filepath: Any, overwrite: bool) -> None:
-    if not overwrite and os.path.exists(filepath):
-        raise FileExistsError(f"[save] there is a file {os.fspath(filepath)!r} already, and overwrite is False")
+def _check_path(filepath: Any, overwrite: bool) -> None:
+    """Raises FileExistsError if the file must not be replaced, and warns if its name promises a file of Keras."""
+    if not isinstance(filepath, (str, os.PathLike)):
+        return
+    path = os.fspath(filepath)
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(f"[save] there is a file {path!r} already, and overwrite is False")
+    if path.endswith((".keras", ".h5", ".hdf5")):
+        warnings.warn(f"[save] {path} is written in pyburn's format, which Keras does not read: name it *.pyburn", stacklevel=4)
 
 
 def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
     """Writes a model to a file."""
     from .zoo import replaced_parts
 
-    _refuse_to_replace(filepath, overwrite)
+    _check_path(filepath, overwrite)
 
     config: dict[str, Any] = {"p_vision": _VERSION}
     recipe = getattr(model, "_recipe", None)
@@ -56,7 +62,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
 
 def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
     """Writes the weights of a model to a file."""
-    _refuse_to_replace(filepath, overwrite)
+    _check_path(filepath, overwrite)
     order = "\n".join(name for name, _ in named_weights(model))
     Bundle.save(filepath, _state(model), metadata={"format": "p_vision weights", "order": order})
 

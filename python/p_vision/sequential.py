@@ -8,9 +8,10 @@ from typing import Any
 from pyburn.nn import Module
 
 from .configured import with_own_layers
+from .conversion import is_shape, mapped_shapes
 from .devices import resolve
 from .input import Input, InputLayer
-from .layer import Layer, is_shape, mapped_shapes
+from .layer import Layer
 from .model import Model, check_shape, with_last_axis
 from .symbolic.symbol import Symbol, drawing_device, is_drawing, symbolic_call, without_values
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from .configured import custom, from_plain, to_plain
+from .configured import custom, from_plain, plain_form, public, to_plain
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
@@ -59,21 +59,8 @@ def serialize_keras_object(obj: Any) -> Any:
 
 def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | None = None, **options: Any) -> Any:
     """Inverse of `serialize_keras_object`; also accepts Keras's form {"class_name": ..., "config": ...}."""
-    if isinstance(config, Mapping) and "class_name" in config:
-        config = {"class": config["class_name"], "config": config.get("config", {})}
-    return from_plain(config, dict(custom_objects or {}))
+    return from_plain(plain_form(config), dict(custom_objects or {}))
 
 
 serialize, deserialize = serialize_keras_object, deserialize_keras_object
-__all__ = [
-    "CustomObjectScope",
-    "custom_object_scope",
-    "deserialize",
-    "deserialize_keras_object",
-    "get_custom_objects",
-    "get_registered_name",
-    "get_registered_object",
-    "register_keras_serializable",
-    "serialize",
-    "serialize_keras_object",
-]
+__all__ = public(globals())

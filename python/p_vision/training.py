@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import signal
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,20 @@ from pyburn._device import check_keeps_data
 from pyburn.nn import Module
 
 from . import optimizers
-from .batches import ArrayBatches, Batches, as_batch, batches, class_weights, on_device
-from .callbacks import Callbacks, History
-from .callbacks.progress import ProgbarLogger, Progress
+from .batches import as_batch, batches, class_weights, on_device, with_validation
+from .callbacks.callback import History
+from .callbacks.progress import PassBar, ProgbarLogger
 from .devices import resolve
+from .file_methods import FileMethods
+from .learner import ModelLearner, Passes, training_mode
 from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import mode
-from .weights import WeightMethods, as_array, is_frozen
+from .weights import WeightMethods, as_array
 
 
-class TrainingMethods(WeightMethods):
+class TrainingMethods(FileMethods, WeightMethods):
     """Mixin that adds compile, fit, evaluate, predict and saving to a module."""
 
     if not TYPE_CHECKING:
@@ -130,7 +132,8 @@ class TrainingMethods(WeightMethods):
 
     # ---- single batches
 
-    def _prepared(self, x: Any, y: Any, weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
+    def prepared(self, x: Any, y: Any, weight: Any, class_weight: Any = None) -> tuple[Any, Any, Any]:
+        """Moves a batch to the device and casts it; class weights become sample weights."""
         device = self.backend
         x, y, weight = on_device(x, device, self.input_dtypes()), on_device(y, device), on_device(weight, device)
         if class_weight is not None:
@@ -199,7 +202,7 @@ class TrainingMethods(WeightMethods):
         """Returns the loss and the metrics of the epoch so far, for overridden steps to return."""
         return self._objective.logs() if self._objective is not None else {m.name: as_number(m.result()) for m in self.metrics}
 
-    def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
+    def run_step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
         """Runs a step and returns a function that reads its logs, so that the device is not synchronized unless the logs are used."""
         logs = step((x, y) if weight is None else (x, y, weight))
         if callable(logs):
@@ -245,19 +248,19 @@ class TrainingMethods(WeightMethods):
         """
         self.reset_metrics()
         with training_mode(self):
-            logs = self._step(self.train_step, *self._prepared(x, y, sample_weight, class_weight))()
+            logs = self.run_step(self.train_step, *self.prepared(x, y, sample_weight, class_weight))()
         return logs if return_dict else single(list(logs.values()))
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
         """Returns the loss and the metrics of a batch without a training step."""
         self.reset_metrics()
         with mode(self, False), pyburn.no_grad():
-            logs = self._step(self.test_step, *self._prepared(x, y, sample_weight))()
+            logs = self.run_step(self.test_step, *self.prepared(x, y, sample_weight))()
         return logs if return_dict else single(list(logs.values()))
 
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for a batch as NumPy arrays."""
-        x, _, _ = self._prepared(x, None, None)
+        x, _, _ = self.prepared(x, None, None)
         with mode(self, False), pyburn.no_grad():
             return mapped(as_array, self.predict_step((x,)))
 
@@ -308,85 +311,26 @@ class TrainingMethods(WeightMethods):
         Returns:
             The history of the loss and the metrics.
         """
-        train, validation = self._both_parts(
-            x, y, sample_weight, batch_size, shuffle, validation_split, validation_data, validation_batch_size
-        )
+        train = batches(x, y, sample_weight, batch_size, shuffle)
+        train, validation = with_validation(train, validation_split, validation_data, validation_batch_size or batch_size)
         if self._device is not None:
             self.to(device=self._device)  # a part that was replaced may be on another device
+        source = Passes(train, steps_per_epoch, goes_on=True)
         steps = steps_per_epoch or train.steps
-        history, bar = History(), ProgbarLogger(verbose, epochs, steps)
-        params = {"epochs": epochs, "steps": steps, "verbose": verbose}
-        events = Callbacks(callbacks or (), self, params, history)
-        self.stop_training, self.history = False, history
-        endless = _Endless(train) if steps_per_epoch is not None else None
-        logs: dict[str, Any] = {}
-        self.initial_epoch = initial_epoch
-        events.call("train_begin")  # BackupAndRestore may change the initial epoch
-        for epoch in range(self.initial_epoch, epochs):
-            events.call("epoch_begin", epoch)
-            bar.begin(epoch)
-            source = itertools.islice(endless, steps_per_epoch) if endless is not None else train
-            logs = self._train_epoch(source, class_weight, events, bar)
-            if validation is not None and (epoch + 1) % validation_freq == 0:
-                logs.update({f"val_{k}": v for k, v in self._evaluated(validation, validation_steps, events, None).items()})
-            bar.end(logs)
-            events.call("epoch_end", epoch, logs=logs)
-            if self.stop_training:
-                break
-        if self._optimizer is not None and self._optimizer.use_ema:
-            self._optimizer.finalize_variable_values(self.trainable_weights)
-        events.call("train_end", logs=logs)  # not after an error, as in Keras, so that BackupAndRestore keeps its files
-        return history
-
-    def _both_parts(
-        self, x: Any, y: Any, weight: Any, batch_size: Any, shuffle: bool, split: float, validation_data: Any, validation_batch_size: Any
-    ) -> tuple[Batches, Batches | None]:
-        train = batches(x, y, weight, batch_size, shuffle)
-        if validation_data is not None:
-            size = validation_batch_size or batch_size
-            x, y, weight = as_batch(validation_data) if isinstance(validation_data, (tuple, list)) else (validation_data, None, None)
-            return train, batches(x, y, weight, size)
-        if not split:
-            return train, None
-        if not isinstance(train, ArrayBatches):
-            raise ValueError("validation_split is for arrays: give validation_data")
-        return train.split(split)
-
-    def _train_epoch(self, source: Any, class_weight: Any, events: Callbacks, bar: ProgbarLogger) -> dict[str, float]:
-        self.reset_metrics()
-        logs: Callable[[], dict[str, Any]] | None = None
-        with training_mode(self):
-            for step, (x, y, weight) in enumerate(source):
-                events.call("train_batch_begin", step)
-                logs = self._step(self.train_step, *self._prepared(x, y, weight, class_weight))
-                events.call("train_batch_end", step, logs=logs)
-                bar.step(logs)
-                if self.stop_training:
-                    break
-        if logs is None:
-            raise ValueError("there is no data: the source gave no batch")
-        return logs()
-
-    def _evaluated(self, data: Batches, steps: int | None, events: Callbacks, bar: Progress | None) -> dict[str, float]:
-        self.reset_metrics()
-        events.call("test_begin")
-        done, logs = 0, None
-        with mode(self, False), pyburn.no_grad():
-            for done, (x, y, weight) in enumerate(data, 1):
-                events.call("test_batch_begin", done - 1)
-                logs = self._step(self.test_step, *self._prepared(x, y, weight))
-                events.call("test_batch_end", done - 1, logs=logs)
-                if bar is not None and bar.wants(done):
-                    bar.draw(done, logs())
-                if steps is not None and done >= steps:
-                    break
-        if logs is None:
-            raise ValueError("there is no data: the source gave no batch")
-        found = logs()
-        if bar is not None:
-            bar.finish(done, found)
-        events.call("test_end", logs=found)
-        return found
+        self.history, self.initial_epoch = History(), initial_epoch
+        learner = ModelLearner(
+            self, [*_listed(callbacks), self.history], {"epochs": epochs, "steps": steps, "verbose": verbose}, class_weight
+        )
+        learner.fit(
+            source,
+            None if validation is None else Passes(validation, validation_steps),
+            epochs,
+            validate_every=range(validation_freq, epochs + 1, validation_freq),
+            display=ProgbarLogger(verbose) if verbose else None,
+        )
+        if learner.stop_request.signal:  # Ctrl-C has ended training between two steps
+            signal.raise_signal(learner.stop_request.signal)
+        return self.history
 
     def evaluate(
         self,
@@ -414,31 +358,18 @@ class TrainingMethods(WeightMethods):
         Returns:
             The loss, a list of the loss and the metrics, or a dict.
         """
-        data = batches(x, y, sample_weight, batch_size)
-        logs = self._evaluated(data, steps, Callbacks(callbacks or (), self, {}), Progress(verbose, steps or data.steps))
+        data = Passes(batches(x, y, sample_weight, batch_size), steps)
+        logs = ModelLearner(self, [*_listed(callbacks), PassBar(verbose, data)]).validate(data, "test", progress=False)
         return logs if return_dict else single(list(logs.values()))
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", steps: int | None = None, callbacks: Any = None) -> Any:
         """Runs the model on every batch and concatenates the outputs into NumPy arrays."""
         import numpy
 
-        data = batches(x, None, None, batch_size)
-        events = Callbacks(callbacks or (), self, {})
-        events.call("predict_begin")
-        bar = Progress(verbose, steps or data.steps)
-        found: list[Any] = []
-        for inputs, _, _ in data:
-            events.call("predict_batch_begin", len(found))
-            found.append(self.predict_on_batch(inputs))
-            events.call("predict_batch_end", len(found) - 1, logs={"outputs": found[-1]})
-            if bar.wants(len(found)):
-                bar.draw(len(found), {})
-            if steps is not None and len(found) >= steps:
-                break
+        data = Passes(batches(x, None, None, batch_size), steps)
+        found = ModelLearner(self, [*_listed(callbacks), PassBar(verbose, data)]).outputs(data)
         if not found:
             raise ValueError("there is no data: the source gave no batch")
-        bar.finish(len(found), {})
-        events.call("predict_end")
         columns = zip(*(list(leaves(output)) for output in found))
         joined = iter([numpy.concatenate(parts) for parts in columns])
         return mapped(lambda _: next(joined), found[0])
@@ -455,94 +386,11 @@ class TrainingMethods(WeightMethods):
         """Sets evaluation mode, as in PyTorch."""
         return self.train(False)
 
-    # ---- saving and summary
-
-    def save(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes the model, its compile configuration and its weights to one file, for `p_vision.load_model`."""
-        from .saving import save_model
-
-        save_model(self, filepath, overwrite)
-
-    def to_json(self) -> str:
-        """Returns the architecture as JSON, for `p_vision.models.model_from_json`."""
-        import json
-
-        from .configured import to_plain
-
-        return json.dumps(to_plain(self, type(self).__name__))
-
-    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes only the weights to a file."""
-        from .saving import save_weights
-
-        save_weights(self, filepath, overwrite)
-
-    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
-        """Loads weights from a file written by `save` or `save_weights`, or from any tensor file that pyburn.io reads.
-
-        Args:
-            filepath: The file.
-            skip_mismatch: Keeps weights that are missing in the file or have another shape there, with a warning.
-        """
-        from .saving import load_weights
-
-        load_weights(self, filepath, skip_mismatch)
-
-    def summary(
-        self,
-        line_length: int | None = None,
-        print_fn: Any = None,
-        input_shape: Any = None,
-        expand_nested: bool = False,
-        show_trainable: bool = False,
-    ) -> None:
-        """Prints a table of the layers with output shapes and parameter counts.
-
-        Args:
-            line_length: The width of the table.
-            print_fn: Called with the text instead of `print`.
-            input_shape: The input shape without the batch dimension, for modules without a graph.
-            expand_nested: Whether to list the layers of nested models.
-            show_trainable: Whether to add a column that shows which layers are trained.
-        """
-        from .summary import summary_text
-
-        (print_fn or print)(summary_text(self, line_length, input_shape, expand_nested, show_trainable))
-
-
-class training_mode:  # noqa: N801  (used as a statement)
-    """Context manager: training mode, except for frozen normalization layers, which use their moving averages as in Keras."""
-
-    def __init__(self, model: Any) -> None:
-        self.model, self.mode = model, mode(model, True)
-
-    def __enter__(self) -> None:
-        self.mode.__enter__()
-        for module in self.model.modules():
-            if is_frozen(module) and any(True for _ in module.buffers(recurse=False)):
-                module.training = False
-
-    def __exit__(self, *error: Any) -> None:
-        self.mode.__exit__(*error)
-
-
-class _Endless:
-    """Iterates over batches across epochs; restarts the source when it ends."""
-
-    def __init__(self, source: Batches) -> None:
-        self.source, self.iterator = source, iter(source)
-
-    def __iter__(self) -> _Endless:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            return next(self.iterator)
-        except StopIteration:
-            self.iterator = iter(self.source)
-            return next(self.iterator)
-
 
 def _computes_in_float16(model: Any) -> bool:
     policies = [getattr(part, "_policy", None) for part in model.modules()]
     return any(policy is not None and policy.name == "mixed_float16" for policy in policies)
+
+
+def _listed(callbacks: Any) -> list[Any]:
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [] if callbacks is None else [callbacks]

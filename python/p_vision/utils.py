@@ -9,7 +9,8 @@ from typing import Any
 import pyburn
 
 from .batches import Batch, Batches, PyDataset, as_batch
-from .random_seed import set_random_seed
+from .configured import public
+from .random_seed import set_random_seed as set_random_seed
 from .symbolic.symbol import Symbol
 
 Sequence = PyDataset  # the name in Keras 2
@@ -300,21 +301,4 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)
 
 
-__all__ = [
-    "Progbar",
-    "PyDataset",
-    "Sequence",
-    "clear_session",
-    "get_file",
-    "is_keras_tensor",
-    "normalize",
-    "pack_x_y_sample_weight",
-    "pad_sequences",
-    "set_random_seed",
-    "split_dataset",
-    "standardize_dtype",
-    "timeseries_dataset_from_array",
-    "to_categorical",
-    "unpack_x_y_sample_weight",
-    *_ELSEWHERE,
-]
+__all__ = public(globals(), "PyDataset", "Sequence", "set_random_seed", *_ELSEWHERE)

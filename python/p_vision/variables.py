@@ -138,7 +138,7 @@ def Variable(
     2.0
     """
     from . import initializers
-    from .layer import dtype_of
+    from .conversion import dtype_of
 
     if isinstance(initializer, str) or (callable(initializer) and not isinstance(initializer, Tensor)):
         if shape is None:
@@ -194,6 +194,8 @@ class Gathered:
         return self.numpy().__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # such as __deepcopy__: the variable is copied, not only its value
+            raise AttributeError(name)
         return getattr(object.__getattribute__(self, "value"), name)  # shape, dtype, sum and so on
 
     def __add__(self, other: Any) -> Tensor:

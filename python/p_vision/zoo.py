@@ -42,6 +42,13 @@ def face(name: str) -> Callable[..., Any]:
     return faced
 
 
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Returns the function of a model, as an attribute of this module."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return face(name)
+
+
 def made(recipe: Any) -> Any:
     """Builds the plain model of a saved recipe.
 

@@ -4535,6 +4535,24 @@ def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, beta: Number = 1, al
     pyburn.Size([2, 3, 5])
     """
     ...
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+
+    Returns:
+        Tensor: A tensor (*, out_features).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape
+    pyburn.Size([2, 4])
+    """
+    ...
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
 
@@ -4774,24 +4792,6 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
 
     >>> pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape
     pyburn.Size([5, 2, 4])
-    """
-    ...
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
-
-    Args:
-        input (Tensor): The input tensor.
-        weight (Tensor): The weights.
-        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
-
-    Returns:
-        Tensor: A tensor (*, out_features).
-
-    Raises:
-        DeviceError: The tensors are on different devices.
-
-    >>> pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape
-    pyburn.Size([2, 4])
     """
     ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -6793,6 +6793,142 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Generator | None
     pyburn.Size([3])
     """
     ...
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+
+    Args:
+        logits (Tensor): Unnormalised log-probabilities.
+        tau (float, default 1): The temperature.
+        hard (bool, default False): Whether to return one-hot vectors.
+        eps (float, default 1e-10): A small number that avoids division by zero.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)
+    tensor([1., 1.])
+    """
+    ...
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
+
+    Args:
+        input (Tensor): The input tensor.
+        lower (float, default 0.125): The lower bound of the slope.
+        upper (float, default 0.3333333333333333): The upper bound of the slope.
+        training (bool, default False): Whether the layer is in training mode.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.rrelu(pyburn.tensor([-48., 1.]))
+    tensor([-11.,   1.])
+    """
+    ...
+def random_(input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
+
+    Args:
+        input (Tensor): The input tensor.
+        from_ (int | None, default None): The lower bound (inclusive).
+        to (int | None, default None): The upper bound (exclusive).
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).random_(10).shape
+    pyburn.Size([3])
+    """
+    ...
+def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with samples from the geometric distribution with success probability p.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float): The probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).geometric_(0.5).shape
+    pyburn.Size([3])
+    """
+    ...
+def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with samples from the Cauchy distribution.
+
+    Args:
+        input (Tensor): The input tensor.
+        median (float, default 0): The median.
+        sigma (float, default 1): The scale.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).cauchy_().shape
+    pyburn.Size([3])
+    """
+    ...
+def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
+
+    Args:
+        input (Tensor): The input tensor.
+        mean (float, default 1): The mean.
+        std (float, default 2): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).log_normal_().shape
+    pyburn.Size([3])
+    """
+    ...
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples from Poisson distributions with the rates in input.
+
+    Args:
+        input (Tensor): The input tensor.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.poisson(pyburn.zeros(2))
+    tensor([0., 0.])
+    """
+    ...
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Samples from binomial distributions with the given counts and success probabilities.
+
+    Args:
+        count (Tensor): The number of trials.
+        prob (Tensor): The success probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))
+    tensor([0., 3.])
+    """
+    ...
 def flip(input: Tensor, *dims: int | Sequence[int], out: Tensor | None = None) -> Tensor:
     """Reverses the order of the elements along the given dimensions. Returns a copy.
 
@@ -7545,142 +7681,6 @@ def sample_planes_weight(input: Tensor, planes: Tensor, places: Tensor, *, out: 
     >>> pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))
     tensor([[[ 6.],
              [10.]]])
-    """
-    ...
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
-
-    Args:
-        logits (Tensor): Unnormalised log-probabilities.
-        tau (float, default 1): The temperature.
-        hard (bool, default False): Whether to return one-hot vectors.
-        eps (float, default 1e-10): A small number that avoids division by zero.
-        dim (int, default -1): The dimension to operate on; negative values count from the end.
-
-    Returns:
-        Tensor: A tensor.
-
-    >>> pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)
-    tensor([1., 1.])
-    """
-    ...
-def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
-
-    Args:
-        input (Tensor): The input tensor.
-        lower (float, default 0.125): The lower bound of the slope.
-        upper (float, default 0.3333333333333333): The upper bound of the slope.
-        training (bool, default False): Whether the layer is in training mode.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: A tensor.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.rrelu(pyburn.tensor([-48., 1.]))
-    tensor([-11.,   1.])
-    """
-    ...
-def random_(input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
-
-    Args:
-        input (Tensor): The input tensor.
-        from_ (int | None, default None): The lower bound (inclusive).
-        to (int | None, default None): The upper bound (exclusive).
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: input, modified in place.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.empty(3).random_(10).shape
-    pyburn.Size([3])
-    """
-    ...
-def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with samples from the geometric distribution with success probability p.
-
-    Args:
-        input (Tensor): The input tensor.
-        p (float): The probability.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: input, modified in place.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.empty(3).geometric_(0.5).shape
-    pyburn.Size([3])
-    """
-    ...
-def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with samples from the Cauchy distribution.
-
-    Args:
-        input (Tensor): The input tensor.
-        median (float, default 0): The median.
-        sigma (float, default 1): The scale.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: input, modified in place.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.empty(3).cauchy_().shape
-    pyburn.Size([3])
-    """
-    ...
-def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
-
-    Args:
-        input (Tensor): The input tensor.
-        mean (float, default 1): The mean.
-        std (float, default 2): The standard deviation.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: input, modified in place.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.empty(3).log_normal_().shape
-    pyburn.Size([3])
-    """
-    ...
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples from Poisson distributions with the rates in input.
-
-    Args:
-        input (Tensor): The input tensor.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: A tensor.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.poisson(pyburn.zeros(2))
-    tensor([0., 0.])
-    """
-    ...
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Samples from binomial distributions with the given counts and success probabilities.
-
-    Args:
-        count (Tensor): The number of trials.
-        prob (Tensor): The success probability.
-        generator (Generator | None, default None): The random generator; by default that of the process.
-
-    Returns:
-        Tensor: A tensor.
-
-    Raises:
-        DeviceError: The tensors are on different devices.
-
-    >>> _ = pyburn.manual_seed(0)
-    >>> pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))
-    tensor([0., 3.])
     """
     ...
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:

@@ -71,14 +71,18 @@ def _advice(module: str, name: str) -> str:
 
 
 def on_demand(
-    package: str, *modules: str, places: Mapping[str, str] | Callable[[], Mapping[str, str]] = MappingProxyType({})
+    package: str,
+    *modules: str,
+    places: Mapping[str, str] | Callable[[], Mapping[str, str]] = MappingProxyType({}),
+    anchor: str | None = None,
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Returns the `__getattr__` and the `__dir__` of a package.
+    """Returns the `__getattr__` and the `__dir__` of a package or module.
 
     Args:
-        package: The name of the package.
+        package: The name of the package or module.
         modules: The submodules to import lazily.
         places: Maps other names to the submodules that define them; or a function that returns this mapping.
+        anchor: The package that submodules are relative to; `package` by default.
     """
 
     def all_places() -> dict[str, str]:
@@ -91,9 +95,34 @@ def on_demand(
         import importlib
 
         with _imports:
-            module = importlib.import_module(f".{place or name}", package)
+            module = importlib.import_module(f".{place or name}", anchor or package)
         value = getattr(module, name) if place else module
         setattr(sys.modules[package], name, value)
         return value
 
     return find, lambda: sorted({*vars(sys.modules[package]), *all_places()})
+
+
+def stub_places(file: str) -> dict[str, str]:
+    """Maps each name that the stub of a package or module exports to the submodule that defines it."""
+    import re
+    from pathlib import Path
+
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: place for place, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+
+
+def from_stub(name: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Returns the `__getattr__`, `__dir__` and `__all__` of a package or module whose names are listed once, in its stub, and imported
+    lazily.
+
+    Args:
+        name: Its `__name__`.
+        file: Its `__file__`.
+    """
+    places = stub_places(file)
+    anchor = name if file.endswith("__init__.py") else name.rpartition(".")[0]
+    modules = {place for place in places.values() if place.isidentifier()}
+    return *on_demand(name, *modules, places=places, anchor=anchor), sorted(
+        one for one, place in places.items() if place and not one.startswith("_")
+    )

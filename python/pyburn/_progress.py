@@ -7,13 +7,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from typing import TextIO, TypeVar
+from collections.abc import Iterable, Iterator, Sized
+from typing import Generic, TextIO, TypeVar
 
 T = TypeVar("T")
 
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-_PATIENCE = 1.0  # seconds before a bar is drawn
+_PATIENCE = 0.5  # seconds before a bar is drawn
 _REDRAW_SECONDS = 0.1
 
 
@@ -31,6 +31,17 @@ def bar_text(share: float, width: int) -> str:
     eighths = int(max(0.0, min(1.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_BLOCKS[rest] if rest else "")).ljust(width)
+
+
+def value_text(name: str, value: float) -> str:
+    """Formats a name and a number briefly.
+
+    >>> [pyburn.train.displays.value_text("loss", x) for x in (0.25, 0.00004, 123456.0)]
+    ['loss 0.2500', 'loss 4.0e-05', 'loss 1.2346e+05']
+    """
+    if isinstance(value, int):
+        return f"{name} {value}"
+    return f"{name} {value:.1e}" if abs(value) < 1e-3 and value else f"{name} {value:.4f}" if abs(value) < 1000 else f"{name} {value:.5g}"
 
 
 class Output:
@@ -62,56 +73,60 @@ class Output:
             return False
 
 
-class WorkBar:
-    """A progress line on stderr, which is cleared at the end. PYBURN_DISPLAY "quiet" or "lines" hides it."""
+class Progress(Generic[T]):
+    """Iterates over items with a progress line on a terminal, for loops of your own. It is cleared at the end.
 
-    def __init__(self, doing: str, total: int | None = None, file: TextIO | None = None) -> None:
-        self.doing, self.total, self.done = doing, total, 0
+    The environment variable PYBURN_DISPLAY with "quiet" or "lines" hides it.
+
+    Args:
+        items: The items.
+        doing: What is being done, such as "epoch 1/5".
+        total: The number of items; by default `len(items)`, if it has a length.
+        file: A text stream; by default sys.stderr.
+
+    >>> bar = pyburn.train.Progress([1, 2, 3], "summing")
+    >>> for item in bar:
+    ...     bar.show(item=item)
+    """
+
+    def __init__(self, items: Iterable[T], doing: str, total: int | None = None, file: TextIO | None = None) -> None:
+        self.items, self.doing, self.done = items, doing, 0
+        self.total = total if total is not None else len(items) if isinstance(items, Sized) else None
+        self.values: dict[str, float] = {}
         self.file = Output(file if file is not None else sys.stderr)
         hidden = os.environ.get("PYBURN_DISPLAY") in ("quiet", "lines") or os.environ.get("TERM", "dumb") == "dumb"
         self._visible = self.file.isatty() and not hidden
-        self._started, self._drawn, self._shown = time.monotonic(), 0.0, False
+        self._started, self._drawn = time.monotonic(), 0.0
 
-    def step(self, count: int = 1) -> None:
-        """Adds completed parts."""
-        self.done += count
-        if not self._visible:
-            return
+    def show(self, **values: float) -> None:
+        """Shows numbers behind the bar."""
+        self.values.update(values)
+        self._draw()
+
+    def _draw(self) -> None:
         now = time.monotonic()
-        if now - self._started >= _PATIENCE and now - self._drawn >= _REDRAW_SECONDS:
-            self._drawn, self._shown = now, True
+        if self._visible and now - self._started >= _PATIENCE and now - self._drawn >= _REDRAW_SECONDS:
+            self._drawn = now
             self.file.write(f"\r\x1b[2K{self.line(now - self._started)[: shutil.get_terminal_size().columns - 1]}")
             self.file.flush()
 
     def line(self, seconds: float) -> str:
         """Returns the line shown after a number of seconds."""
+        shown = "".join(f"  {value_text(name, value)}" for name, value in self.values.items())
         if not self.total:
-            return f"{self.doing} {self.done}  {duration(seconds)}"
+            return f"{self.doing} {self.done}{shown}  {duration(seconds)}"
         share = min(1.0, self.done / self.total)
         left = f"  {duration(seconds * (1 - share) / share)} left" if share else ""
-        return f"{self.doing} {bar_text(share, 30)} {self.done}/{self.total}{left}"
+        return f"{self.doing} {bar_text(share, 30)} {self.done}/{self.total}{shown}{left}"
 
-    def close(self) -> None:
-        if self._shown:
-            self.file.write("\r\x1b[2K")
-            self.file.flush()
-            self._shown = False
-
-    def __enter__(self) -> WorkBar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-def watched(items: Iterable[T], doing: str, total: int | None = None) -> Iterator[T]:
-    """Iterates over items with a progress bar."""
-    if total is None:
+    def __iter__(self) -> Iterator[T]:
+        self._started, self.done = time.monotonic(), 0
         try:
-            total = len(items)  # type: ignore[arg-type]
-        except TypeError:  # a stream without a length
-            total = None
-    with WorkBar(doing, total) as bar:
-        for item in items:
-            yield item
-            bar.step()
+            for item in self.items:
+                yield item
+                self.done += 1
+                self._draw()
+        finally:
+            if self._drawn:
+                self.file.write("\r\x1b[2K")
+                self.file.flush()

@@ -1,49 +1,5 @@
 """Modules, parameters, containers and model summaries: `pyburn.nn` without the layers."""
 
-from .nn import (
-    Buffer,
-    LazyModuleMixin,
-    Module,
-    ModuleDict,
-    ModuleList,
-    Parameter,
-    ParameterDict,
-    ParameterList,
-    Sequential,
-    UninitializedBuffer,
-    UninitializedParameter,
-)
-from .nn.hooks import (
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
-from .nn.summary import LayerSummary, ModelSummary, summary
+from ._on_demand import from_stub
 
-__all__ = [
-    "Buffer",
-    "LayerSummary",
-    "LazyModuleMixin",
-    "ModelSummary",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "Parameter",
-    "ParameterDict",
-    "ParameterList",
-    "Sequential",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-    "summary",
-]
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

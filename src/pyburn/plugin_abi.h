@@ -67,7 +67,7 @@ inline constexpr uint64_t kLayout = hash_of({
     offsetof(TensorImpl, autograd),
     offsetof(TensorImpl, py),
     // operations
-    sizes_of<AttrType, OpSpec, OpInfo, OpRef, FunctionInfo, OpTable, Kind, Cast, Autocast, Saves, Tensors, MetaList, GradContext>(),
+    sizes_of<AttrType, OpSpec, OpInfo, OpRef, FunctionInfo, OpTable, Kind, Cast, Autocast, Saves, Fusing, Tensors, MetaList, GradContext>(),
     offsetof(AttrType, size),
     offsetof(AttrType, align),
     offsetof(AttrType, construct),
@@ -86,6 +86,8 @@ inline constexpr uint64_t kLayout = hash_of({
     offsetof(OpSpec, in_place),
     offsetof(OpSpec, changes_first),
     offsetof(OpSpec, key),
+    offsetof(OpSpec, fusing),
+    offsetof(OpSpec, multiply_adds),
     offsetof(OpSpec, no_grad),
     offsetof(OpSpec, torch),
     offsetof(OpSpec, example),
@@ -124,11 +126,12 @@ template <class T>
 struct Beyond : T {
   virtual void beyond();
 };
-inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Backend::supports_call, &Backend::capabilities,
-    &Backend::allocate, &Backend::upload, &Backend::download, &Backend::synchronize, &Backend::memory, &Backend::name, &Backend::inner,
-    &Backend::sees_views, &Backend::owns_storage, &Backend::check_write, &Backend::forget_base, &remote::Channel::send,
-    &remote::Channel::receive, &nn::Module::forward, &Beyond<Backend>::beyond, &Beyond<Decorator>::beyond, &Beyond<Storage>::beyond,
-    &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond, &Beyond<FieldEditor>::beyond};
+inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Backend::supports_call, &Backend::prepare,
+    &Backend::capabilities, &Backend::allocate, &Backend::upload, &Backend::download, &Backend::synchronize, &Backend::memory,
+    &Backend::name, &Backend::inner, &Backend::sees_views, &Backend::owns_storage, &Backend::check_write, &Backend::forget_base,
+    &remote::Channel::send, &remote::Channel::receive, &nn::Module::forward, &Beyond<Backend>::beyond, &Beyond<Decorator>::beyond,
+    &Beyond<Storage>::beyond, &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond,
+    &Beyond<FieldEditor>::beyond};
 
 // What these functions and those of a row take and return, in the words of the compiler. Compared where both were built by the same one.
 template <class... T>

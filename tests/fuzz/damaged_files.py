@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import pyburn
-from pyburn import FormatError
+from pyburn import FormatError, chemistry, eeg
 from pyburn.data import coco, files
 from pyburn.data.image_files import load_image
 from pyburn.data.text import BytePairTokeniser, load_tokeniser
@@ -170,7 +170,7 @@ def picture(format: str) -> Callable[[], bytes]:
 
 
 def read_recording(path: Path) -> None:
-    opened = files.read_edf(path, allow_truncated=True)
+    opened = eeg.read_edf(path, allow_truncated=True)
     for i in range(len(opened.signals)):
         opened.signal(i)
 
@@ -272,9 +272,9 @@ FORMATS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], Any]]] = {
         lambda path: files.unpack_message(path.read_bytes()),
     ),
     "sqlite": ("a.db", lambda: saved(database), read_database),
-    "sdf": ("a.sdf", lambda: SDF, files.read_sdf),
-    "sdf v3000": ("a.sdf", lambda: SDF3, files.read_sdf),
-    "smiles": ("a.smi", lambda: b"C[C@@H](N)C(=O)Oc1ccc2[nH]c3c(C#N)cccc3c2c1.[Na+] name\nCCO\n", files.read_smiles),
+    "sdf": ("a.sdf", lambda: SDF, chemistry.read_sdf),
+    "sdf v3000": ("a.sdf", lambda: SDF3, chemistry.read_sdf),
+    "smiles": ("a.smi", lambda: b"C[C@@H](N)C(=O)Oc1ccc2[nH]c3c(C#N)cccc3c2c1.[Na+] name\nCCO\n", chemistry.read_smiles),
     "graph text": ("a.txt", lambda: b"2\n3 1\n0 1 1\n2 2 0 2\n0 1 1\n1 0\n1 0\n", files.read_graph_text),
     "coco": ("a.json", lambda: json.dumps(COCO).encode(), lambda path: coco.read_coco(path, path.parent)),
     "archive": ("a.zip", zip_bytes, lambda path: unpack_members(path, path.parent / "out", {"a.txt": "a.txt"})),

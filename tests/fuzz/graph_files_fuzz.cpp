@@ -51,6 +51,14 @@ std::vector<Bytes> seeds() {
   return made;
 }
 
+ExtentExpression random_expression(fuzz::Random& r) {
+  std::vector<ExtentExpression::Term> terms;
+  for (uint64_t n = r.below(6); n > 0; --n)
+    terms.push_back({ExtentExpression::Kind(r.below(9)), r.coin() ? r.integer() : int64_t(r.below(3)), int64_t(r.below(3))});
+  if (terms.empty() || r.coin()) terms.insert(terms.begin(), {ExtentExpression::Kind::extent, 0});
+  return ExtentExpression(std::move(terms));
+}
+
 void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
   GraphNode& node = r.any_of(g.nodes);
   switch (r.below(8)) {
@@ -77,7 +85,7 @@ void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
       g.updates.emplace_back(ValueId(r.below(g.values.size())), ValueId(r.below(g.values.size())));
       return;
     default:
-      if (!g.free_axes.empty()) g.patches.push_back({int32_t(r.below(g.nodes.size())), int32_t(r.below(4)), r.integer(), r.integer()});
+      node.patches.push_back({int32_t(r.below(4)), random_expression(r)});
   }
 }
 
@@ -86,7 +94,7 @@ void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
 void add_operation(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
   fuzz::MadeOperation made = fuzz::make_operation(r, g.values, inner);
   if (!made.valid && !r.one_in(8)) return;
-  GraphNode node{made.op, {}, {}, false};
+  GraphNode node{made.op, {}, {}, false, {}};
   for (int64_t v : made.in) node.in.push_back(ValueId(v));
   for (const Meta& m : made.results) node.out.push_back(g.add_value(m));
   for (ValueId v : node.out) g.outputs.push_back(v);
@@ -126,8 +134,8 @@ fuzz::Outcome run(BytesView input) {
     Tensors in;
     for (ValueId v : graph->inputs) {
       Shape shape = graph->values[size_t(v)].shape;
-      for (const auto& [input, axis] : graph->free_axes)
-        if (graph->inputs[size_t(input)] == v) shape[axis] = n;
+      for (const FreeAxis& f : graph->free_axes)
+        if (graph->inputs[size_t(f.input)] == v) shape[f.axis] = n + f.extent;
       if (shape.numel() > 1 << 20) return fuzz::Outcome::accepted;
       in.push_back(ones_of(shape));
     }

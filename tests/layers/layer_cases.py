@@ -119,7 +119,7 @@ class Maker:
         dtypes = {name: getattr(self.framework, name) for name in ("float32", "float64", "int64", "bool")}
         import importlib
 
-        graph = {} if self.framework.__name__ == "torch" else {"graph": importlib.import_module("pyburn.nn.graph")}
+        graph = {} if self.framework.__name__ == "torch" else {"graph": importlib.import_module("pyburn.nn.geometric")}
         return {
             **vars(self.framework.nn),
             **graph,

@@ -13,6 +13,7 @@ EVENT = {
     1: ("wall_time", "double"),
     2: ("step", "int"),
     3: ("file_version", "text"),
+    4: ("graph", "GRAPH"),
     5: ("summary", "SUMMARY"),
     7: ("session_log", "SESSION"),
 }
@@ -23,13 +24,42 @@ MESSAGES: dict[str, dict[int, tuple[str, str]]] = {
         1: ("tag", "text"),
         2: ("simple_value", "float"),
         4: ("image", "IMAGE"),
+        5: ("histogram", "HISTOGRAM"),
+        6: ("audio", "AUDIO"),
         8: ("tensor", "TENSOR"),
         9: ("metadata", "METADATA"),
     },
     "IMAGE": {1: ("height", "int"), 2: ("width", "int"), 3: ("colorspace", "int"), 4: ("encoded", "bytes")},
-    "TENSOR": {1: ("dtype", "int"), 2: ("shape", "bytes"), 8: ("string_val", "bytes")},
+    "HISTOGRAM": {
+        **{i: (name, "double") for i, name in enumerate(("min", "max", "num", "sum", "sum_squares"), 1)},
+        **{6: ("limits", "doubles"), 7: ("counts", "doubles")},
+    },
+    "AUDIO": {1: ("rate", "float"), 2: ("channels", "int"), 3: ("frames", "int"), 4: ("encoded", "bytes"), 5: ("type", "text")},
+    "TENSOR": {1: ("dtype", "int"), 2: ("shape", "SHAPE"), 4: ("content", "bytes"), 8: ("string_val", "bytes")},
+    "SHAPE": {2: ("dim", "DIM")},
+    "DIM": {1: ("size", "int")},
     "METADATA": {1: ("plugin", "PLUGIN")},
-    "PLUGIN": {1: ("name", "text")},
+    "PLUGIN": {1: ("name", "text"), 2: ("content", "bytes")},
+    "GRAPH": {1: ("nodes", "NODE"), 4: ("versions", "bytes")},
+    "NODE": {1: ("name", "text"), 2: ("op", "text"), 3: ("inputs", "text"), 5: ("attributes", "bytes")},
+    # plugins/pr_curve, custom_scalar/layout.proto, hparams/plugin_data.proto and api.proto, google/protobuf/struct.proto
+    "CURVE": {1: ("version", "int"), 2: ("thresholds", "int")},
+    "LAYOUT": {2: ("categories", "CATEGORY")},
+    "CATEGORY": {1: ("title", "text"), 2: ("charts", "CHART")},
+    "CHART": {1: ("title", "text"), 2: ("lines", "LINES"), 3: ("margin", "MARGIN")},
+    "LINES": {1: ("tags", "text")},
+    "MARGIN": {1: ("series", "SERIES")},
+    "SERIES": {1: ("value", "text"), 2: ("lower", "text"), 3: ("upper", "text")},
+    "HPARAMS": {2: ("experiment", "EXPERIMENT"), 3: ("start", "START"), 4: ("end", "END")},
+    "EXPERIMENT": {4: ("infos", "INFO"), 5: ("metrics", "METRIC")},
+    "INFO": {1: ("name", "text"), 4: ("type", "int"), 5: ("domain", "LIST")},
+    "METRIC": {1: ("name", "NAME")},
+    "NAME": {2: ("tag", "text")},
+    "LIST": {1: ("values", "ANY")},
+    "START": {1: ("hparams", "ENTRY")},
+    "END": {1: ("status", "int")},
+    "ENTRY": {1: ("key", "text"), 2: ("value", "ANY")},
+    "ANY": {2: ("number", "double"), 3: ("string", "text"), 4: ("flag", "int")},
     "SESSION": {1: ("status", "int")},
 }
 WIRE = {"int": 0, "double": 1, "float": 5}  # everything else has a length
@@ -84,7 +114,11 @@ def decoded(data: bytes, message: str) -> dict[str, list[Any]]:
             length, at = varint(data, at)
             part, at = data[at : at + length], at + length
             assert len(part) == length, f"{message}.{name} is cut off"
-            value = part.decode() if kind == "text" else part if kind == "bytes" else decoded(part, kind)
+            if kind == "doubles":
+                assert length % 8 == 0, f"{message}.{name} is not made of doubles"
+                value: Any = list(struct.unpack(f"<{length // 8}d", part))
+            else:
+                value = part.decode() if kind == "text" else part if kind == "bytes" else decoded(part, kind)
         found.setdefault(name, []).append(value)
     return found
 
@@ -102,6 +136,8 @@ def values_of(folder: Path) -> dict[str, list[tuple[int, dict[str, Any]]]]:
             step = event.get("step", [0])[0]
             if event.get("session_log", [{}])[0].get("status") == [1]:
                 found = {tag: [pair for pair in pairs if pair[0] < step] for tag, pairs in found.items()}
+            for graph in event.get("graph", []):
+                found.setdefault("graph", []).append((step, graph))
             for summary in event.get("summary", []):
                 for value in summary["values"]:
                     found.setdefault(value["tag"][0], []).append((step, value))

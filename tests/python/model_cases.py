@@ -68,6 +68,8 @@ class Case:
 
 # Options that take the chance out of training.
 _STEADY = {"dropout": 0.0, "dropout_aux": 0.0}
+_WHOLE = {"stochastic_depth_prob": 0.0}
+_SMALL_SWIN = {"patch_size": [4, 4], "embed_dim": 24, "depths": [2, 2], "num_heads": [2, 4], "window_size": [5, 4], "num_classes": 10}
 _TINY_GPT2 = {"vocab_size": 97, "n_positions": 32, "n_embd": 64, "n_layer": 2, "n_head": 4}
 _TINY_BERT = {"vocab_size": 97, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 _PADDED = np.array([[1] * 9, [1] * 5 + [0] * 4])
@@ -89,15 +91,33 @@ CASES = {
     "vit_small_pictures": Case(
         "torchvision", "vit_b_32", (picture(2, 3, 64, 64),), {"image_size": 64, "representation_size": 32, "num_classes": 10}
     ),
-    "unet": Case("p_vision/models/u_net.py", "UNet", (picture(1, 3, 37, 50),), {"n_channels": 3, "n_classes": 2, "width": 16}),
+    "unet": Case("pyburn/imaging/models.py", "UNet", (picture(1, 3, 37, 50),), {"n_channels": 3, "n_classes": 2, "width": 16}),
+    "alexnet": Case("torchvision", "alexnet", (picture(2, 3, 96, 96),)),
+    "vgg11_bn": Case("torchvision", "vgg11_bn", (picture(2, 3, 64, 64),), {"num_classes": 10}),
+    "densenet121": Case("torchvision", "densenet121", (picture(4, 3, 64, 64),), {"num_classes": 10, "memory_efficient": True}, train=True),
+    "squeezenet1_0": Case("torchvision", "squeezenet1_0", (picture(2, 3, 96, 96),)),
+    "squeezenet1_1": Case("torchvision", "squeezenet1_1", (picture(2, 3, 64, 64),), {"num_classes": 10}),
+    "inception_v3": Case("torchvision", "inception_v3", (picture(2, 3, 128, 128),), {"transform_input": True, "num_classes": 10}),
+    "mobilenet_v2": Case("torchvision", "mobilenet_v2", (picture(2, 3, 64, 64),), {"width_mult": 1.4}),
+    "shufflenet_v2_x1_0": Case("torchvision", "shufflenet_v2_x1_0", (picture(4, 3, 64, 64),), train=True),
+    "regnet_y_400mf": Case("torchvision", "regnet_y_400mf", (picture(2, 3, 64, 64),)),
+    "regnet_x_800mf": Case("torchvision", "regnet_x_800mf", (picture(2, 3, 64, 64),), {"num_classes": 10}),
+    "convnext_tiny": Case("torchvision", "convnext_tiny", (picture(2, 3, 64, 64),), {"layer_scale": 1.0, **_WHOLE}, train=True),
+    "swin_t": Case("torchvision", "swin_t", (picture(2, 3, 120, 97),)),
+    "swin_v2_t": Case("torchvision", "swin_v2_t", (picture(2, 3, 120, 97),)),
+    "swin_small": Case("torchvision", "SwinTransformer", (picture(4, 3, 60, 50),), {**_SMALL_SWIN, **_WHOLE}, train=True),
     "unet_bilinear": Case(
-        "p_vision/models/u_net.py", "UNet", (picture(1, 1, 32, 48),), {"n_channels": 1, "n_classes": 3, "bilinear": True, "width": 16}
+        "pyburn/imaging/models.py", "UNet", (picture(1, 1, 32, 48),), {"n_channels": 1, "n_classes": 3, "bilinear": True, "width": 16}
     ),
     "eegnet": Case(
-        "eegnet.py", "EEGNet", (picture(6, 22, 257),), {"n_chans": 22, "n_outputs": 4, "n_times": 257, "drop_prob": 0.0}, train=True
+        "pyburn/eeg/models.py",
+        "EEGNet",
+        (picture(6, 22, 257),),
+        {"n_chans": 22, "n_outputs": 4, "n_times": 257, "drop_prob": 0.0},
+        train=True,
     ),
     "eegnet_constrained": Case(
-        "eegnet.py",
+        "pyburn/eeg/models.py",
         "EEGNet",
         (picture(6, 8, 128),),
         {"n_chans": 8, "n_outputs": 3, "n_times": 128, "drop_prob": 0.0, "final_layer_with_constraint": True},
@@ -120,7 +140,15 @@ CASES = {
 TORCHVISION = [
     *(f"resnet{depth}" for depth in (18, 34, 50, 101, 152)),
     *("resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d", "wide_resnet50_2", "wide_resnet101_2"),
-    *("googlenet", "mobilenet_v3_small", "mobilenet_v3_large"),
+    *("alexnet", "googlenet", "inception_v3", "squeezenet1_0", "squeezenet1_1"),
+    *("mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large"),
+    *(f"vgg{depth}{norm}" for depth in (11, 13, 16, 19) for norm in ("", "_bn")),
+    *(f"densenet{depth}" for depth in (121, 161, 169, 201)),
+    *(f"shufflenet_v2_x{width}" for width in ("0_5", "1_0", "1_5", "2_0")),
+    *(f"regnet_{kind}_{size}" for kind in "xy" for size in ("400mf", "800mf", "1_6gf", "3_2gf", "8gf", "16gf", "32gf")),
+    "regnet_y_128gf",
+    *(f"convnext_{size}" for size in ("tiny", "small", "base", "large")),
+    *(f"swin_{version}{size}" for version in ("", "v2_") for size in "tsb"),
     *(f"efficientnet_b{k}" for k in range(8)),
     *(f"efficientnet_v2_{size}" for size in "sml"),
     *(f"vit_{size}" for size in ("b_16", "b_32", "l_16", "l_32", "h_14")),

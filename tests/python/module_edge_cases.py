@@ -85,7 +85,7 @@ def orders_of_weights(T: Any) -> Any:
 def handles_of_hooks(T: Any) -> Any:
     import importlib
 
-    handle_class = importlib.import_module(f"{T.__name__}.utils.hooks").RemovableHandle
+    handle_class = importlib.import_module("pyburn.nn.hooks" if T.__name__ == "pyburn" else "torch.utils.hooks").RemovableHandle
     hooks: OrderedDict[int, Any] = OrderedDict()
     more: OrderedDict[int, Any] = OrderedDict()
     first, second = handle_class(hooks), handle_class(hooks, extra_dict=more)

@@ -56,7 +56,7 @@ def by_scipy(call: str) -> np.ndarray:
 
 def by_pyburn(call: str) -> np.ndarray:
     """What pyburn gives."""
-    from pyburn.data.transforms import eeg
+    from pyburn import eeg
 
     def butter(order: int, cutoff: object, kind: str, x: np.ndarray) -> np.ndarray:
         return eeg.sosfiltfilt(eeg.butterworth(order, cutoff, kind, RATE), x)  # type: ignore[arg-type]

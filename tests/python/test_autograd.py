@@ -1,11 +1,19 @@
 """pyburn.autograd as users of PyTorch know it."""
 
+from __future__ import annotations
+
 import gc
+import math
 import weakref
+from collections import OrderedDict
+from typing import Any
 
 import pytest
 
 import pyburn
+import pyburn.compat
+import pyburn.nn.functional as F
+from pyburn import nn
 from pyburn.autograd import Function, grad, gradcheck, gradgradcheck
 from pyburn.utils.checkpoint import checkpoint, checkpoint_sequential
 
@@ -463,3 +471,141 @@ def test_a_view_of_elements_that_share_memory_is_not_written_with_gradients() ->
     assert x.tolist() == [0, 1, 2, 3] and not row.requires_grad
     row.copy_(pyburn.ones(4))  # nothing to record
     assert x.tolist() == [1, 1, 1, 1]
+
+
+def test_a_gradient_lies_in_memory_as_its_leaf_does() -> None:
+    w = pyburn.randn(3, 4, requires_grad=True)
+    (pyburn.randn(5, 4) @ w.t()).sum().backward()
+    assert w.grad.is_contiguous() and w.grad.view(-1).shape == (12,)
+    w.grad.mul_(2)  # not a view that may not be written
+    x = pyburn.randn(2, 3, 4, 5).contiguous(memory_format=pyburn.channels_last).requires_grad_()
+    for create_graph in (False, True):
+        x.grad = None
+        F.interpolate(x, (3, 3), mode="bilinear").square().sum().backward(create_graph=create_graph)
+        assert x.grad.stride() == x.stride()
+    (expected,) = pyburn.autograd.grad(F.interpolate(x, (3, 3), mode="bilinear").square().sum(), x)
+    assert pyburn.equal(x.grad, expected)
+    part = pyburn.randn(4, 6)[:, ::2].T.detach().requires_grad_()  # not dense: plain order
+    (part * part).sum().backward()
+    assert part.grad.is_contiguous() and pyburn.equal(part.grad, 2 * part)
+
+
+def test_a_value_that_fills_a_place_twice_counts_once() -> None:
+    value = pyburn.tensor(2.0, requires_grad=True)
+    y = pyburn.zeros(2, 3).index_fill(-1, pyburn.tensor([0, 2, 0]), value)
+    assert y.tolist() == [[2, 0, 2], [2, 0, 2]]
+    y.sum().backward()
+    assert value.grad.item() == 4
+
+
+def test_residuals_of_least_squares_have_gradients() -> None:
+    pyburn.manual_seed(0)
+    a, b = pyburn.randn(5, 2, dtype=pyburn.float64, requires_grad=True), pyburn.randn(5, 3, dtype=pyburn.float64)
+    pyburn.linalg.lstsq(a, b, driver="gelsd").residuals.sum().backward()
+    rest = a.detach() @ pyburn.linalg.lstsq(a.detach(), b).solution - b
+    expected = 2 * rest @ pyburn.linalg.lstsq(a.detach(), b).solution.T  # the derivative by the solution vanishes there
+    assert pyburn.allclose(a.grad, expected)
+
+
+def test_zeros_for_unused_inputs_may_be_differentiated_again() -> None:
+    x, a = pyburn.tensor(0.5, requires_grad=True), pyburn.tensor(1.0, requires_grad=True)
+    (first,) = pyburn.autograd.grad(x * a, x, create_graph=True)
+    (second,) = pyburn.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    (third,) = pyburn.autograd.grad(second, x, materialize_grads=True)
+    assert second.item() == third.item() == 0
+    assert second.requires_grad and not third.requires_grad
+
+
+def test_nothing_has_gradients_of_zero() -> None:
+    layer = nn.GroupNorm(2, 4)
+    layer(pyburn.zeros(0, 4, 2, 2)).sum().backward()
+    assert all(p.grad.abs().sum().item() == 0 for p in layer.parameters())
+
+
+def test_steps_that_are_recorded_keep_what_they_read() -> None:
+    p = pyburn.rand(5, dtype=pyburn.float64, requires_grad=True)
+    grad = pyburn.rand(5, dtype=pyburn.float64, requires_grad=True)
+    parts = [pyburn.rand(5, dtype=pyburn.float64, requires_grad=True) for _ in range(3)]
+
+    def step(p: pyburn.Tensor, grad: pyburn.Tensor, *parts: pyburn.Tensor) -> tuple[pyburn.Tensor, ...]:
+        x = p.clone()
+        x.grad = grad
+        optimizer = pyburn.optim.Adam([x], lr=0.9, amsgrad=True, differentiable=True)
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+        optimizer.state[x].update({"step": pyburn.tensor(10.0), **{name: part.clone() for name, part in zip(names, parts)}})
+        optimizer.step()
+        return (x, *[value for value in optimizer.state[x].values() if isinstance(value, pyburn.Tensor) and value.requires_grad])
+
+    assert len(step(p, grad, *parts)) == 4
+    assert pyburn.autograd.gradcheck(step, (p, grad, *parts))  # it looks at results that want a gradient
+
+
+def derivatives(function: Any, x: list[float]) -> tuple[list[float], list[float]]:
+    p = pyburn.tensor(x, dtype=pyburn.float64, requires_grad=True)
+    (first,) = pyburn.autograd.grad(function(p).sum(), p, create_graph=True)
+    (second,) = pyburn.autograd.grad(first.sum(), p)
+    return first.tolist(), second.tolist()
+
+
+def test_the_gradient_of_relu_passes_where_its_input_is_nan() -> None:
+    x = pyburn.tensor([math.nan, -1.0, 0.0, 2.0], requires_grad=True)
+    F.relu(x).sum().backward()
+    assert x.grad.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("function", [F.elu, F.celu, F.selu])
+def test_second_derivatives_of_exponential_units(function: Any) -> None:
+    first, second = derivatives(function, [-1.0, 0.0, 1.0, 1000.0])
+    scale = first[2]  # of the line
+    assert second[0] == pytest.approx(first[0]) and second[1:] == [0, 0, 0]  # at 0 that of the line, and nothing overflows
+    assert first[3] == scale
+
+
+def test_a_second_backward_names_the_argument() -> None:
+    y = pyburn.ones(2, requires_grad=True).exp().sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
+        y.backward()
+
+
+def test_gradients_by_name() -> None:
+    layer = nn.Linear(2, 1)
+    x = pyburn.tensor([[2.0, 3.0]])
+    by_name = pyburn.autograd.grad(layer(x).sum(), dict(layer.named_parameters()))
+    assert {name: g.tolist() for name, g in by_name.items()} == {"weight": [[2, 3]], "bias": [1]}
+    layer(x).sum().backward(inputs={"bias": layer.bias})
+    assert layer.weight.grad is None and layer.bias.grad.tolist() == [1]
+    with pytest.raises(TypeError, match="must be a dict"):
+        pyburn.autograd.grad(layer(x).sum(), OrderedDict(layer.named_parameters()))
+    for empty in ({}, []):
+        with pytest.raises(RuntimeError, match="cannot be empty"):
+            pyburn.autograd.grad(layer(x).sum(), empty)
+        with pytest.raises(RuntimeError, match="cannot be empty"):
+            pyburn.autograd.backward(layer(x).sum(), inputs=empty)
+
+
+def test_a_variable_has_a_history_of_its_own(torch: Any) -> None:
+    x = torch.ones(2)
+    y = torch.autograd.Variable(x, requires_grad=True)
+    assert y.requires_grad and not x.requires_grad and y.data_ptr() == x.data_ptr()
+    assert not torch.autograd.Variable(y * 2).requires_grad
+
+
+def test_a_gradient_is_a_tensor() -> None:
+    x = pyburn.ones(2)
+    with pytest.raises(TypeError, match="expected to be a Tensor or None"):
+        x.grad = 0
+    with pytest.raises(RuntimeError, match="floating point"):
+        pyburn.ones(2, dtype=pyburn.int64).requires_grad_()
+
+
+def test_gradients_lie_in_memory_as_their_leaves_do_also_where_they_are_returned() -> None:
+    x = pyburn.randn(2, 3, 4, 5).contiguous(memory_format=pyburn.channels_last).requires_grad_()
+    for layer in (nn.Sigmoid(), nn.Tanhshrink(), nn.Conv2d(3, 2, 3)):
+        for create_graph in (False, True):
+            (g,) = pyburn.autograd.grad(layer(x).square().sum(), x, create_graph=create_graph)
+            assert g.stride() == x.stride()
+        assert pyburn.autograd.grad(g.sum(), x)[0].stride() == x.stride()
+    cell = nn.GRUCell(3, 4)
+    for g in pyburn.autograd.grad(cell(pyburn.randn(2, 3)).sum(), list(cell.parameters())):
+        assert g.is_contiguous()

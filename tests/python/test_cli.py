@@ -102,7 +102,7 @@ needs_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML needs P
 def test_train_and_resume(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "try.toml", "--run", "runs/a", "--display", "lines"]) == 0
     printed = capsys.readouterr()
-    assert "epoch 2/2  loss" in printed.err
+    assert "epoch 2/2  train: loss" in printed.err
     assert "test: loss" in printed.out
     record = read_run("runs/a")
     assert record.state == "finished"

@@ -164,8 +164,22 @@ def test_define_and_impl(torch: Any) -> None:
     library.define("fourth(Tensor x) -> Tensor")
     library.impl("fourth", lambda x: x**4, "CompositeImplicitAutograd")
     assert torch.autograd.gradcheck(torch.ops.mine.fourth, (x,))
-    library.impl("aten::add.Tensor", lambda x: x, "CPU")
-    assert torch.add(x, x)[1] == 4
+    library.impl("aten::add.Tensor", lambda x: x, "CUDA")  # a device that does not exist
+    with pytest.raises(NotImplementedError, match="aten::add.Tensor"):
+        library.impl("aten::add.Tensor", lambda x: x, "CPU")
+    with pytest.raises(NotImplementedError, match="use torch.library.register_autograd"):
+        library.impl("fourth", lambda x: x, "AutogradCPU")
+    with pytest.raises(NotImplementedError, match="no dispatch keys"):
+        library.fallback(lambda x: x)
+
+
+def test_what_is_registered_before_the_kernel_is_kept(torch: Any) -> None:
+    torch.library.define("mine::thrice", "(Tensor x) -> Tensor")
+    torch.library.register_autograd("mine::thrice", lambda ctx, g: 3 * g)
+    torch.library.impl("mine::thrice", "cpu", lambda x: torch.tensor(3 * x.numpy()))
+    x = torch.ones(2, requires_grad=True)
+    torch.ops.mine.thrice(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
 
 
 def _keep_scale(ctx: Any, inputs: Any, output: Any) -> None:

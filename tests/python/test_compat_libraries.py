@@ -29,7 +29,7 @@ def test_decorators_of_absent_parts_raise_when_what_they_decorate_is_called(torc
         return 1
 
     assert send.__name__ == "send" and send.__doc__ == "Sends."
-    with pytest.raises(RuntimeError, match="torch.distributed.rpc.api._require_initialized is not there"):
+    with pytest.raises(RuntimeError, match="torch.distributed.rpc.api._require_initialized is not implemented"):
         send()
 
 
@@ -37,7 +37,7 @@ def test_decorators_of_absent_parts_raise_when_what_they_decorate_is_called(torc
     "name", ["torch.utils.model_dump", "torch.jit.frontend", "torch._VF", "torch.cuda.nccl", "torch.utils.data.datapipes"]
 )
 def test_more_absent_parts_can_be_imported(torch: Any, name: str) -> None:
-    with pytest.raises(RuntimeError, match=f"{name}.Something is not there"):
+    with pytest.raises(RuntimeError, match=f"{name}.Something is not implemented"):
         importlib.import_module(name).Something()
 
 
@@ -85,7 +85,7 @@ def test_only_scripted_modules_are_scripted(torch: Any) -> None:
 
 
 def test_torchaudio_can_be_imported(torch: Any) -> None:
-    with pytest.raises(RuntimeError, match="torchaudio.functional.lfilter is not there"):
+    with pytest.raises(RuntimeError, match="torchaudio.functional.lfilter is not implemented"):
         importlib.import_module("torchaudio.functional").lfilter(torch.ones(2))
 
 
@@ -121,6 +121,22 @@ def test_pytrees(torch: Any) -> None:
     kind = pytree._get_node_type(tree["b"])
     assert pytree.SUPPORTED_NODES[kind].flatten_fn(tree["b"])[0] == [4, OrderedDict(c=5)]
     assert pytree.tree_unflatten([7], pytree.TreeSpec(list, None, [pytree.LeafSpec()])) == [7]
+
+    class Output(OrderedDict):  # type: ignore[type-arg]  # as transformers registers its outputs
+        pass
+
+    pytree.register_pytree_node(
+        Output,
+        pytree._dict_flatten,
+        lambda values, keys: Output(pytree._dict_unflatten(values, keys)),
+        flatten_with_keys_fn=pytree._dict_flatten_with_keys,
+    )
+    doubled = pytree.tree_map(lambda leaf: 2 * leaf, Output(a=1, b=[2]))
+    assert type(doubled) is Output and doubled == {"a": 2, "b": [4]}
+    assert [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path(doubled)] == ["['a']", "['b'][0]"]
+    pytree._deregister_pytree_node(Output)
+    with pytest.raises(ValueError, match="expected 1 leaves"):
+        pytree.tree_unflatten([1, 2], pytree.tree_structure(3))
 
 
 def test_attributes_may_be_set_past_the_module(torch: Any) -> None:

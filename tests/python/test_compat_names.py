@@ -25,7 +25,7 @@ def torchvision(torch: Any) -> Any:
 def test_a_distribution_is_found_in_its_file(torch: Any) -> None:
     assert torch.distributions.normal.Normal is torch.distributions.Normal
     assert torch.distributions.categorical.Categorical(torch.ones(3)).entropy().item() == pytest.approx(np.log(3))
-    with pytest.raises(RuntimeError, match="torch.distributions.VonMises is not there"):
+    with pytest.raises(RuntimeError, match="torch.distributions.VonMises is not implemented"):
         torch.distributions.von_mises.VonMises(0.0, 1.0)
 
 
@@ -55,7 +55,7 @@ def test_pictures_are_read_and_written(torchvision: Any, tmp_path: Path) -> None
         io.write_png(picture.float(), tmp_path / "c.png")
     with pytest.raises(ValueError, match="mode is one of"):
         io.read_image(tmp_path / "a.png", mode="CMYK")
-    with pytest.raises(RuntimeError, match="torchvision.io.read_video is not there"):
+    with pytest.raises(RuntimeError, match="torchvision.io.read_video is not implemented"):
         io.read_video("a.mp4")
 
 
@@ -106,7 +106,7 @@ def test_what_several_devices_need_can_be_imported(torch: Any) -> None:
     assert DataParallel is torch.nn.DataParallel
     assert torch.nn.parallel.data_parallel(torch.nn.ReLU(), -torch.ones(1)).item() == 0  # not the module of this name
     for name in (Broadcast, ReduceAddCoalesced, replicate, gather, scatter):
-        with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel.* is not there"):
+        with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel.* is not implemented"):
             name(torch.ones(1), [0])
 
 
@@ -114,7 +114,8 @@ def test_small_names(torch: Any) -> None:
     assert torch.nn.functional._Reduction.get_enum("sum") == 2
     with torch.cpu.amp.autocast():
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
-    torch.accelerator.set_device_index(0)
+    with pytest.raises(RuntimeError, match="accelerator.set_device_index needs a device"):
+        torch.accelerator.set_device_index(0)
     assert torch.jit._wait(torch.jit._fork(lambda x: x + 1, 2)) == 3
     pyburn.compat.uninstall()
     assert not hasattr(pyburn.nn.functional, "_Reduction") and "torch" not in sys.modules

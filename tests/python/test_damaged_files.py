@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pyburn
-from pyburn import FormatError
+from pyburn import FormatError, chemistry
 from pyburn.data import files
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
@@ -121,10 +121,10 @@ def test_wide_csv_headers_take_linear_time(names: list[str]) -> None:
 
 def test_an_sdf_with_an_impossible_count() -> None:
     good = damaged_files.SDF3
-    assert len(files.read_sdf(good)[0]) == 2
+    assert len(chemistry.read_sdf(good)[0]) == 2
     for counts in (b"999999 1", b"2 999999", b"-1 1", b"99999999999999999999 1", b"x 1", b"2"):
         with pytest.raises(FormatError):
-            files.read_sdf(good.replace(b"COUNTS 2 1 0 0 0", b"COUNTS " + counts))
+            chemistry.read_sdf(good.replace(b"COUNTS 2 1 0 0 0", b"COUNTS " + counts))
 
 
 def test_an_archive_with_an_impossible_offset(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from pyburn.dashboard import Dashboard
+from pyburn.dashboard.application import ASSETS
 from pyburn.dashboard.curves import CurveCache, smoothed
 from pyburn.train import Run
 from pyburn.train.run.svg_plots import thinned
@@ -74,6 +75,11 @@ def test_runs_are_listed_with_options_and_results(served: Dashboard) -> None:
     for name in ("Content-Security-Policy", "Cache-Control", "ETag"):
         assert again[name] == page[name]
     assert "script-src 'self'; style-src 'self'" in page["Content-Security-Policy"] and "unsafe" not in page["Content-Security-Policy"]
+
+
+def test_the_page_loads_all_modules_at_once(served: Dashboard) -> None:
+    page = ask(served, "/")[1].decode()
+    assert all(f'href="{path.name}"' in page or f'src="{path.name}"' in page for path in ASSETS.glob("*.js"))
 
 
 def curves_of(body: bytes) -> list[np.ndarray]:

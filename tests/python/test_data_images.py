@@ -362,7 +362,7 @@ def test_names_of_the_second_version() -> None:
     made = steps(picture)
     assert tuple(made.shape) == (3, 6, 6)
     assert pyburn.allclose(made, T.ToTensor()(T.CenterCrop(6)(picture)), atol=1e-6)
-    assert v2.ToDtype(pyburn.float64)("text") == "text" and "eeg" not in dir(v2)
+    assert v2.ToDtype(pyburn.float64)("text") == "text"
     assert v2.UniformTemporalSubsample(3)(pyburn.arange(5).reshape(5, 1, 1, 1)).flatten().tolist() == [0, 2, 4]
 
 

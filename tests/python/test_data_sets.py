@@ -5,11 +5,13 @@ from __future__ import annotations
 import doctest
 import importlib
 from collections import Counter, OrderedDict, namedtuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pyburn
+import pyburn.compat
 from pyburn.data import (
     BatchSampler,
     ChainDataset,
@@ -231,7 +233,7 @@ def test_conversion_without_batches() -> None:
 
 
 def test_graphs_become_one() -> None:
-    from pyburn.nn.graph import Data
+    from pyburn.nn.geometric import Data
 
     graphs = [Data(x=pyburn.ones(n, 2), edge_index=pyburn.tensor([[0], [n - 1]]), y=n) for n in (2, 3, 4)]
     batches = list(DataLoader(graphs, batch_size=2, num_workers=1))
@@ -243,14 +245,12 @@ def test_graphs_become_one() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder"]
-    + [
-        f"transforms.{name}"
-        for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness", "filters", "eeg")
-    ],
+    [f"data.{name}" for name in ("dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder")]
+    + [f"data.transforms.{name}" for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness")]
+    + ["chemistry", "eeg", "eeg.filters", "eeg.models", "eeg.transforms", "imaging.models"],
 )
 def test_examples_of_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"pyburn.data.{name}"), extraglobs={"pyburn": pyburn})
+    result = doctest.testmod(importlib.import_module(f"pyburn.{name}"), extraglobs={"pyburn": pyburn})
     assert result.failed == 0
 
 
@@ -267,3 +267,30 @@ def test_the_same_classes_under_the_names_of_torch() -> None:
     assert set(pyburn.data.__all__) <= set(dir(pyburn.data))
     with pytest.raises(AttributeError):
         pyburn.data.no_such_thing  # noqa: B018
+
+
+def test_batches_of_a_derived_subset_are_made_with_its_items() -> None:
+    data = importlib.import_module("pyburn.utils.data")
+
+    class Doubled(data.Subset):  # type: ignore[misc, name-defined]
+        def __getitem__(self, index: int) -> Any:
+            return super().__getitem__(index) * 2
+
+    batches = list(data.DataLoader(Doubled([1, 2, 3, 4], [3, 0, 1]), batch_size=3))
+    assert batches[0].tolist() == [8, 2, 4]
+
+
+def test_a_stream_that_is_longer_than_it_says_warns_each_time():
+    class Stream(pyburn.utils.data.IterableDataset):
+        def __len__(self):
+            return 1
+
+        def __iter__(self):
+            return iter(range(3))
+
+    loader = pyburn.utils.data.DataLoader(Stream())
+    batches = iter(loader)
+    assert len(loader) == 1 and next(batches).item() == 0
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="Length of IterableDataset"):
+            next(batches)

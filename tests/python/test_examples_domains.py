@@ -82,6 +82,11 @@ def test_motor_imagery(tmp_path: Path) -> None:
     assert is_png(tmp_path / "out" / "imagery" / "filters.png")
 
 
+def test_rhythms() -> None:
+    command = [sys.executable, EXAMPLES / "eeg" / "rhythms.py"]
+    assert "accuracy 100%" in subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def test_spectrum_and_electrodes(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = load("eeg", "pictures", monkeypatch)
     wave = np.sin(2 * np.pi * 11 * np.arange(320) / 160)[None, None]
@@ -101,10 +106,3 @@ def test_membrane(tmp_path: Path) -> None:
     text = run("membrane/membrane.py", *small, "--display", "quiet", output=tmp_path / "out")
     assert number(r"Dice ([\d.]+)", text) > 0.45  # membrane everywhere: 0.31
     assert is_png(tmp_path / "out" / "overlay-0.png")
-
-
-def test_sliding_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    membrane = load("membrane", "membrane", monkeypatch)
-    image = np.random.default_rng(0).standard_normal((70, 50)).astype(np.float32)
-    blended = membrane.sliding_window(membrane.nn.Identity(), image, size=32, stride=20)
-    np.testing.assert_allclose(blended, 1 / (1 + np.exp(-image)), rtol=1e-4)  # windows that agree are seen nowhere

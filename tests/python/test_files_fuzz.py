@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyburn import FormatError
+from pyburn import FormatError, chemistry, eeg
 from pyburn.data import files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -65,7 +65,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 
 def recording(data: bytes) -> None:
-    opened = files.read_edf(data, allow_truncated=True)
+    opened = eeg.read_edf(data, allow_truncated=True)
     for i in range(len(opened.signals)):
         for segment in range(min(3, len(opened.segments))):
             opened.signal(i, segment=segment)
@@ -140,8 +140,8 @@ CASES: dict[str, tuple[Callable[[], bytes], Callable[[bytes], Any], int]] = {
         files.unpack_message,
         2000,
     ),
-    "sdf": (lambda: SDF, files.read_sdf, 2000),
-    "smiles": (lambda: SMILES, lambda data: files.molecule_from_smiles(data.decode("latin-1")), 2000),
+    "sdf": (lambda: SDF, chemistry.read_sdf, 2000),
+    "smiles": (lambda: SMILES, lambda data: chemistry.molecule_from_smiles(data.decode("latin-1")), 2000),
     "graph text": (lambda: b"2\n3 1\n0 1 1\n2 2 0 2\n0 1 1\n1 0\n1 0\n", files.read_graph_text, 2000),
     "csv": (lambda: b'a,b,"c d"\n1,2.5,x\n3,,"y ""z"""\n', files.read_csv, 2000),
 }

@@ -1,14 +1,11 @@
-"""Readers of arrays and signals: idx, WAV, EDF and BDF, MAT."""
+"""Readers of arrays and signals: idx, WAV, MAT."""
 
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import struct
-import sys
 import wave
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +14,6 @@ import pytest
 
 from pyburn import FormatError
 from pyburn.data import files
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from edf_files import edf_bytes
 
 DATA = os.environ.get("PYBURN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")
@@ -111,76 +104,6 @@ def test_wav_says_what_is_wrong() -> None:
         files.read_wav(b"RIFX" + bytes(60))
     with pytest.raises(ValueError, match="start must be"):
         files.read_wav(wav_bytes(pcm, b"abcd"), start=3)
-
-
-# --- EDF and BDF ---
-
-
-@pytest.mark.parametrize("bdf", [False, True])
-def test_recordings_are_calibrated_and_annotated(bdf: bool) -> None:
-    fast, slow = np.arange(-30, 30) * 500, np.arange(12) - 6
-    notes = [
-        b"+0\x14\x14\x00+0.5\x150.25\x14eyes open\x14\x00",
-        b"+1\x14\x14\x00",
-        "+2\x14\x14\x00+2\x14Größe\x14und mehr\x14\x00".encode(),
-    ]
-    data = edf_bytes([("fast", fast, 20), ("slow", slow, 4)], 3, annotations=notes, bdf=bdf, kind="BDF+C" if bdf else "EDF+C")
-    recording = files.read_edf(data)
-    assert recording.channels == ["fast", "slow"] and recording.header.kind == ("BDF+C" if bdf else "EDF+C")
-    assert (recording.rate("fast"), recording.rate("slow"), recording.duration) == (20, 4, 3)
-    assert recording.start == datetime(2021, 3, 2, 4, 5, 6)
-    assert recording.annotations == [(0.5, 0.25, "eyes open"), (2.0, 0.0, "Größe"), (2.0, 0.0, "und mehr")]
-    steps = 2**24 - 1 if bdf else 2**16 - 1
-    low = -(2**23) if bdf else -(2**15)
-    assert np.allclose(recording.signal("fast"), (fast - low) * 200 / steps - 100, rtol=0, atol=1e-9)
-    assert (recording.signal("slow", digital=True) == slow).all()
-    assert recording.read(["slow"]).shape == (1, 12)
-    with pytest.raises(ValueError, match="different rates: fast 20, slow 4"):
-        recording.read()
-    with pytest.raises(KeyError, match="no channel 'C3': the file has fast, slow"):
-        recording.signal("C3")
-
-
-def test_gaps_are_told_and_segments_are_read() -> None:
-    values = np.arange(40)
-    notes = [b"+%d\x14\x14\x00" % at for at in (0, 1, 5, 6)]
-    recording = files.read_edf(edf_bytes([("a", values, 10)], 4, annotations=notes, kind="EDF+D"))
-    assert not recording.is_continuous and recording.segments == [(0.0, 0, 2), (5.0, 2, 2)]
-    with pytest.raises(ValueError, match="has gaps: 2 segments, which begin at 0 s, 5 s"):
-        recording.read()
-    assert (recording.signal("a", segment=1, digital=True) == values[20:]).all()
-    assert recording.read(segment=0).shape == (1, 20)
-
-
-def test_recordings_that_are_cut_short_are_refused_or_read(tmp_path: Path) -> None:
-    whole = edf_bytes([("a", np.arange(40), 10)], 4)
-    (tmp_path / "cut.edf").write_bytes(whole[:-25])
-    with pytest.raises(FormatError, match="claims 4 records of 20 bytes, the file holds 2"):
-        files.read_edf(tmp_path / "cut.edf")
-    assert files.read_edf(tmp_path / "cut.edf", allow_truncated=True).read(digital=True).tolist() == [list(range(20))]
-    unknown = edf_bytes([("a", np.arange(40), 10)], 4).replace(b"4       1       1   ", b"-1      1       1   ")
-    assert files.read_edf(unknown).header.records == 4
-    with pytest.raises(FormatError, match="not an EDF or BDF file"):
-        files.read_edf(b"x" * 300)
-    with pytest.raises(FormatError, match="expected a number"):
-        files.read_edf(whole[:236] + b"many    " + whole[244:])
-
-
-@needs_data
-@pytest.mark.parametrize("name", ["physionet_S001R03.edf", "physionet_S001R04.edf", "test.edf", "test.bdf"])
-def test_recordings_are_as_mne_reads_them(name: str) -> None:
-    golden = json.loads(GOLDEN.read_text())["recordings"][name]
-    recording = files.read_edf(Path(str(DATA)) / "eeg" / name)
-    assert recording.channels == golden["channels"] and recording.rate() == golden["rate"]
-    for channel, expected in golden["values"].items():
-        values = recording.signal(channel)
-        unit = recording.signals[recording.channels.index(channel)].unit
-        scale = 1 if golden["microvolts"] or unit.lower() not in ("uv", "µv") else 1e-6
-        assert len(values) == golden["samples"]
-        assert np.allclose(values[[0, 1, 1000, -1]] * scale, expected, rtol=1e-6, atol=1e-12)
-        assert np.isclose(values.std() * scale, golden["deviation"][channel], rtol=1e-6)
-    if golden["microvolts"]:
-        assert [list(note) for note in recording.annotations] == golden["annotations"]
 
 
 # --- MAT ---

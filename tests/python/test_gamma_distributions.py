@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -88,3 +89,40 @@ def test_parameters_are_checked_and_have_gradients(torch: Any) -> None:
     freedom = torch.tensor(3.0, requires_grad=True)
     d.StudentT(freedom, 0.5, 2.0).log_prob(torch.tensor(1.0)).backward()
     assert float(freedom.grad) == pytest.approx(0.0298, abs=1e-4)
+
+
+# PyTorch's log_prob at 0.3, entropy, mean and variance.
+GAMMAS = [
+    ("Gamma", (0.5, 2.0), -0.2238049, -0.6025373, 0.25, 0.125),
+    ("Gamma", (3.0, 2.0), -1.6216512, 1.1544313, 1.5, 0.75),
+    ("Chi2", (3.0,), -1.6709249, 2.0541200, 3.0, 6.0),
+    ("StudentT", (5.0, 1.0, 2.0), -1.7343808, 2.3206499, 1.0, 6.6666667),
+    ("Beta", (0.5, 2.0), -0.0423706, -0.7652790, 0.2, 0.0457143),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "log_prob", "entropy", "mean", "variance"), GAMMAS)
+def test_distributions_of_gamma_variables(
+    torch: Any, name: str, arguments: tuple[float, ...], log_prob: float, entropy: float, mean: float, variance: float
+) -> None:
+    d = getattr(importlib.import_module("torch.distributions"), name)(*arguments)
+    assert d.log_prob(torch.tensor(0.3)).item() == pytest.approx(log_prob, abs=1e-4)
+    assert d.entropy().item() == pytest.approx(entropy, abs=1e-4)
+    assert d.mean.item() == pytest.approx(mean) and d.variance.item() == pytest.approx(variance, rel=1e-4)
+    torch.manual_seed(3)
+    drawn = d.sample((20000,))
+    assert drawn.shape == (20000,) and drawn.mean().item() == pytest.approx(mean, rel=0.03)
+    assert drawn.var().item() == pytest.approx(variance, rel=0.1)
+
+
+def test_shares_and_gradients_of_gamma_variables(torch: Any) -> None:
+    d = importlib.import_module("torch.distributions")
+    shares = d.Dirichlet(torch.tensor([0.5, 2.0, 3.0])).sample((4,))
+    assert shares.shape == (4, 3) and torch.allclose(shares.sum(-1), torch.ones(4))
+    loc = torch.zeros(3, requires_grad=True)
+    d.StudentT(4.0, loc).rsample().sum().backward()
+    assert loc.grad.tolist() == [1, 1, 1]
+    with pytest.raises(NotImplementedError, match="concentration"):
+        d.Gamma(torch.ones(1, requires_grad=True), 1.0).rsample()
+    with pytest.raises(ValueError, match="positive"):
+        d.StudentT(-1.0)

@@ -16,7 +16,9 @@ import pytest
 
 from pyburn.dashboard import Dashboard
 from pyburn.train import Run, RunRecord, list_runs, read_run, write_report
+from pyburn.train.run.events import record
 from pyburn.train.run.inside import open_inside, touch_inside
+from pyburn.train.run.protobuf import pack
 
 from . import browser
 
@@ -67,6 +69,17 @@ DAMAGED: dict[str, dict[str, Any]] = {
                     "predictions/b.json": {"samples": {}}, "predictions/c.json": [1]},
     "checkpoints": {"checkpoints/index.json": {"checkpoints": [
         1, None, {"file": 3}, {"file": "a", "kept_by": 5, "metrics": [], "epoch": {}}]}},
+    "notes": {"notes.json": {"name": [1], "notes": {"a": 1}, "tags": "x", "more": None}},
+    "a list of notes": {"notes.json": [EVIL]},
+    "events": {"events.out.tfevents.9999999999.x": b"".join(record(pack({1: 1.0, 2: step, 5: {1: [
+        {1: EVIL, 5: histogram}, {1: EVIL, 4: {1: 2**60, 2: 2**63, 4: b"GIF8 no picture"}}, {1: EVIL, 6: {1: 5, 4: b"RIFF"}},
+        {1: b"\xff", 5: {}},
+        {1: EVIL, 8: {8: EVIL}, 9: {1: {1: "text"}}}, {2: 1.0}, {1: "_hparams_/session_start_info", 9: {1: {1: "hparams", 2: b"\x0a"}}}]}}))
+        for step, histogram in enumerate((
+            {},
+            {1: 1.0, 2: 2.0, 6: np.array([1.0]), 7: np.array([1.0, 2.0])}, {1: -np.inf, 2: np.nan, 3: 1e308, 6: np.ones(2), 7: np.ones(2)},
+            {1: 0.0, 2: 0.0, 3: 0.0, 6: np.zeros(1), 7: np.zeros(1)}, {1: 5.0, 2: -5.0, 4: 1e308, 6: np.ones(3), 7: -np.ones(3)},
+            {1: 0.0, 2: 1e308, 6: np.array([np.inf, -np.inf]), 7: np.array([1e308, 1e308])})))},
     "a list of checkpoints": {"checkpoints/index.json": {"checkpoints": 7}},
     "series": {"series/step/train/loss.f64": np.array([[1, 1, 1, 1e308], [2, 1, 1, -1e308], [np.nan] * 4, [np.inf] * 4]).tobytes() + b"abc",
                "series/step/train/close.f64": np.array([[1, 1, 1, 1e17], [2, 1, 1, 1e17 + 16], [3, 1, 1, 5e-324]]).tobytes(),
@@ -243,6 +256,11 @@ def evil_run(folder: Path) -> Path:
         sample = {"image": np.zeros((2, 2)), "text": EVIL, "target": EVIL, "prediction": EVIL + "2", "scores": {EVIL: 1.0}, EVIL: EVIL}
         run.log_samples([sample], step=3)
         run.write(EVIL)
+        for log in (run.log_histogram, run.log_image):
+            log(EVIL, np.eye(4), step=3)
+        run.log_text(EVIL, EVIL, step=3)
+        run.log_audio(EVIL, np.zeros(4), 8000, step=3)
+    (folder / "notes.json").write_text(json.dumps({"name": EVIL, "notes": EVIL, "tags": [EVIL]}))
     (folder / "model.txt").write_text(EVIL)
     entry = {"file": EVIL, "epoch": EVIL, "step": 3, "time": 1.0, "metrics": {EVIL: 1.0}, "kept_by": [EVIL]}
     (folder / "checkpoints" / "index.json").write_text(json.dumps({"checkpoints": [entry]}))
@@ -305,6 +323,7 @@ def test_hostile_runs_in_a_browser(tmp_path: Path) -> None:
             page.run("location.hash = arguments[0]", identity)
             page.wait(f"location.hash === {json.dumps(identity)} && document.querySelector('main h1, main .empty')")
             assert page.run("return document.querySelector('main .empty')") is None, identity
+            page.run("for (const one of document.querySelectorAll('.media')) one.scrollIntoView()")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         page.run("location.hash = '#run=%zz'")  # no escape at all
         page.wait("document.querySelector('main h1')")

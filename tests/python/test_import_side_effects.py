@@ -75,9 +75,9 @@ print([name for name in sys.modules if name.startswith(("pyburn.compat", "p_visi
     assert _run(program) == "[]\n"
 
 
-def test_every_name_of_the_stub_and_of_script_names_is_found() -> None:
+def test_every_name_of_the_stub_and_of_composites_is_found() -> None:
     program = """
-import pyburn, pyburn.script_names
-print([name for name in {*dir(pyburn), *pyburn.script_names.__all__} if not hasattr(pyburn, name)])
+import pyburn, pyburn.composites
+print([name for name in {*dir(pyburn), *pyburn.composites.__all__} if not hasattr(pyburn, name)])
 """
     assert _run(program) == "[]\n"

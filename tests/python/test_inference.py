@@ -1,8 +1,10 @@
 """Capture, save, load and run: from Python, and from a C++ program without Python."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -35,7 +37,7 @@ def block():
 
 
 def test_a_block_with_a_free_batch(block, tmp_path):
-    graph = inference.capture(block, pyburn.zeros(2, 4, 6, 6), free_axes={0: [0]})
+    graph = inference.capture(block, pyburn.zeros(2, 4, 6, 6), dynamic={0: [0]})
     assert "conv2d" in graph.operations and "conv.weight" in graph.constants
     path = tmp_path / "block.graph"
     graph.save(str(path))
@@ -50,7 +52,7 @@ def test_a_saved_block_runs_in_a_program_without_python(block, tmp_path):
     program = next(iter([*ROOT.glob("build/release/**/run_graph")]), None) or shutil.which("run_graph")
     if program is None:
         pytest.skip("the C++ examples are not built (make build)")
-    inference.compile(block, pyburn.zeros(2, 4, 6, 6), free_axes={0: [0]}).save(tmp_path / "block.graph")
+    inference.compile(block, pyburn.zeros(2, 4, 6, 6), dynamic={0: [0]}).save(tmp_path / "block.graph")
     x = pyburn.randn(5, 4, 6, 6)
     (tmp_path / "x.f32").write_bytes(x.numpy().tobytes())
     command = [str(program), str(tmp_path / "block.graph"), "5", str(tmp_path / "x.f32")]
@@ -75,7 +77,7 @@ def test_sizes_that_depend_on_values_are_refused():
 
 
 def test_several_inputs_and_outputs():
-    session = inference.compile(lambda a, b: (a + b, a * b), pyburn.ones(2, 3), pyburn.ones(3), free_axes={0: [0]})
+    session = inference.compile(lambda a, b: (a + b, a * b), pyburn.ones(2, 3), pyburn.ones(3), dynamic={0: [0]})
     total, product = session(pyburn.full((5, 3), 2.0), pyburn.full((3,), 4.0))
     assert total.tolist() == [[6.0] * 3] * 5 and product.tolist() == [[8.0] * 3] * 5
 
@@ -133,10 +135,65 @@ def test_quantised_weights_are_not_folded_to_floats(tmp_path):
     assert pyburn.allclose(inference.load(tmp_path / "model.graph")(x), model(x))
 
 
-def test_graph_files_of_the_first_version_are_read():
-    session = inference.load(ROOT / "tests/golden/graph_version_1.graph")
-    x = pyburn.rand(4, 3)
-    assert pyburn.allclose(session(x), (x * pyburn.tensor([1.0, 2.0, 3.0])).exp() + 1)
+def test_graph_files_of_an_older_version_say_what_to_do():
+    with pytest.raises(pyburn.FormatError, match="got 1, expected 3; save the model again"):
+        inference.load(ROOT / "tests/golden/graph_version_1.graph")
+
+
+def test_dynamic_sizes_have_names():
+    net = nn.Sequential(nn.Conv2d(2, 4, 3, stride=2, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    example = pyburn.zeros(1, 2, 16, 16)
+    session = inference.compile(net, example, dynamic={"input": {0: "batch", 2: "height", 3: "width"}})
+    for shape in [(1, 2, 16, 16), (3, 2, 7, 12), (2, 2, 33, 5)]:
+        x = pyburn.randn(*shape)
+        assert pyburn.allclose(session(x), net(x), atol=1e-5)
+    pair = inference.compile(lambda a, b: a + b, pyburn.ones(2, 3), pyburn.ones(2, 3), dynamic={0: {0: "n"}, 1: {0: "n"}})
+    with pytest.raises(RuntimeError, match="does not fit"):
+        pair(pyburn.ones(4, 3), pyburn.ones(5, 3))
+
+
+def test_dynamic_sizes_that_are_misnamed_are_refused():
+    x = pyburn.ones(2, 3)
+    with pytest.raises(ValueError, match="an input that is not there: got 'y'"):
+        inference.capture(lambda x: x, x, dynamic={"y": [0]})
+    with pytest.raises(ValueError, match="dimension 2 of input 0, which has 2"):
+        inference.capture(lambda x: x, x, dynamic={0: [2]})
+    with pytest.raises(TypeError, match="must be a str: got 3"):
+        inference.capture(lambda x: x, x, dynamic={0: {0: 3}})
+    with pytest.raises(pyburn.CaptureError, match="does not follow the free extents"):
+        inference.capture(lambda x: pyburn.zeros(2 ** x.shape[0]), x, dynamic={0: [0]})
+
+
+def test_training_the_model_later_does_not_change_a_session():
+    net = nn.Linear(3, 2)
+    x = pyburn.randn(4, 3)
+    session = inference.compile(net, x)
+    expected = net(x)
+    with pyburn.no_grad():
+        net.weight.zero_()
+    assert pyburn.allclose(session(x), expected)
+
+
+def test_profile_summary_and_drawing(tmp_path):
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+    x = pyburn.randn(4, 8)
+    session = inference.compile(net, x)
+    profile = session.profile(x, runs=3)
+    assert profile.runs == 3 and profile.seconds > 0
+    assert sum(step["multiply_adds"] for step in profile.steps) == 4 * (8 * 16 + 16 * 2)
+    assert "relu" in str(profile) and "us per run" in str(profile)
+    profile.save_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len(events) == len(profile.steps) and all(event["ph"] == "X" for event in events)
+    assert "lower bound" in session.summary(x) and "kernels per run" in session.summary(x)
+    drawing = session.plot(tmp_path / "graph.svg")
+    assert (tmp_path / "graph.svg").read_text() == drawing
+    assert ElementTree.fromstring(drawing).tag.endswith("svg")
+    assert session.graph.to_graphviz().startswith("digraph")
+    with pytest.raises(ValueError, match="at least one run"):
+        session.profile(x, runs=0)
+    with pytest.raises(pyburn.UnsupportedOp, match="operation by operation"):
+        inference.compile(net.to("fusion(cpu)"), x.to("fusion(cpu)")).profile(x.to("fusion(cpu)"))
 
 
 @pytest.mark.parametrize("device", ["cpu", "fusion(cpu)", "inner(cpu)", "numpy", "remote(cpu)"])

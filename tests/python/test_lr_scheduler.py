@@ -1,5 +1,7 @@
 """Learning-rate schedulers: PyTorch's rates, state dicts, warnings, messages; schedules as functions; curves."""
 
+from __future__ import annotations
+
 import copy
 import gzip
 import json
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import pyburn
+import pyburn.compat
 from pyburn import lr_scheduler, nn, optim
 from pyburn.lr_scheduler import Schedule
 
@@ -266,3 +269,30 @@ def test_mistakes(act, error, text):
 
 def test_both_names():
     assert lr_scheduler.StepLR is optim.lr_scheduler.StepLR and set(lr_scheduler.__all__) == set(optim.lr_scheduler.__all__)
+
+
+def test_one_cycle_saves_its_phases_as_pytorch() -> None:
+    optimizer = pyburn.optim.SGD([nn.Parameter(pyburn.ones(1))], lr=0.1, momentum=0.9)
+    scheduler = pyburn.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=20, pct_start=0.25, three_phase=True)
+    assert scheduler.state_dict()["_schedule_phases"][1] == {
+        "end_step": 8.0,
+        "start_lr": "max_lr",
+        "end_lr": "initial_lr",
+        "start_momentum": "base_momentum",
+        "end_momentum": "max_momentum",
+    }
+    expected = pyburn.lr_scheduler.rates(scheduler, 20)
+    other = pyburn.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
+    other.load_state_dict(scheduler.state_dict())
+    assert pyburn.lr_scheduler.rates(other, 20) == expected
+
+
+def test_a_step_that_was_replaced_is_warned_of() -> None:
+    optimizer = pyburn.optim.SGD([nn.Parameter(pyburn.ones(1))], lr=0.1)
+    scheduler = pyburn.optim.lr_scheduler.StepLR(optimizer, 3)
+    own = optimizer.step
+    optimizer.step = lambda *args: own(*args)  # type: ignore[method-assign]
+    optimizer.step()
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        scheduler.step()
+    assert "step" not in scheduler.state_dict()

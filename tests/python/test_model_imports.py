@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import collections
 import importlib
 import operator
 import subprocess
@@ -19,7 +18,7 @@ from pyburn.einops import EinMix, Rearrange, Reduce
 
 _MODULES = """amp autograd autograd.functional cuda distributions distributions.normal func jit linalg nn nn.functional nn.init
 nn.modules.batchnorm nn.parallel nn.utils.prune nn.utils.rnn optim optim.adam optim.lr_scheduler optim.swa_utils special testing
-utils utils.checkpoint utils.data utils.data.distributed utils.hooks"""
+utils utils.checkpoint utils.data"""
 
 
 @pytest.mark.parametrize("name", _MODULES.split())
@@ -88,14 +87,6 @@ def test_modules_may_be_abstract() -> None:
         pass
 
     assert frames == ["test_modules_may_be_abstract"]  # nothing of pyburn's stands between a class statement and its metaclass
-
-
-def test_pytrees_have_the_functions_of_named_tuples() -> None:
-    from pyburn.utils._pytree import _namedtuple_flatten, _namedtuple_unflatten
-
-    Point = collections.namedtuple("Point", "x y")
-    items, kind = _namedtuple_flatten(Point(1, 2))
-    assert items == [1, 2] and _namedtuple_unflatten(items, kind) == Point(1, 2)
 
 
 def test_saved_variables_are_saved_tensors() -> None:

@@ -482,14 +482,4 @@ def test_the_classes_between_module_and_layers_are_those_of_pytorch() -> None:
     }
     assert names[nn.LSTM] == ["RNNBase"] and names[nn.BatchNorm2d] == ["_BatchNorm", "_NormBase"]
     assert names[nn.CrossEntropyLoss] == ["_WeightedLoss", "_Loss"] and names[nn.ConvTranspose1d] == ["_ConvTransposeNd", "_ConvNd"]
-
-    class Distance(nn.modules.loss._Loss):
-        def forward(self, a: Any, b: Any) -> Any:
-            return (a - b).abs().mean()
-
-    class Norm(nn.modules.batchnorm._BatchNorm):
-        def _check_input_dim(self, input: Any) -> None:
-            pass
-
-    assert Distance(reduction="sum").reduction == "sum" and Distance()(X, 0 * X) == 1
-    assert Norm(2)(pyburn.ones(3, 2)).shape == (3, 2) and repr(nn.BatchNorm2d(2)).startswith("BatchNorm2d(2, eps=1e-05")
+    assert repr(nn.BatchNorm2d(2)).startswith("BatchNorm2d(2, eps=1e-05")

@@ -173,9 +173,9 @@ def test_graphs_hold_it_by_name(tmp_path: Path) -> None:
             return square(self.linear(x), 0.5)
 
     net = Net()
-    graph = inference.capture(net, X, free_axes={0: [0]})
+    graph = inference.capture(net, X, dynamic={0: [0]})
     assert graph.operations[-1] == "py_square"
-    session = inference.compile(net, X, free_axes={0: [0]})
+    session = inference.compile(net, X, dynamic={0: [0]})
     session.save(tmp_path / "net.graph")
     again = inference.load(tmp_path / "net.graph")
     for rows in (pyburn.ones(5, 2), X):

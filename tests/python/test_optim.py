@@ -1,19 +1,24 @@
 """Optimisers: values of PyTorch's, groups, state dicts, messages."""
 
+from __future__ import annotations
+
 import copy
 import doctest
 import gzip
+import io
 import json
 import math
 import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pyburn
+import pyburn.compat
 from pyburn import nn, optim
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "conformance"))
@@ -627,3 +632,129 @@ def test_found_inf_has_one_element():
     optimizer.found_inf = pyburn.zeros(3)
     with pytest.raises(pyburn.ShapeError, match="one element"):
         optimizer.step()
+
+
+def test_sparse_adam_leaves_alone_what_has_no_gradient() -> None:
+    table = nn.Embedding(5, 2, sparse=True)
+    start = table.weight.detach().clone()
+    optimizer = pyburn.optim.SparseAdam(table.parameters(), lr=0.1)
+    dense = nn.Parameter(start[[1, 3]].clone())
+    adam = pyburn.optim.Adam([dense], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (table(pyburn.tensor([1, 3])) ** 2).sum().backward()
+        optimizer.step()
+        adam.zero_grad()
+        (dense**2).sum().backward()
+        adam.step()
+    assert pyburn.equal(table.weight[[0, 2, 4]], start[[0, 2, 4]])
+    assert pyburn.allclose(table.weight[[1, 3]], dense, atol=1e-6)
+    state = optimizer.state_dict()
+    assert state["state"][0]["step"] == 3 and list(state["state"][0]) == ["step", "exp_avg", "exp_avg_sq"]
+    with pytest.raises(ValueError, match="Invalid beta parameter at index 0"):
+        pyburn.optim.SparseAdam(table.parameters(), betas=(1.0, 0.0))
+
+
+def test_lbfgs_remembers_no_step_out_of_range() -> None:
+    w = nn.Parameter(pyburn.tensor([[0.5, 1.0, -2.0]]))
+    x = pyburn.tensor([1.0, -2.0, 3.0])
+    optimizer = pyburn.optim.LBFGS([w], maximize=True)
+
+    def closure() -> pyburn.Tensor:
+        optimizer.zero_grad()
+        loss = w.mv(x).pow(2).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(5):
+        optimizer.step(closure)
+    assert closure().item() == float("inf")
+
+
+def test_the_state_of_lbfgs_has_pytorchs_kinds() -> None:
+    p, q = (nn.Parameter(pyburn.tensor([3.0, -2.0])) for _ in range(2))
+
+    def steps(x: nn.Parameter, optimizer: pyburn.optim.LBFGS) -> None:
+        def closure() -> pyburn.Tensor:
+            optimizer.zero_grad()
+            loss = ((x - 1) ** 4).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    one = pyburn.optim.LBFGS([p], max_iter=3)
+    steps(p, one)
+    saved = one.state_dict()["state"][0]
+    assert all(isinstance(r, pyburn.Tensor) for r in [*saved["ro"], saved["H_diag"]]) and saved["ro"][0].shape == ()
+    other = pyburn.optim.LBFGS([q], max_iter=3)
+    other.load_state_dict(one.state_dict())
+    q.data.copy_(p.data)
+    steps(p, one)
+    steps(q, other)
+    assert pyburn.allclose(p, q, rtol=1e-6)
+
+
+def test_a_group_is_the_dict_that_was_given() -> None:
+    p, q = nn.Parameter(pyburn.ones(1)), nn.Parameter(pyburn.ones(1))
+    group: dict[str, Any] = {"params": [("p", p)]}
+    optimizer = pyburn.optim.SGD([group], lr=0.5)
+    assert optimizer.param_groups[0] is group and group["params"] == [p] and group["param_names"] == ["p"]
+    group["lr"] = 0.25
+    p.grad = pyburn.ones(1)
+    optimizer.step()
+    assert p.item() == 0.75
+    refused: dict[str, Any] = {"params": q, "lr": -1.0}
+    with pytest.raises(ValueError, match="with/without names"):
+        optimizer.add_param_group(refused)
+    assert refused == {"params": q, "lr": -1.0}
+
+
+def test_what_files_round_is_rounded_while_training() -> None:
+    """So a run that was interrupted goes on as one that was not, and as PyTorch's, which keeps these numbers in float32."""
+    for make in (pyburn.optim.NAdam, pyburn.optim.ASGD):
+        p, q = (nn.Parameter(pyburn.full((3,), 2.0, dtype=pyburn.float64)) for _ in range(2))
+        one, other = make([p], lr=0.1), make([q], lr=0.1)
+        for step in range(6):
+            p.grad, q.grad = p.detach().cos(), q.detach().cos()
+            one.step()
+            other.step()
+            file = io.BytesIO()
+            pyburn.save(other.state_dict(), file)
+            file.seek(0)
+            other.load_state_dict(pyburn.load(file))
+            assert pyburn.equal(p, q), (make, step)
+
+
+def test_nothing_to_optimise() -> None:
+    loss = pyburn.tensor(3.0)
+    assert pyburn.optim.LBFGS([{"params": []}]).step(lambda: loss) is loss
+    nowhere = nn.Parameter(pyburn.ones(2, device="null"))
+    nowhere.grad = pyburn.ones(2, device="null")
+    with pytest.raises(RuntimeError, match="fused=True"):
+        pyburn.optim.Adam([nowhere], fused=True).step()
+
+
+def test_a_line_search_that_climbs_for_ever_reaches_infinity() -> None:
+    """Along a parabola that opens downwards every step that the search tries comes from rounding; none is NaN."""
+    for seed in range(4):
+        pyburn.manual_seed(seed)
+        weight, bias, x = nn.Parameter(pyburn.randn(10, 5)), nn.Parameter(pyburn.randn(10)), pyburn.randn(5)
+        optimizer = pyburn.optim.LBFGS([weight, bias], maximize=True, line_search_fn="strong_wolfe")
+
+        def closure() -> pyburn.Tensor:
+            optimizer.zero_grad()  # noqa: B023
+            loss = (weight.mv(x) + bias).square().sum()  # noqa: B023
+            loss.backward()
+            return loss
+
+        for _ in range(20):
+            optimizer.step(closure)
+        assert closure().item() == float("inf")
+
+
+def test_adamw_stays_adamw_with_a_state_of_adam():
+    weight = nn.Parameter(pyburn.ones(2))
+    adamw = pyburn.optim.AdamW([weight])
+    adamw.load_state_dict(pyburn.optim.Adam([weight], lr=0.5).state_dict())
+    assert adamw.param_groups[0]["decoupled_weight_decay"] is True and adamw.param_groups[0]["lr"] == 0.5

@@ -297,7 +297,7 @@ def test_names_are_found_and_typed() -> None:
     models = pytest.importorskip("p_vision.models")
     for name in p_vision.__all__:
         assert getattr(p_vision, name) is not None
-    assert {name for name, place in p_vision._places().items() if place == "zoo"} == set(models.list_models())
+    assert {name for name, place in p_vision.names.PLACES.items() if place == "zoo"} == set(models.list_models())
 
 
 # `backend` is an enumeration in the place of its module.

@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 
 import pyburn
-from pyburn import FormatError
+from pyburn import FormatError, chemistry, eeg
 from pyburn.data import files, sets
 from pyburn.data.sets import images
-from pyburn.nn.graph import Batch, Data
+from pyburn.imaging.membrane_files import GIT_NAMES
+from pyburn.nn.geometric import Batch, Data
 
 DATA = os.environ.get("PYBURN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")
@@ -91,13 +92,13 @@ def test_without_pillow_transforms_name_the_extra(no_data: Path, tmp_path: Path,
 
 def test_what_is_missing_is_told(no_data: Path, tmp_path: Path) -> None:
     with pytest.raises(sets.DataNotFoundError, match="ESOL was not found in .*molecules.* download=True downloads it to"):
-        sets.ESOL(download=False)
+        chemistry.ESOL(download=False)
     with pytest.raises(FileNotFoundError, match="cannot be downloaded. Ask for sp1s_aa.mat at"):
-        sets.SelfPaced1s()
+        eeg.SelfPaced1s()
     with pytest.raises(RuntimeError, match="Put S002R04.edf"):
-        sets.PhysioNetMotorImagery(subject=2, runs=[4])
+        eeg.PhysioNetMotorImagery(subject=2, runs=[4])
     with pytest.raises(ValueError, match="runs 3, 4, 7, 8, 11, 12"):
-        sets.PhysioNetMotorImagery(runs=[5])
+        eeg.PhysioNetMotorImagery(runs=[5])
 
 
 def test_files_that_do_not_fit_are_refused(no_data: Path, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_files_that_do_not_fit_are_refused(no_data: Path, tmp_path: Path) -> Non
         sets.MNIST(tmp_path)
     (tmp_path / "delaney-processed.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FormatError, match="has no column 'smiles': there are a, b"):
-        sets.ESOL(tmp_path)
+        chemistry.ESOL(tmp_path)
 
 
 # --- downloads ---
@@ -163,8 +164,10 @@ def test_cifar_is_downloaded_and_unpacked(server: tuple[str, Path], no_data: Pat
 
 def test_addresses_and_checksums_are_whole() -> None:
     """Every file that is downloaded has an address with a checksum of the right length."""
-    resources: list[sets.place.Resource] = [kind.resource for kind in (sets.ESOL, sets.FreeSolv, sets.Lipophilicity, sets.Tox21)]
-    for name, git in images.GIT_NAMES.items():
+    resources: list[sets.place.Resource] = [
+        kind.resource for kind in (chemistry.ESOL, chemistry.FreeSolv, chemistry.Lipophilicity, chemistry.Tox21)
+    ]
+    for name, git in GIT_NAMES.items():
         assert len(git) == 40 and name.endswith(".png")
     for kind in (sets.MNIST, sets.FashionMNIST):
         assert all(len(checksum) == 64 for checksum in kind.checksums.values()) and len(kind.checksums) == 4
@@ -187,9 +190,9 @@ def test_addresses_and_checksums_are_whole() -> None:
         (lambda: sets.CIFAR10(train=False), 500, (3, 32, 32), 10),
         (lambda: sets.Digits(), 1797, (64,), 10),
         (lambda: sets.BreastCancer(), 569, (30,), 2),
-        (lambda: sets.PhysioNetMotorImagery(), 45, (64, 640), 2),
-        (lambda: sets.SelfPaced1s(), 316, (28, 50), 2),
-        (lambda: sets.SelfPaced1s(train=False), 100, (28, 50), 2),
+        (lambda: eeg.PhysioNetMotorImagery(), 45, (64, 640), 2),
+        (lambda: eeg.SelfPaced1s(), 316, (28, 50), 2),
+        (lambda: eeg.SelfPaced1s(train=False), 100, (28, 50), 2),
     ],
 )
 def test_sets_of_classes(make: Any, count: int, shape: tuple[int, ...], classes: int) -> None:
@@ -252,36 +255,3 @@ def test_graphs_batch() -> None:
     assert (len(mutag), mutag.num_classes, mutag.num_features) == (188, 2, 7)
     assert batch.x.shape == (3371, 7) and batch.edge_index.shape == (2, 7442) and batch.y.sum() == 125
     assert (sets.PROTEINS().num_classes, sets.PROTEINS().num_features) == (2, 3)
-
-
-@needs_data
-def test_molecules_batch() -> None:
-    esol = sets.ESOL()
-    graph = esol[1]
-    assert len(esol) == 1128 and graph.smiles == "Cc1occc1C(=O)Nc2ccccc2" and graph.y.tolist() == [[pytest.approx(-3.3)]]
-    batch = Batch.from_data_list([esol[i] for i in range(8)])
-    assert batch.y.shape == (8, 1) and batch.x.shape[1] == graph.x.shape[1] and len(batch.smiles) == 8
-    assert len(sets.FreeSolv()) == 642 and len(sets.Lipophilicity()) == 4200
-    tox = sets.Tox21()
-    assert len(tox) == 7831 and tox[0].y.shape == (1, 12) and tox.targets.isnan().any()
-    gdb = sets.GDB1k()
-    assert len(gdb) == 991 and gdb[0].pos.shape == (5, 3) and gdb[0].y.item() == pytest.approx(-596.35)
-
-
-@needs_data
-def test_membranes() -> None:
-    pytest.importorskip("PIL", reason="pictures are read with Pillow")
-    train, test = sets.Membrane(), sets.Membrane(train=False)
-    image, mask = train[0]
-    assert (len(train), len(test), len(sets.Membrane(train=None))) == (24, 6, 30)
-    assert image.shape == mask.shape == (1, 512, 512) and mask.unique().tolist() == [0, 1]
-
-
-@needs_data
-def test_trials_of_physionet_are_where_the_cues_are() -> None:
-    trials = sets.PhysioNetMotorImagery(runs=[3], window=(0.5, 2.5))
-    recording = files.read_edf(Path(str(DATA)) / "eeg" / "physionet_S001R03.edf")
-    cues = [note for note in recording.annotations if note.text in ("T1", "T2")]
-    start = round(cues[0].onset * 160) + 80
-    assert trials.rate == 160 and trials.run_of == [3] * len(trials) and len(trials) == len(cues) == 15
-    assert np.array_equal(trials[0][0].numpy(), recording.read()[:, start : start + 320]) and trials[0][1] == int(cues[0].text == "T2")

@@ -134,7 +134,7 @@ def test_the_installed_torchvision_finds_its_operations(tmp_path: Path, monkeypa
         assert place.ps_roi_align(x, rois, 1.0, 2, 2, 1)[0].shape == place.ps_roi_pool(x, rois, 1.0, 2, 2)[0].shape == (1, 1, 2, 2)
         weight, offset = pyburn.ones(2, 4, 1, 1), pyburn.zeros(1, 2, 5, 5)
         assert (place.deform_conv2d(x, weight, offset, offset, pyburn.ones(2), 1, 1, 0, 0, 1, 1, 1, 1, False) == 5).all()
-        with pytest.raises(RuntimeError, match="torch.ops.torchvision.qnms is not there"):
+        with pytest.raises(RuntimeError, match="torch.ops.torchvision.qnms is not implemented"):
             place.qnms(boxes)
         with pytest.raises(OSError, match="compiled for PyTorch"):
             torch.ops.load_library(str(tmp_path / "other.so"))

@@ -8,7 +8,9 @@ import importlib
 import io
 import json
 import math
+import os
 import pkgutil
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from pyburn.train import (
     Learner,
     NonFiniteLoss,
     Profiler,
+    Progress,
     ProgressBar,
     ProgressLines,
     Samples,
@@ -169,7 +172,7 @@ def test_all_hooks_in_order() -> None:
     x, y = problem()
     linear(callbacks=[Recorder()], accumulate=2).fit([(x[:8], y[:8]), (x[8:], y[8:])], [(x, y)], 1, display="quiet")
     batch = ["on_batch_start", "on_forward_end", "on_backward_end", "on_batch_end"]
-    validation = ["on_validation_start", "on_validation_batch_end", "on_validation_end"]
+    validation = ["on_validation_start", "on_validation_batch_start", "on_validation_batch_end", "on_validation_end"]
     step = ["on_step_start", "on_step_end"]
     assert calls == ["on_fit_start", "on_epoch_start", *batch, *batch, *step, *validation, "on_epoch_end", "on_fit_end"]
 
@@ -284,13 +287,38 @@ def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bars_and_times_as_text() -> None:
-    from pyburn._progress import WorkBar, bar_text, duration
+    from pyburn._progress import bar_text, duration
 
     assert [duration(seconds) for seconds in (4.2, 75, 4000)] == ["4s", "1:15", "1:06:40"]
     assert bar_text(0.5, 8) == "████    " and bar_text(0.55, 8) == "████▍   "
-    bar = WorkBar("work", 4)
-    bar.step(3)
-    assert bar.line(30.0).startswith("work █") and bar.line(30.0).endswith(" 3/4  10s left")
+    bar, steps = Progress([1, 2, 3, 4], "work"), []
+    for _ in bar:
+        bar.show(loss=0.25)
+        steps.append(bar.line(30.0))
+    assert steps[3].startswith("work █") and steps[3].endswith(" 3/4  loss 0.2500  10s left")
+    assert Progress(iter([1]), "reading").line(2.0) == "reading 0  2s"  # of unknown length
+
+
+def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values so far of training and validation inside an epoch, with their names, and nothing left at the end."""
+    monkeypatch.setattr("pyburn.train.displays._REDRAW_SECONDS", 0.0)
+    monkeypatch.setattr("pyburn.train.displays._MOST_SHARE", 0)
+    monkeypatch.setattr("pyburn._progress._PATIENCE", 0.0)
+    monkeypatch.setattr("pyburn._progress._REDRAW_SECONDS", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("PYBURN_DISPLAY", raising=False)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((160, 24)))
+    text = Terminal()
+    make_learner().fit(Batches(False), Batches(False), 1, display=ProgressBar(text))
+    drawn = text.getvalue().split("\r\x1b[2K")
+    assert any(re.search(r"^epoch 1/1 .* 2/\d+  train: loss \d+\.\d+, accuracy \d\.\d+", line) for line in drawn)
+    assert any(re.search(r"^epoch 1/1  2  valid: loss \d+\.\d+, accuracy", line) for line in drawn)
+    assert re.fullmatch(r"epoch 1/1  train: loss [\d.]+, accuracy [\d.]+, .*   valid: loss [\d.]+, accuracy [\d.]+.*\n", drawn[-1])
+    text = Terminal()
+    for _ in (bar := Progress(range(3), "own loop", file=text)):
+        bar.show(distance=0.5)
+    drawn = text.getvalue().split("\r\x1b[2K")
+    assert any("2/3  distance 0.5000" in line for line in drawn) and drawn[-1] == ""
 
 
 def test_a_metric_that_should_rise() -> None:
@@ -523,8 +551,7 @@ def test_lines_and_bars_without_a_terminal() -> None:
     for kind in (ProgressLines, ProgressBar):
         text = io.StringIO()
         make_learner().fit(Batches(False), Batches(False), 2, display=kind(text))
-        assert "epoch 1/2  loss " in text.getvalue()
-        assert "accuracy" in text.getvalue()
+        assert re.search(r"epoch 1/2  train: loss [\d.]+, accuracy [\d.]+, .*   valid: loss [\d.]+, accuracy [\d.]+", text.getvalue())
     assert "\r" in text.getvalue()
 
 
@@ -533,7 +560,7 @@ def test_displays_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYBURN_DISPLAY", "quiet")
     assert type(display_for("auto")).__name__ == "Quiet"
     assert display_for(None) is None
-    with pytest.raises(ValueError, match="expected one of auto, dashboard"):
+    with pytest.raises(ValueError, match="expected one of auto, notebook, dashboard"):
         display_for("fancy")
 
 
@@ -580,7 +607,7 @@ def test_wrong_rules() -> None:
 
 
 def test_a_batch_of_graphs_goes_to_the_device_of_the_learner() -> None:
-    from pyburn.nn.graph import Batch, Data, global_add_pool
+    from pyburn.nn.geometric import Batch, Data, global_add_pool
 
     graph = Data(x=pyburn.ones(2, 3), edge_index=pyburn.tensor([[0], [1]]), y=pyburn.zeros(1, 1))
     batch = Batch.from_data_list([graph, graph])

@@ -296,7 +296,7 @@ def test_the_second_ctrl_c_stops_at_once() -> None:
 
 def test_a_file_called_stop(tmp_path: Path) -> None:
     learner = make_learner(callbacks=[When(on_epoch_end=lambda learner: (tmp_path / "stop").touch())])
-    import pyburn.train.fit_loop as loop
+    import pyburn.train.fit_record as loop
 
     before = loop._SYSTEM_SECONDS
     loop._SYSTEM_SECONDS = 0.0

@@ -285,7 +285,7 @@ def test_event_files_are_what_tensorboard_reads(tmp_path: Path) -> None:
         run.log({"loss": 0.5}, step=5, epoch=1, split="valid", kind="epoch")
     writer = EventWriter(tmp_path)
     writer.text("notes", "**hello**")
-    writer.image("picture", png(np.zeros((4, 6, 3))), 4, 6, step=2)
+    writer.image("picture", png(np.zeros((4, 6, 3))), step=2)
     assert writer.flush() is None
     found = values_of(tmp_path)
     assert set(found) == {"loss/train", "huge/train", "nan/train", "loss/epoch_valid", "notes", "picture"}

@@ -234,5 +234,5 @@ def test_a_training_on_a_terminal(tmp_path: Path) -> None:
         os.close(terminal)
     after = bytes(seen).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")  # what comes after the screen was left
     assert "printed by a callback" in after
-    assert "epoch 1/1000  loss" in after
+    assert "epoch 1/1000  train: loss" in after
     assert "Everything is saved" in after

@@ -59,8 +59,9 @@ TEST(HostileGraphFile, ValuesHaveTheMetasOfInference) {
   g = captured(f);
   g->updates.emplace_back(g->inputs[0], g->outputs[0]);
   graph_from_bytes(graph_to_bytes(*g), cpu());
-  g->free_axes.emplace_back(0, 0);
-  g->patches.push_back({0, 7, 1, 0});
+  g->extents = {"n"};
+  g->free_axes.push_back({0, 0, 0});
+  g->nodes[0].patches.push_back({7, ExtentExpression::extent(0)});
   EXPECT_NE(refusal(*g).find("patch out of range"), std::string::npos);
 }
 

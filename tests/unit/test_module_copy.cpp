@@ -108,14 +108,12 @@ TEST_F(ModuleCopies, HooksAreCopiedAndCanBeRemovedFromOneAlone) {
 }
 
 TEST_F(ModuleCopies, LayersOfAllKinds) {
-  const auto normed = make_ref<nn::Linear>(3, 3), older = make_ref<nn::Linear>(3, 3), pruned = make_ref<nn::Linear>(3, 3);
+  const auto normed = make_ref<nn::Linear>(3, 3), older = make_ref<nn::Linear>(3, 3);
   nn::parametrizations::weight_norm(*normed);
   nn::weight_norm(*older);
-  nn::prune::l1_unstructured(*pruned, "weight", 3);
   const std::vector<Ref<nn::Module>> modules = {
       normed,
       older,
-      pruned,
       make_ref<nn::Conv2d>(nn::ConvConfig<2>{.in_channels = 1, .out_channels = 2, .kernel_size = {3}}),
       make_ref<nn::BatchNorm1d>(nn::BatchNormConfig{.num_features = 3}),
       make_ref<nn::LSTM>(nn::LSTMConfig{.input_size = 2, .hidden_size = 3, .bidirectional = true}),
@@ -126,7 +124,7 @@ TEST_F(ModuleCopies, LayersOfAllKinds) {
       make_ref<nn::CrossEntropyLoss>(nn::CrossEntropyFunction{.weight = nn::TensorOption(ones({3}))}),
       make_ref<nn::Dropout>(),
       make_ref<nn::SwiGLU>(nn::GatedConfig{.d_input = 2, .d_output = 3}),
-      make_ref<nn::graph::GATConv>(nn::graph::GATConvConfig{.in_channels = 2, .out_channels = 3}),
+      make_ref<nn::geometric::GATConv>(nn::geometric::GATConvConfig{.in_channels = 2, .out_channels = 3}),
       make_ref<nn::AdaptiveLogSoftmaxWithLoss>(nn::AdaptiveLogSoftmaxConfig{.in_features = 4, .n_classes = 8, .cutoffs = {2, 4}}),
       make_ref<nn::ModuleDict>(
           nn::NamedModules{{"a", make_ref<nn::Embedding>(nn::EmbeddingConfig{.num_embeddings = 3, .embedding_dim = 2})}}),
@@ -140,7 +138,7 @@ TEST_F(ModuleCopies, LayersOfAllKinds) {
     expect_equal_and_apart(*m, *copy);
   }
   const Tensor x = randn({2, 3});
-  for (const auto& layer : {normed, older, pruned}) {
+  for (const auto& layer : {normed, older}) {
     const Tensor y = detach((*layer)(x));
     const auto copy = nn::deepcopy(*layer);
     EXPECT_TRUE(same_values(y, (*copy)(x)));

@@ -194,41 +194,6 @@ TEST_F(Parametrizations, TheOlderForms) {
   EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight"}));
 }
 
-TEST_F(Parametrizations, Pruning) {
-  auto layer = make_ref<nn::Linear>(3, 2);
-  double values[] = {1, -5, 3, 4, -2, 6};
-  copy_into(detach(weight_of(*layer)), from_host(default_device(), {values, {Shape{2, 3}, DType::float64}}));
-  const TensorHandle original = layer->tensor("weight");
-  nn::prune::l1_unstructured(*layer, "weight", 2);
-  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight_orig", "weight_mask"}));
-  EXPECT_EQ(read_number(sum(abs(detach(weight_of(*layer))))), 5 + 3 + 4 + 6);
-  nn::prune::l1_unstructured(*layer, "weight", 0.25);  // of the four that are left
-  EXPECT_EQ(read_number(sum(abs(detach(weight_of(*layer))))), 5 + 4 + 6);
-  autograd::backward(sum((*layer)(ones({1, 3}))));
-  EXPECT_EQ(read_number(sum(autograd::grad_of(original))), 3);
-  EXPECT_TRUE(nn::prune::is_pruned(*nn::sequential(layer)));
-  nn::prune::ln_structured(*layer, "weight", 1, 2, 0);
-  EXPECT_EQ(read_number(sum(abs(detach(weight_of(*layer))))), 4 + 6);
-  nn::prune::remove(*layer, "weight");
-  EXPECT_TRUE(layer->tensor("weight").is_same(original));
-  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight"}));
-  EXPECT_FALSE(nn::prune::is_pruned(*layer));
-  EXPECT_THROW(nn::prune::remove(*layer, "weight"), ValueError);
-  EXPECT_THROW(nn::prune::l1_unstructured(*layer, "what", 1), ValueError);
-  EXPECT_THROW(nn::prune::l1_unstructured(*layer, "weight", 7), ValueError);
-  EXPECT_THROW(nn::prune::random_unstructured(*layer, "weight", 1.5), ValueError);
-  EXPECT_THROW(nn::prune::ln_structured(*layer, "bias", 1, 2, 0), ValueError);
-
-  auto other = make_ref<nn::Linear>(2, 2, false);
-  nn::init::constant_(other->tensor("weight"), 0.5);
-  nn::prune::global_l1_unstructured({{layer, "weight"}, {other, "weight"}}, 8);  // 4 zeros and the small ones
-  EXPECT_EQ(largest(weight_of(*other)), 0);
-  EXPECT_EQ(read_number(sum(abs(detach(weight_of(*layer))))), 4 + 6);
-  nn::prune::random_structured(*layer, "weight", 1, -1);
-  nn::prune::custom_from_mask(*layer, "bias", zeros({2}));
-  EXPECT_EQ(largest(layer->tensor("bias")), 0);
-}
-
 TEST_F(Parametrizations, RecurrentLayersAndFunctionsOfModules) {
   auto lstm = make_ref<nn::LSTM>(nn::LSTMConfig{.input_size = 3, .hidden_size = 2});
   const Tensor x = randn({5, 1, 3}), before = lstm->forward(x).output;

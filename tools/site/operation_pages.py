@@ -12,7 +12,7 @@ from schema import Entry, read_aliases, read_all
 OTHER = "Other operations"
 TOPICS = {
     "Creation": "fill",
-    "Random sampling": "random sampling",
+    "Random sampling": "random random_functions",
     "Arithmetic": "unary binary binary_math pointwise bits",
     "Exponentials and trigonometry": "transcendental",
     "Comparison and logic": "logic",
@@ -26,10 +26,10 @@ TOPICS = {
     "Matrix products": "matmul einsum cdist",
     "Linear algebra": "linalg solvers",
     "Activations": "activation softmax",
-    "Convolution": "conv convolutions unfold sample_planes",
-    "Pooling": "pool pooling fractional_pool",
+    "Convolution": "conv conv_functions unfold sample_planes",
+    "Pooling": "pool pool_functions fractional_pool",
     "Interpolation and sampling grids": "interpolate grid_sample",
-    "Normalisation and dropout": "norm batch_norm dropout",
+    "Normalisation and dropout": "normalisation batch_norm dropout",
     "Attention and embedding": "attention embedding",
     "Recurrent networks": "rnn rnn_steps",
     "Losses": "loss cross_entropy ctc_loss margin_loss",

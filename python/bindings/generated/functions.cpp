@@ -11,7 +11,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -34,20 +34,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -1286,6 +1286,12 @@ PyObject* call_bmm_plus(const Arguments& a) {
 void into_bmm_plus(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::bmm_plus_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
 }
+PyObject* call_linear(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+void into_linear(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linear_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2));
+}
 PyObject* call_matmul(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::matmul(x...); }, a.tensor(0), a.tensor(1)));
 }
@@ -1363,9 +1369,6 @@ PyObject* call_baddbmm(const Arguments& a) {
 }
 void into_baddbmm(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::baddbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
-}
-PyObject* call_linear(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
 }
 PyObject* call_bilinear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bilinear(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3)));
@@ -1841,6 +1844,36 @@ PyObject* call_bernoulli__each(const Arguments& a) {
 PyObject* call_exponential_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::exponential_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
 }
+PyObject* call_gumbel_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
+}
+PyObject* call_rrelu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rrelu(x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4)));
+}
+void into_rrelu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::rrelu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4));
+}
+PyObject* call_random_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::random_(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_generator(3)));
+}
+PyObject* call_geometric_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::geometric_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_cauchy_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cauchy_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_log_normal_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_poisson(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::poisson(x...); }, a.tensor(0), a.optional_generator(1)));
+}
+PyObject* call_binomial(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::binomial(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+void into_binomial(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::binomial_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2));
+}
 PyObject* call_flip(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::flip(x...); }, a.tensor(0), a.dims(1)));
 }
@@ -2026,36 +2059,6 @@ PyObject* call_sample_planes_weight(const Arguments& a) {
 }
 void into_sample_planes_weight(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::sample_planes_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
-}
-PyObject* call_gumbel_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
-}
-PyObject* call_rrelu(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rrelu(x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4)));
-}
-void into_rrelu(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::rrelu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4));
-}
-PyObject* call_random_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::random_(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_generator(3)));
-}
-PyObject* call_geometric_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::geometric_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
-}
-PyObject* call_cauchy_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cauchy_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
-}
-PyObject* call_log_normal_(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
-}
-PyObject* call_poisson(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::poisson(x...); }, a.tensor(0), a.optional_generator(1)));
-}
-PyObject* call_binomial(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::binomial(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
-}
-void into_binomial(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::binomial_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2));
 }
 PyObject* call_cumsum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
@@ -3132,6 +3135,7 @@ const FunctionEntry kFunctions[] = {
     {"pdist(Tensor input, float p=2.0) -> Tensor", "Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (float, default 2.0): The exponent, or the order of the norm.\n\nReturns:\n    Tensor: A tensor.", "pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))\ntensor([5., 4., 3.])", call_pdist, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).\n\nArgs:\n    input (Tensor): The input tensor.\n    mat2 (Tensor): A matrix (M, P), or a batch of them.\n\nReturns:\n    Tensor: The products (B, N, P).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape\npyburn.Size([2, 3, 5])", call_bmm, into_bmm, kMethod},
     {"bmm_plus(Tensor start, Tensor input, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * start + alpha * bmm(input, mat2) in one pass.\n\nArgs:\n    start (Tensor): The start value.\n    input (Tensor): The input tensor.\n    mat2 (Tensor): A matrix (M, P), or a batch of them.\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape\npyburn.Size([2, 3, 5])", call_bmm_plus, into_bmm_plus, 0},
+    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).\n\nArgs:\n    input (Tensor): The input tensor.\n    weight (Tensor): The weights.\n    bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.\n\nReturns:\n    Tensor: A tensor (*, out_features).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape\npyburn.Size([2, 4])", call_linear, into_linear, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.\n\nArgs:\n    input (Tensor): The input tensor.\n    other (Tensor): The second operand; broadcasts with input.\n\nReturns:\n    Tensor: The product, (*, N, P) for (*, N, M) @ (*, M, P).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape\npyburn.Size([2, 4])", call_matmul, into_matmul, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Multiplies two matrices: (N, M) @ (M, P) gives (N, P).\n\nArgs:\n    input (Tensor): The input tensor.\n    mat2 (Tensor): A matrix (M, P), or a batch of them.\n\nReturns:\n    Tensor: The product (N, P).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape\npyburn.Size([2, 4])", call_mm, into_mm, kMethod},
     {"mv(Tensor input, Tensor vec) -> Tensor", "Multiplies a matrix by a vector: (N, M) @ (M) gives (N).\n\nArgs:\n    input (Tensor): The input tensor.\n    vec (Tensor): A vector (M).\n\nReturns:\n    Tensor: The product (N).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))\ntensor([3., 3.])", call_mv, into_mv, kMethod},
@@ -3145,7 +3149,6 @@ const FunctionEntry kFunctions[] = {
     {"addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.\n\nArgs:\n    input (Tensor): The input tensor.\n    vec1 (Tensor): A vector (N).\n    vec2 (Tensor): A vector (M).\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))\ntensor([[1., 1., 1.],\n        [1., 1., 1.]])", call_addr, into_addr, kMethod | kInPlace},
     {"addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.\n\nArgs:\n    input (Tensor): The input tensor.\n    batch1 (Tensor): Matrices (B, N, M).\n    batch2 (Tensor): Matrices (B, M, P).\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))\ntensor([[15., 15., 15., 15.],\n        [15., 15., 15., 15.]])", call_addbmm, into_addbmm, kMethod | kInPlace},
     {"baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    batch1 (Tensor): Matrices (B, N, M).\n    batch2 (Tensor): Matrices (B, M, P).\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: Matrices (B, N, P).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape\npyburn.Size([5, 2, 4])", call_baddbmm, into_baddbmm, kMethod | kInPlace},
-    {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).\n\nArgs:\n    input (Tensor): The input tensor.\n    weight (Tensor): The weights.\n    bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.\n\nReturns:\n    Tensor: A tensor (*, out_features).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape\npyburn.Size([2, 4])", call_linear, nullptr, kMethod},
     {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.\n\nArgs:\n    input1 (Tensor): The first input.\n    input2 (Tensor): The second input.\n    weight (Tensor): The weights.\n    bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape\npyburn.Size([2, 5])", call_bilinear, nullptr, 0},
     {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)", "Computes the variance and the mean over dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.\n    correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    tuple: A named tuple (var, mean).\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]))\npyburn.return_types.var_mean(\nvar=tensor(1.),\nmean=tensor(2.))", call_var_mean, into_var_mean, kMethod},
     {"var_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)", "Computes the variance and the mean over dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.\n    unbiased (bool): Whether to use Bessel's correction.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    tuple: A named tuple (var, mean).\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)\npyburn.return_types.var_mean(\nvar=tensor(0.6667),\nmean=tensor(2.))", call_var_mean_dim, into_var_mean_dim, kMethod},
@@ -3258,6 +3261,14 @@ const FunctionEntry kFunctions[] = {
     {"bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor", "Fills input with samples of 0 or 1 with probability p of 1.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (float, default 0.5): The probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).bernoulli_(0.25).shape\npyburn.Size([3])", call_bernoulli_, nullptr, kMethod},
     {"bernoulli_.each(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor", "Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (Tensor): The probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))\ntensor([0., 1.])", call_bernoulli__each, nullptr, kMethod},
     {"exponential_(Tensor input, float lambd=1, *, Generator? generator=None) -> Tensor", "Fills input with samples from the exponential distribution with rate lambd.\n\nArgs:\n    input (Tensor): The input tensor.\n    lambd (float, default 1): The rate.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).exponential_(2.).shape\npyburn.Size([3])", call_exponential_, nullptr, kMethod},
+    {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.\n\nArgs:\n    logits (Tensor): Unnormalised log-probabilities.\n    tau (float, default 1): The temperature.\n    hard (bool, default False): Whether to return one-hot vectors.\n    eps (float, default 1e-10): A small number that avoids division by zero.\n    dim (int, default -1): The dimension to operate on; negative values count from the end.\n\nReturns:\n    Tensor: A tensor.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)\ntensor([1., 1.])", call_gumbel_softmax, nullptr, 0},
+    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.\n\nArgs:\n    input (Tensor): The input tensor.\n    lower (float, default 0.125): The lower bound of the slope.\n    upper (float, default 0.3333333333333333): The upper bound of the slope.\n    training (bool, default False): Whether the layer is in training mode.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.", "_ = pyburn.manual_seed(0)\n>>> pyburn.rrelu(pyburn.tensor([-48., 1.]))\ntensor([-11.,   1.])", call_rrelu, into_rrelu, kMethod | kInPlace},
+    {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.\n\nArgs:\n    input (Tensor): The input tensor.\n    from_ (int | None, default None): The lower bound (inclusive).\n    to (int | None, default None): The upper bound (exclusive).\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).random_(10).shape\npyburn.Size([3])", call_random_, nullptr, kMethod},
+    {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with samples from the geometric distribution with success probability p.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (float): The probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).geometric_(0.5).shape\npyburn.Size([3])", call_geometric_, nullptr, kMethod},
+    {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with samples from the Cauchy distribution.\n\nArgs:\n    input (Tensor): The input tensor.\n    median (float, default 0): The median.\n    sigma (float, default 1): The scale.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).cauchy_().shape\npyburn.Size([3])", call_cauchy_, nullptr, kMethod},
+    {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.\n\nArgs:\n    input (Tensor): The input tensor.\n    mean (float, default 1): The mean.\n    std (float, default 2): The standard deviation.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).log_normal_().shape\npyburn.Size([3])", call_log_normal_, nullptr, kMethod},
+    {"poisson(Tensor input, Generator? generator=None) -> Tensor", "Samples from Poisson distributions with the rates in input.\n\nArgs:\n    input (Tensor): The input tensor.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.", "_ = pyburn.manual_seed(0)\n>>> pyburn.poisson(pyburn.zeros(2))\ntensor([0., 0.])", call_poisson, nullptr, kMethod},
+    {"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", "Samples from binomial distributions with the given counts and success probabilities.\n\nArgs:\n    count (Tensor): The number of trials.\n    prob (Tensor): The success probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "_ = pyburn.manual_seed(0)\n>>> pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))\ntensor([0., 3.])", call_binomial, into_binomial, 0},
     {"flip(Tensor input, int[] dims) -> Tensor", "Reverses the order of the elements along the given dimensions. Returns a copy.\n\nArgs:\n    input (Tensor): The input tensor.\n    dims (int | Sequence[int]): The dimensions to operate on.\n\nReturns:\n    Tensor: A copy of the shape of input.", "pyburn.flip(pyburn.arange(3), 0)\ntensor([2, 1, 0])", call_flip, into_flip, kMethod},
     {"tril(Tensor input, int diagonal=0) -> Tensor", "Returns the lower triangle of matrices; the other elements are set to 0.\n\nArgs:\n    input (Tensor): The input tensor.\n    diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.\n\nReturns:\n    Tensor: A tensor of the shape of input.", "pyburn.tril(pyburn.ones(3, 3))\ntensor([[1., 0., 0.],\n        [1., 1., 0.],\n        [1., 1., 1.]])", call_tril, into_tril, kMethod | kInPlace},
     {"triu(Tensor input, int diagonal=0) -> Tensor", "Returns the upper triangle of matrices; the other elements are set to 0.\n\nArgs:\n    input (Tensor): The input tensor.\n    diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.\n\nReturns:\n    Tensor: A tensor of the shape of input.", "pyburn.triu(pyburn.ones(3, 3))\ntensor([[1., 1., 1.],\n        [0., 1., 1.],\n        [0., 0., 1.]])", call_triu, into_triu, kMethod | kInPlace},
@@ -3299,14 +3310,6 @@ const FunctionEntry kFunctions[] = {
     {"sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor", "Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.\n\nArgs:\n    input (Tensor): The input tensor.\n    places (Tensor):\n    weight (Tensor): The weights.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))\ntensor([[[4.]]])", call_sample_planes, into_sample_planes, kMethod},
     {"sample_planes_input(Tensor input, Tensor places, Tensor weight, int size) -> Tensor", "Computes the gradient of sample_planes with respect to its input.\n\nArgs:\n    input (Tensor): The input tensor.\n    places (Tensor):\n    weight (Tensor): The weights.\n    size (int): The shape.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.sample_planes_input(pyburn.tensor([[[3.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]), 3)\ntensor([[[1.5000, 0.0000, 1.5000]]])", call_sample_planes_input, into_sample_planes_input, kMethod},
     {"sample_planes_weight(Tensor input, Tensor planes, Tensor places) -> Tensor", "Computes the gradient of sample_planes with respect to its weight.\n\nArgs:\n    input (Tensor): The input tensor.\n    planes (Tensor):\n    places (Tensor):\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))\ntensor([[[ 6.],\n         [10.]]])", call_sample_planes_weight, into_sample_planes_weight, kMethod},
-    {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.\n\nArgs:\n    logits (Tensor): Unnormalised log-probabilities.\n    tau (float, default 1): The temperature.\n    hard (bool, default False): Whether to return one-hot vectors.\n    eps (float, default 1e-10): A small number that avoids division by zero.\n    dim (int, default -1): The dimension to operate on; negative values count from the end.\n\nReturns:\n    Tensor: A tensor.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)\ntensor([1., 1.])", call_gumbel_softmax, nullptr, 0},
-    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.\n\nArgs:\n    input (Tensor): The input tensor.\n    lower (float, default 0.125): The lower bound of the slope.\n    upper (float, default 0.3333333333333333): The upper bound of the slope.\n    training (bool, default False): Whether the layer is in training mode.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.", "_ = pyburn.manual_seed(0)\n>>> pyburn.rrelu(pyburn.tensor([-48., 1.]))\ntensor([-11.,   1.])", call_rrelu, into_rrelu, kMethod | kInPlace},
-    {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.\n\nArgs:\n    input (Tensor): The input tensor.\n    from_ (int | None, default None): The lower bound (inclusive).\n    to (int | None, default None): The upper bound (exclusive).\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).random_(10).shape\npyburn.Size([3])", call_random_, nullptr, kMethod},
-    {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with samples from the geometric distribution with success probability p.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (float): The probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).geometric_(0.5).shape\npyburn.Size([3])", call_geometric_, nullptr, kMethod},
-    {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with samples from the Cauchy distribution.\n\nArgs:\n    input (Tensor): The input tensor.\n    median (float, default 0): The median.\n    sigma (float, default 1): The scale.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).cauchy_().shape\npyburn.Size([3])", call_cauchy_, nullptr, kMethod},
-    {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.\n\nArgs:\n    input (Tensor): The input tensor.\n    mean (float, default 1): The mean.\n    std (float, default 2): The standard deviation.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: input, modified in place.", "_ = pyburn.manual_seed(0)\n>>> pyburn.empty(3).log_normal_().shape\npyburn.Size([3])", call_log_normal_, nullptr, kMethod},
-    {"poisson(Tensor input, Generator? generator=None) -> Tensor", "Samples from Poisson distributions with the rates in input.\n\nArgs:\n    input (Tensor): The input tensor.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.", "_ = pyburn.manual_seed(0)\n>>> pyburn.poisson(pyburn.zeros(2))\ntensor([0., 0.])", call_poisson, nullptr, kMethod},
-    {"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", "Samples from binomial distributions with the given counts and success probabilities.\n\nArgs:\n    count (Tensor): The number of trials.\n    prob (Tensor): The success probability.\n    generator (Generator | None, default None): The random generator; by default that of the process.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "_ = pyburn.manual_seed(0)\n>>> pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))\ntensor([0., 3.])", call_binomial, into_binomial, 0},
     {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Computes the cumulative sum along dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int): The dimension to operate on; negative values count from the end.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor of the shape of input.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)\ntensor([1., 3., 6.])", call_cumsum, into_cumsum, kMethod | kInPlace},
     {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Computes the cumulative product along dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int): The dimension to operate on; negative values count from the end.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor of the shape of input.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)\ntensor([1., 2., 6.])", call_cumprod, into_cumprod, kMethod | kInPlace},
     {"logcumsumexp(Tensor input, int dim) -> Tensor", "Computes log(cumsum(exp(input))) along dim in a numerically stable way.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int): The dimension to operate on; negative values count from the end.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)\ntensor([0.0000, 0.6931, 1.0986])", call_logcumsumexp, into_logcumsumexp, kMethod},

@@ -9,8 +9,9 @@ from typing import Any
 from .. import layers
 from ..initializers import VarianceScaling
 from ..model import Model
+from ..models.building import rounded_channels
 from ..symbolic.symbol import Symbol
-from .frame import application, average, channels_of, even_border, normalised, rounded_channels
+from .frame import application, average, channels_of, even_border, normalised
 
 _SIZES = {  # width, depth, image size, dropout
     "B0": (1.0, 1.0, 224, 0.2),

@@ -93,12 +93,6 @@ def channels_of(x: Symbol) -> int:
     return found
 
 
-def rounded_channels(channels: float, to: int = 8) -> int:
-    """Rounds to the nearest multiple that is at least 0.9 times the number."""
-    found = max(to, int(channels + to / 2) // to * to)
-    return found + to if found < 0.9 * channels else found
-
-
 def _shape(name: str, given: Any, size: int, whole: bool) -> Any:
     if given is None:
         return (size, size, 3) if whole else (None, None, 3)

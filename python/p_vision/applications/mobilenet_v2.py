@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import layers
 from ..model import Model
+from ..models.building import rounded_channels
 from ..symbolic.symbol import Symbol
-from .frame import application, channels_of, even_border, normalised, rounded_channels
+from .frame import application, channels_of, even_border, normalised
 from .resnet_v2 import preprocess_input
 
 __all__ = ["MobileNetV2", "preprocess_input"]

@@ -1,7 +1,7 @@
 """Callbacks for training, evaluation and prediction."""
 
+from .adapter import KerasCallbacks as KerasCallbacks
 from .callback import Callback as Callback
-from .callback import Callbacks as Callbacks
 from .callback import History as History
 from .monitors import EarlyStopping as EarlyStopping
 from .monitors import ModelCheckpoint as ModelCheckpoint
@@ -16,4 +16,4 @@ from .small import LambdaCallback as LambdaCallback
 from .small import LearningRateScheduler as LearningRateScheduler
 from .small import TerminateOnNaN as TerminateOnNaN
 
-CallbackList = Callbacks
+CallbackList = KerasCallbacks

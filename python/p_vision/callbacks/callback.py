@@ -1,16 +1,21 @@
-"""The base class of callbacks, the list of callbacks of a run, and History."""
+"""The base class of callbacks with Keras's hooks, and History."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from .adapter import KerasCallbacks
 
 Logs = dict[str, float]
 
 
 class Callback:
-    """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`."""
+    """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`.
 
+    A `pyburn.train.Learner` accepts these callbacks, too.
+    """
+
+    learner_adapter: ClassVar[Any] = KerasCallbacks
     model: Any = None
     params: dict[str, Any] = {}
 
@@ -63,28 +68,6 @@ class Callback:
         """Called after a prediction."""
 
 
-class Callbacks:
-    """All callbacks of a run. Batch logs are computed only if a callback uses them, since that synchronizes with the device."""
-
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], *own: Callback) -> None:
-        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-        self.items = [*given, *own]
-        for callback in self.items:
-            if isinstance(callback, type) or not hasattr(callback, "set_model"):
-                raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}")
-            callback.set_model(model)
-            callback.set_params(params)
-
-    def call(self, event: str, *args: Any, logs: Logs | Callable[[], Logs] | None = None) -> None:
-        """Calls `on_<event>` of all callbacks that define it."""
-        name = f"on_{event}"
-        wanted = [c for c in self.items if getattr(type(c), name, None) is not getattr(Callback, name) or name in vars(c)]
-        if wanted:
-            found = logs() if callable(logs) else logs
-            for callback in wanted:
-                getattr(callback, name)(*args, found if found is not None else {})
-
-
 class History(Callback):
     """The result of `fit`: `history` maps each name to its values, one per epoch."""
 
@@ -103,3 +86,17 @@ class History(Callback):
     def __repr__(self) -> str:
         last = ", ".join(f"{name}={values[-1]:.4g}" for name, values in self.history.items())
         return f"<History of {len(self.epoch)} epochs{': ' + last if last else ''}>"
+
+
+class Every:
+    """Counts batches, and says after which ones something is due: after every `freq`, or after none if it is "epoch"."""
+
+    def __init__(self, freq: Any) -> None:
+        if freq != "epoch" and not (isinstance(freq, int) and freq > 0):
+            raise ValueError(f"the frequency (save_freq, update_freq) must be 'epoch' or a number of batches: got {freq!r}")
+        self.freq, self.batches = freq, 0
+
+    def after_batch(self) -> bool:
+        """Counts a batch and returns whether it is due."""
+        self.batches += 1
+        return self.freq != "epoch" and self.batches % self.freq == 0

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from dataclasses import dataclass
 
-from .callback import Callback, Logs
+from pyburn.train.callbacks import better
+
+from .callback import Callback, Every, Logs
 
 _RISING = ("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou")  # names of custom metrics that should increase
 
@@ -14,11 +17,15 @@ _RISING = ("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou")  
 class _Monitor(Callback):
     """Base class: monitors a value for improvement."""
 
-    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
-        if mode not in ("auto", "min", "max"):
-            raise ValueError(f"[{type(self).__name__}] mode must be 'auto', 'min' or 'max': got {mode!r}")
-        self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
-        self.best: float | None = None
+    monitor: str
+    mode: str
+    min_delta: float = 0.0
+    best: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("auto", "min", "max"):
+            raise ValueError(f"[{type(self).__name__}] mode must be 'auto', 'min' or 'max': got {self.mode!r}")
+        self.min_delta = abs(self.min_delta)
 
     @property
     def _sign(self) -> float:
@@ -27,8 +34,8 @@ class _Monitor(Callback):
             return 1.0 if self.mode == "max" else -1.0
         name = self.monitor.removeprefix("val_")
         known = [metric for found, metric in getattr(self.model, "_named_metrics", list)() if found == name]
-        direction = getattr(known[0], "_direction", None) if known else None
-        return 1.0 if direction == "up" or (direction is None and name.endswith(_RISING)) else -1.0
+        higher = getattr(known[0], "higher_is_better", None) if known else None
+        return 1.0 if higher or (higher is None and name.endswith(_RISING)) else -1.0
 
     def value(self, logs: Logs | None) -> float | None:
         """Returns the monitored value. Warns and returns None if it is missing, as in epochs without validation."""
@@ -39,26 +46,21 @@ class _Monitor(Callback):
         return found
 
     def improved(self, value: float) -> bool:
-        return not math.isnan(value) and (self.best is None or self._sign * (value - self.best) > self.min_delta)
+        return better(value, math.nan if self.best is None else self.best, self._sign > 0, self.min_delta)
 
 
+@dataclass(eq=False)
 class EarlyStopping(_Monitor):
     """Stops training if a monitored value has not improved for `patience` epochs."""
 
-    def __init__(
-        self,
-        monitor: str = "val_loss",
-        min_delta: float = 0,
-        patience: int = 0,
-        verbose: int = 0,
-        mode: str = "auto",
-        baseline: float | None = None,
-        restore_best_weights: bool = False,
-        start_from_epoch: int = 0,
-    ) -> None:
-        super().__init__(monitor, mode, min_delta)
-        self.patience, self.verbose, self.baseline = patience, verbose, baseline
-        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+    monitor: str = "val_loss"
+    min_delta: float = 0
+    patience: int = 0
+    verbose: int = 0
+    mode: str = "auto"
+    baseline: float | None = None
+    restore_best_weights: bool = False
+    start_from_epoch: int = 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         self.best, self.best_epoch, self.best_weights, self._waited, self.stopped_epoch = None, 0, None, 0, 0
@@ -85,34 +87,29 @@ class EarlyStopping(_Monitor):
             self.model.set_weights(self.best_weights)
 
 
+@dataclass(eq=False)
 class ModelCheckpoint(_Monitor):
     """Saves the model after epochs, or after `save_freq` batches, to a path such as `"{epoch:02d}-{val_loss:.3f}.pyburn"`."""
 
-    def __init__(
-        self,
-        filepath: str | os.PathLike[str],
-        monitor: str = "val_loss",
-        verbose: int = 0,
-        save_best_only: bool = False,
-        save_weights_only: bool = False,
-        mode: str = "auto",
-        save_freq: str | int = "epoch",
-        initial_value_threshold: float | None = None,
-    ) -> None:
-        super().__init__(monitor, mode)
-        if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
-            raise ValueError(f"[ModelCheckpoint] save_freq must be 'epoch' or a number of batches: got {save_freq!r}")
-        self.filepath, self.verbose, self.save_best_only = os.fspath(filepath), verbose, save_best_only
-        self.save_weights_only, self.save_freq = save_weights_only, save_freq
-        self.best = initial_value_threshold
-        self._batches, self._epoch = 0, 0
+    filepath: str | os.PathLike[str]
+    monitor: str = "val_loss"
+    verbose: int = 0
+    save_best_only: bool = False
+    save_weights_only: bool = False
+    mode: str = "auto"
+    save_freq: str | int = "epoch"
+    initial_value_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.filepath, self.best = os.fspath(self.filepath), self.initial_value_threshold
+        self._due, self._epoch = Every(self.save_freq), 0
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        self._batches += 1
-        if self.save_freq != "epoch" and self._batches % int(self.save_freq) == 0:
+        if self._due.after_batch():
             self._save(logs or {})
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -125,32 +122,30 @@ class ModelCheckpoint(_Monitor):
             if value is None or not self.improved(value):
                 return
             self.best = value
-        path = self.filepath.format(epoch=self._epoch + 1, **logs)
+        path = str(self.filepath).format(epoch=self._epoch + 1, **logs)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         (self.model.save_weights if self.save_weights_only else self.model.save)(path)
         if self.verbose:
             print(f"Epoch {self._epoch + 1}: saved the model to {path}")
 
 
+@dataclass(eq=False)
 class ReduceLROnPlateau(_Monitor):
     """Multiplies the learning rate by `factor` if a monitored value has not improved for `patience` epochs."""
 
-    def __init__(
-        self,
-        monitor: str = "val_loss",
-        factor: float = 0.1,
-        patience: int = 10,
-        verbose: int = 0,
-        mode: str = "auto",
-        min_delta: float = 1e-4,
-        cooldown: int = 0,
-        min_lr: float = 0.0,
-    ) -> None:
-        super().__init__(monitor, mode, min_delta)
-        if factor >= 1:
-            raise ValueError(f"[ReduceLROnPlateau] factor must be below 1: got {factor}")
-        self.factor, self.patience, self.verbose, self.cooldown, self.min_lr = factor, patience, verbose, cooldown, min_lr
-        self._waited, self._resting = 0, 0
+    monitor: str = "val_loss"
+    factor: float = 0.1
+    patience: int = 10
+    verbose: int = 0
+    mode: str = "auto"
+    min_delta: float = 1e-4
+    cooldown: int = 0
+    min_lr: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.factor >= 1:
+            raise ValueError(f"[ReduceLROnPlateau] factor must be below 1: got {self.factor}")
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         self.best, self._waited, self._resting = None, 0, 0

@@ -7,9 +7,11 @@ import sys
 import time
 from typing import Any
 
+from pyburn import train
 from pyburn._progress import Output
+from pyburn.train.loader_position import length_of
 
-from .callback import Callback, Logs
+from .adapter import epoch_logs
 
 _WIDTH = 20
 _INTERVAL = 0.1  # minimum seconds between redraws
@@ -32,7 +34,7 @@ class Progress:
         """Returns whether to redraw; values are read from the device only then."""
         return self.level == 1 and self.moves and (time.monotonic() - self.drawn > _INTERVAL)
 
-    def draw(self, done: int, logs: Logs) -> None:
+    def draw(self, done: int, logs: dict[str, float]) -> None:
         self.drawn = time.monotonic()
         per_step = (self.drawn - self.start) / max(done, 1)
         rest = f"{per_step * (self.steps - done):.0f}s" if self.steps else "?"
@@ -40,7 +42,7 @@ class Progress:
         self.out.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps cannot be overwritten
         self.out.flush()
 
-    def finish(self, done: int, logs: Logs) -> None:
+    def finish(self, done: int, logs: dict[str, float]) -> None:
         if not self.level:
             return
         seconds = time.monotonic() - self.start
@@ -55,28 +57,46 @@ class Progress:
         return f"{done}/{self.steps or '?'} {'━' * filled}{'─' * (_WIDTH - filled)}"
 
 
-class ProgbarLogger(Callback):
-    """Shows the progress of `fit`."""
+class ProgbarLogger(train.Callback):
+    """Shows the progress of `fit`.
 
-    def __init__(self, verbose: Any, epochs: int, steps: int | None) -> None:
-        self.verbose, self.epochs, self.steps = verbose, epochs, steps
-        self.progress: Progress | None = None
-        self.done = 0
+    Args:
+        verbose: "auto", 0, 1 (progress bar) or 2 (one line per epoch).
+    """
 
-    def begin(self, epoch: int) -> None:
-        self.progress, self.done = Progress(self.verbose, self.steps, f"Epoch {epoch + 1}/{self.epochs}"), 0
+    def __init__(self, verbose: Any = "auto") -> None:
+        self.verbose = verbose
 
-    def step(self, logs: Any) -> None:
+    def on_epoch_start(self, learner: Any) -> None:
+        state = learner.state
+        self.progress = Progress(self.verbose, state.batches, f"Epoch {state.epoch}/{state.epochs}")
+
+    def on_batch_end(self, learner: Any) -> None:
+        if self.progress.wants(learner.state.batch):
+            self.progress.draw(learner.state.batch, learner.state.running())
+
+    def on_epoch_end(self, learner: Any) -> None:
+        self.progress.finish(learner.state.batch, epoch_logs(learner))
+
+
+class PassBar(train.Callback):
+    """Shows the progress of `evaluate` or `predict`."""
+
+    def __init__(self, verbose: Any, data: Any) -> None:
+        self.progress, self.done = Progress(verbose, length_of(data)), 0
+
+    def on_validation_batch_end(self, learner: Any) -> None:
         self.done += 1
-        if self.progress is not None and self.progress.wants(self.done):
-            self.progress.draw(self.done, logs())
+        if self.progress.wants(self.done):
+            self.progress.draw(self.done, learner.state.running())
 
-    def end(self, logs: Logs) -> None:
-        if self.progress is not None:
-            self.progress.finish(self.done, logs)
+    def on_validation_end(self, learner: Any) -> None:
+        self.progress.finish(self.done, learner.state.running())
+
+    on_predict_batch_end, on_predict_end = on_validation_batch_end, on_validation_end
 
 
-def _text(logs: Logs) -> str:
+def _text(logs: dict[str, float]) -> str:
     return " - ".join(f"{name}: {value:.4f}" if abs(value) > 1e-3 or not value else f"{name}: {value:.4e}" for name, value in logs.items())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +11,29 @@ import pyburn
 import pyburn.io
 from pyburn.train.random_state import random_state, set_random_state
 
-from .callback import Callback, Logs
+from .callback import Callback, Every, Logs
 
 
+@dataclass(eq=False)
 class TensorBoard(Callback):
     """Writes the logs of each epoch, or of every `update_freq` batches, for TensorBoard: `log_dir/train` and `log_dir/validation`.
 
     Keras's options for histograms, graphs, profiling and embeddings are accepted and have no effect.
     """
 
-    def __init__(
-        self,
-        log_dir: Any = "./logs",
-        histogram_freq: int = 0,
-        write_graph: bool = True,
-        write_images: bool = False,
-        write_steps_per_second: bool = False,
-        update_freq: Any = "epoch",
-        profile_batch: Any = 0,
-        embeddings_freq: int = 0,
-        embeddings_metadata: Any = None,
-    ) -> None:
-        self.log_dir, self.histogram_freq, self.write_graph, self.write_images = Path(log_dir), histogram_freq, write_graph, write_images
-        self.update_freq = 1 if update_freq == "batch" else update_freq
+    log_dir: Any = "./logs"
+    histogram_freq: int = 0
+    write_graph: bool = True
+    write_images: bool = False
+    write_steps_per_second: bool = False
+    update_freq: Any = "epoch"
+    profile_batch: Any = 0
+    embeddings_freq: int = 0
+    embeddings_metadata: Any = None
+
+    def __post_init__(self) -> None:
+        self.log_dir, self._due = Path(self.log_dir), Every(1 if self.update_freq == "batch" else self.update_freq)
         self._writers: dict[str, Any] = {}
-        self._steps = 0
 
     def _write(self, part: str, values: dict[str, float], step: int) -> None:
         if not values:
@@ -47,9 +46,8 @@ class TensorBoard(Callback):
         self._writers[part].scalars(values, step)
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        self._steps += 1
-        if self.update_freq != "epoch" and self._steps % int(self.update_freq) == 0:
-            self._write("train", {f"batch_{name}": value for name, value in (logs or {}).items()}, self._steps)
+        if self._due.after_batch():
+            self._write("train", {f"batch_{name}": value for name, value in (logs or {}).items()}, self._due.batches)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         logs = logs or {}
@@ -66,6 +64,7 @@ class TensorBoard(Callback):
         self._writers = {}
 
 
+@dataclass(eq=False)
 class BackupAndRestore(Callback):
     """Backs up the training state, so that an interrupted `fit` resumes when it is called again.
 
@@ -75,11 +74,13 @@ class BackupAndRestore(Callback):
     The files are removed when training ends, unless `delete_checkpoint` is False.
     """
 
-    def __init__(self, backup_dir: Any, save_freq: Any = "epoch", double_checkpoint: bool = False, delete_checkpoint: bool = True) -> None:
-        if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
-            raise ValueError(f"[BackupAndRestore] save_freq is 'epoch' or a number of batches: got {save_freq!r}")
-        self.backup_dir, self.save_freq, self.delete_checkpoint = Path(backup_dir), save_freq, delete_checkpoint
-        self._batches, self._epoch = 0, 0
+    backup_dir: Any
+    save_freq: Any = "epoch"
+    double_checkpoint: bool = False
+    delete_checkpoint: bool = True
+
+    def __post_init__(self) -> None:
+        self.backup_dir, self._due, self._epoch = Path(self.backup_dir), Every(self.save_freq), 0
 
     @property
     def _path(self) -> Path:
@@ -101,8 +102,7 @@ class BackupAndRestore(Callback):
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        self._batches += 1
-        if self.save_freq != "epoch" and self._batches % int(self.save_freq) == 0:
+        if self._due.after_batch():
             self._save(self._epoch)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -125,18 +125,15 @@ class BackupAndRestore(Callback):
             self._path.unlink(missing_ok=True)
 
 
+@dataclass(eq=False)
 class RemoteMonitor(Callback):
     """Sends the logs of each epoch to an HTTP server."""
 
-    def __init__(
-        self,
-        root: str = "http://localhost:9000",
-        path: str = "/publish/epoch/end/",
-        field: str = "data",
-        headers: Any = None,
-        send_as_json: bool = False,
-    ) -> None:
-        self.root, self.path, self.field, self.headers, self.send_as_json = root, path, field, dict(headers or {}), send_as_json
+    root: str = "http://localhost:9000"
+    path: str = "/publish/epoch/end/"
+    field: str = "data"
+    headers: Any = None
+    send_as_json: bool = False
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         import urllib.parse
@@ -145,9 +142,9 @@ class RemoteMonitor(Callback):
 
         said = json.dumps({"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}})
         body = said.encode() if self.send_as_json else urllib.parse.urlencode({self.field: said}).encode()
-        kind = {"Content-Type": "application/json"} if self.send_as_json else {}
+        headers = {**({"Content-Type": "application/json"} if self.send_as_json else {}), **(self.headers or {})}
         try:
-            urllib.request.urlopen(urllib.request.Request(self.root + self.path, body, {**kind, **self.headers}), timeout=10).close()
+            urllib.request.urlopen(urllib.request.Request(self.root + self.path, body, headers), timeout=10).close()
         except OSError as error:
             warnings.warn(f"[RemoteMonitor] {self.root} was not reached: {error}", stacklevel=2)
 

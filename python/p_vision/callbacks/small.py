@@ -8,6 +8,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pyburn.train.run.append_file import AppendFile
@@ -15,11 +16,12 @@ from pyburn.train.run.append_file import AppendFile
 from .callback import Callback, Logs
 
 
+@dataclass(eq=False)
 class LearningRateScheduler(Callback):
     """Sets the learning rate to `schedule(epoch, rate)` before each epoch."""
 
-    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
-        self.schedule, self.verbose = schedule, verbose
+    schedule: Callable[..., float]
+    verbose: int = 0
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         optimizer = self.model.optimizer

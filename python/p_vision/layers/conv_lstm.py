@@ -133,19 +133,13 @@ class _ConvLSTM(ConvolutionLayer):
     reset_states = reset_state
 
 
-class ConvLSTM1D(_ConvLSTM):
+class ConvLSTM1D(_ConvLSTM, rank=1):
     """Convolutional LSTM over (batch, steps, length, channels)."""
 
-    rank = 1
 
-
-class ConvLSTM2D(_ConvLSTM):
+class ConvLSTM2D(_ConvLSTM, rank=2):
     """Convolutional LSTM over (batch, steps, height, width, channels)."""
 
-    rank = 2
 
-
-class ConvLSTM3D(_ConvLSTM):
+class ConvLSTM3D(_ConvLSTM, rank=3):
     """Convolutional LSTM over (batch, steps, depth, height, width, channels)."""
-
-    rank = 3

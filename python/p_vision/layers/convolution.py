@@ -128,22 +128,16 @@ class _Conv(ConvolutionLayer):
         return self._activate(as_given(result, self.data_format))
 
 
-class Conv1D(_Conv):
+class Conv1D(_Conv, rank=1):
     """1-d convolution over (N, steps, channels); padding can also be "causal"."""
 
-    rank = 1
 
-
-class Conv2D(_Conv):
+class Conv2D(_Conv, rank=2):
     """2-d convolution over (N, height, width, channels)."""
 
-    rank = 2
 
-
-class Conv3D(_Conv):
+class Conv3D(_Conv, rank=3):
     """3-d convolution over (N, depth, height, width, channels)."""
-
-    rank = 3
 
 
 class _DepthwiseConv(ConvolutionLayer):
@@ -181,16 +175,12 @@ class _DepthwiseConv(ConvolutionLayer):
         return self._activate(as_given(result, self.data_format))
 
 
-class DepthwiseConv1D(_DepthwiseConv):
+class DepthwiseConv1D(_DepthwiseConv, rank=1):
     """Depthwise convolution over (N, steps, channels): each channel has its own kernels."""
 
-    rank = 1
 
-
-class DepthwiseConv2D(_DepthwiseConv):
+class DepthwiseConv2D(_DepthwiseConv, rank=2):
     """Depthwise convolution over (N, height, width, channels): each channel has its own kernels."""
-
-    rank = 2
 
 
 class _SeparableConv(ConvolutionLayer):
@@ -237,16 +227,12 @@ class _SeparableConv(ConvolutionLayer):
         return self._activate(as_given(result, self.data_format))
 
 
-class SeparableConv1D(_SeparableConv):
+class SeparableConv1D(_SeparableConv, rank=1):
     """Depthwise separable convolution over (N, steps, channels): a depthwise, then a pointwise convolution."""
 
-    rank = 1
 
-
-class SeparableConv2D(_SeparableConv):
+class SeparableConv2D(_SeparableConv, rank=2):
     """Depthwise separable convolution over (N, height, width, channels): a depthwise, then a pointwise convolution."""
-
-    rank = 2
 
 
 def by_channel(kernel: Tensor) -> Tensor:

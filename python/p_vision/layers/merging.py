@@ -8,7 +8,8 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from ..layer import Layer, is_shape
+from ..conversion import is_shape
+from ..layer import Layer
 from ..symbolic.masks import spread
 
 

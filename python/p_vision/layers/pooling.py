@@ -58,40 +58,28 @@ class _AveragePooling(_Pooling):
         return means / _MEANS[self.rank](inside, self.pool_size, self.strides)  # the padding does not count
 
 
-class MaxPooling1D(_MaxPooling):
+class MaxPooling1D(_MaxPooling, rank=1):
     """Max pooling over (N, steps, channels)."""
 
-    rank = 1
 
-
-class MaxPooling2D(_MaxPooling):
+class MaxPooling2D(_MaxPooling, rank=2):
     """Max pooling over (N, height, width, channels)."""
 
-    rank = 2
 
-
-class MaxPooling3D(_MaxPooling):
+class MaxPooling3D(_MaxPooling, rank=3):
     """Max pooling over (N, depth, height, width, channels)."""
 
-    rank = 3
 
-
-class AveragePooling1D(_AveragePooling):
+class AveragePooling1D(_AveragePooling, rank=1):
     """Average pooling over (N, steps, channels)."""
 
-    rank = 1
 
-
-class AveragePooling2D(_AveragePooling):
+class AveragePooling2D(_AveragePooling, rank=2):
     """Average pooling over (N, height, width, channels)."""
 
-    rank = 2
 
-
-class AveragePooling3D(_AveragePooling):
+class AveragePooling3D(_AveragePooling, rank=3):
     """Average pooling over (N, depth, height, width, channels)."""
-
-    rank = 3
 
 
 class _GlobalPooling(Layer):
@@ -175,25 +163,19 @@ class _AdaptivePooling(Layer):
         return as_given(pooled, self.data_format)
 
 
-class AdaptiveMaxPooling1D(_AdaptivePooling):
-    rank, functions = 1, _ADAPTIVE_MAXIMA
+class AdaptiveMaxPooling1D(_AdaptivePooling, rank=1, functions=_ADAPTIVE_MAXIMA): ...
 
 
-class AdaptiveMaxPooling2D(_AdaptivePooling):
-    rank, functions = 2, _ADAPTIVE_MAXIMA
+class AdaptiveMaxPooling2D(_AdaptivePooling, rank=2, functions=_ADAPTIVE_MAXIMA): ...
 
 
-class AdaptiveMaxPooling3D(_AdaptivePooling):
-    rank, functions = 3, _ADAPTIVE_MAXIMA
+class AdaptiveMaxPooling3D(_AdaptivePooling, rank=3, functions=_ADAPTIVE_MAXIMA): ...
 
 
-class AdaptiveAveragePooling1D(_AdaptivePooling):
-    rank, functions = 1, _ADAPTIVE_MEANS
+class AdaptiveAveragePooling1D(_AdaptivePooling, rank=1, functions=_ADAPTIVE_MEANS): ...
 
 
-class AdaptiveAveragePooling2D(_AdaptivePooling):
-    rank, functions = 2, _ADAPTIVE_MEANS
+class AdaptiveAveragePooling2D(_AdaptivePooling, rank=2, functions=_ADAPTIVE_MEANS): ...
 
 
-class AdaptiveAveragePooling3D(_AdaptivePooling):
-    rank, functions = 3, _ADAPTIVE_MEANS
+class AdaptiveAveragePooling3D(_AdaptivePooling, rank=3, functions=_ADAPTIVE_MEANS): ...

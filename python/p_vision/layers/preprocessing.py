@@ -12,7 +12,8 @@ from pyburn.nn import functional
 
 from ..batches import batches
 from ..configured import arguments
-from ..layer import Layer, as_input
+from ..conversion import as_input
+from ..layer import Layer
 from .dense import positive
 from .image import ImageLayer, RandomLayer, contrast_range, factor_range
 

@@ -89,22 +89,16 @@ class _ZeroPadding(Layer):
         return as_given(bordered(channels_first(inputs, self.data_format), self.padding), self.data_format)
 
 
-class ZeroPadding1D(_ZeroPadding):
+class ZeroPadding1D(_ZeroPadding, rank=1):
     """Zero-pads the steps of (N, steps, channels)."""
 
-    rank = 1
 
-
-class ZeroPadding2D(_ZeroPadding):
+class ZeroPadding2D(_ZeroPadding, rank=2):
     """Zero-pads the height and width of (N, height, width, channels)."""
 
-    rank = 2
 
-
-class ZeroPadding3D(_ZeroPadding):
+class ZeroPadding3D(_ZeroPadding, rank=3):
     """Zero-pads the spatial dimensions of (N, depth, height, width, channels)."""
-
-    rank = 3
 
 
 class _Cropping(Layer):
@@ -122,22 +116,16 @@ class _Cropping(Layer):
         return as_given(x, self.data_format)
 
 
-class Cropping1D(_Cropping):
+class Cropping1D(_Cropping, rank=1):
     """Crops steps at the start and the end of (N, steps, channels)."""
 
-    rank = 1
 
-
-class Cropping2D(_Cropping):
+class Cropping2D(_Cropping, rank=2):
     """Crops the border of (N, height, width, channels)."""
 
-    rank = 2
 
-
-class Cropping3D(_Cropping):
+class Cropping3D(_Cropping, rank=3):
     """Crops the border of (N, depth, height, width, channels)."""
-
-    rank = 3
 
 
 class _Repeating(Layer):
@@ -157,19 +145,15 @@ class _Repeating(Layer):
         return x
 
 
-class UpSampling1D(_Repeating):
+class UpSampling1D(_Repeating, rank=1):
     """Repeats each step of (N, steps, channels)."""
-
-    rank = 1
 
     def __init__(self, size: Extent = 2, **options: Any) -> None:
         super().__init__(size, **options)
 
 
-class UpSampling3D(_Repeating):
+class UpSampling3D(_Repeating, rank=3):
     """Repeats each element along the spatial dimensions of (N, depth, height, width, channels)."""
-
-    rank = 3
 
 
 class UpSampling2D(_Repeating):

@@ -80,19 +80,13 @@ class _ConvTranspose(ConvolutionLayer):
         return borders
 
 
-class Conv1DTranspose(_ConvTranspose):
+class Conv1DTranspose(_ConvTranspose, rank=1):
     """1-d transposed convolution over (N, steps, channels)."""
 
-    rank = 1
 
-
-class Conv2DTranspose(_ConvTranspose):
+class Conv2DTranspose(_ConvTranspose, rank=2):
     """2-d transposed convolution over (N, height, width, channels)."""
 
-    rank = 2
 
-
-class Conv3DTranspose(_ConvTranspose):
+class Conv3DTranspose(_ConvTranspose, rank=3):
     """3-d transposed convolution over (N, depth, height, width, channels)."""
-
-    rank = 3

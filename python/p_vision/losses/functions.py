@@ -9,6 +9,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from ..configured import public
+
 _EPSILON = 1e-7  # probabilities are clamped to [epsilon, 1 - epsilon]
 
 
@@ -77,20 +79,17 @@ def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
 
 def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Tensor:
     y_true, y_pred = alike(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
+    y_true = _smoothed(y_true, label_smoothing, 2)
     if from_logits:
         return functional.binary_cross_entropy_with_logits(y_pred, y_true, reduction="none").mean(axis)
-    p = y_pred.clamp(_EPSILON, 1 - _EPSILON)
-    return -(y_true * p.log() + (1 - y_true) * (1 - p).log()).mean(axis)
+    return _entropies(y_true, y_pred.clamp(_EPSILON, 1 - _EPSILON)).mean(axis)
 
 
 def categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
     y_true, y_pred = alike(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
 
 
@@ -122,13 +121,20 @@ def binary_focal_crossentropy(
     axis: int = -1,
 ) -> Tensor:
     y_true, y_pred = alike(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
+    y_true = _smoothed(y_true, label_smoothing, 2)
     p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
-    loss = -(y_true * p.log() + (1 - y_true) * (1 - p).log()) * (1 - (y_true * p + (1 - y_true) * (1 - p))).pow(gamma)
+    loss = _entropies(y_true, p) * (1 - (y_true * p + (1 - y_true) * (1 - p))).pow(gamma)
     if apply_class_balancing:
         loss = loss * (y_true * alpha + (1 - y_true) * (1 - alpha))
     return loss.mean(axis)
+
+
+def _smoothed(y_true: Tensor, amount: float, classes: int) -> Tensor:
+    return y_true * (1 - amount) + amount / classes if amount else y_true
+
+
+def _entropies(y_true: Tensor, p: Tensor) -> Tensor:
+    return -(y_true * p.log() + (1 - y_true) * (1 - p).log())
 
 
 def _log_probabilities(y_pred: Tensor, from_logits: bool, axis: int) -> Tensor:
@@ -186,8 +192,7 @@ def categorical_focal_crossentropy(
     axis: int = -1,
 ) -> Tensor:
     y_true, y_pred = aligned(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     logs = _log_probabilities(y_pred, from_logits, axis)
     return -(alpha * (1 - logs.exp()).pow(gamma) * y_true * logs).sum(axis)
 
@@ -196,8 +201,7 @@ def dice(y_true: Tensor, y_pred: Tensor, axis: Any = None) -> Tensor:
     """Dice loss; one value, or one per element of the dimensions that are not in `axis`."""
     y_true, y_pred = aligned(y_true, y_pred)
     axes = list(range(y_true.ndim)) if axis is None else axis
-    both = (y_true * y_pred).sum(axes)
-    return 1 - 2 * both / (y_true.sum(axes) + y_pred.sum(axes) + _EPSILON)
+    return 1 - 2 * (y_true * y_pred).sum(axes) / (y_true.sum(axes) + y_pred.sum(axes) + _EPSILON)
 
 
 def tversky(y_true: Tensor, y_pred: Tensor, alpha: float = 0.5, beta: float = 0.5, axis: Any = None) -> Tensor:
@@ -248,3 +252,6 @@ def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: flo
     """Generalized cross entropy: (1 - p^q) / q with p the probability of the correct class; robust to label noise."""
     classes = (y_true.squeeze(-1) if y_true.ndim == y_pred.ndim else y_true).long()
     return (1 - y_pred.gather(-1, classes.unsqueeze(-1)).squeeze(-1).pow(q)) / q
+
+
+__all__ = public(globals())

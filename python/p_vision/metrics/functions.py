@@ -1,14 +1,16 @@
-"""Accuracies as functions of (y_true, y_pred), which return one value per sample."""
+"""Accuracies and correlations as functions of (y_true, y_pred), which return one value per sample."""
 
 from __future__ import annotations
 
 from pyburn import Tensor
 
-from .. import losses
+from ..configured import public
+from ..losses.functions import aligned
+from ..losses.functions import cosine_similarity as _negative_cosine
 
 
 def binary_accuracy(y_true: Tensor, y_pred: Tensor, threshold: float = 0.5) -> Tensor:
-    y_true, y_pred = losses.aligned(y_true, y_pred)
+    y_true, y_pred = aligned(y_true, y_pred)
     return ((y_pred > threshold).to(y_true.dtype) == y_true).float().mean(-1)
 
 
@@ -35,7 +37,7 @@ def _classes(y_true: Tensor, y_pred: Tensor) -> Tensor:
 
 def equal(y_true: Tensor, y_pred: Tensor) -> Tensor:
     """1 where both are equal, else 0."""
-    y_true, y_pred = losses.aligned(y_true, y_pred)
+    y_true, y_pred = aligned(y_true, y_pred)
     return (y_true == y_pred).float()
 
 
@@ -45,3 +47,25 @@ def accuracy(y_true: Tensor, y_pred: Tensor) -> Tensor:
         same = y_true.ndim == y_pred.ndim and y_true.shape[-1] > 1
         return categorical_accuracy(y_true, y_pred) if same else sparse_categorical_accuracy(y_true, y_pred)
     return binary_accuracy(y_true, y_pred)
+
+
+def pearson_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    a, b = (x - x.mean(axis, keepdim=True) for x in (y_true, y_pred))
+    return (a * b).mean(axis) / (a.square().mean(axis).sqrt() * b.square().mean(axis).sqrt())
+
+
+def concordance_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    mean_a, mean_b = y_true.mean(axis, keepdim=True), y_pred.mean(axis, keepdim=True)
+    a, b = y_true - mean_a, y_pred - mean_b
+    below = a.square().mean(axis) + b.square().mean(axis) + (mean_a - mean_b).square().squeeze(axis)
+    return 2 * (a * b).mean(axis) / below
+
+
+def cosine(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
+    """The cosine similarity; higher is better, unlike the loss."""
+    return -_negative_cosine(y_true, y_pred, axis)
+
+
+__all__ = public(globals())

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 import pyburn
-from pyburn import Tensor
+from pyburn import Tensor, train
+from pyburn.train.metrics.metric import MOST_WAITING
 
 from .. import initializers
 from ..configured import Configured, snake_case
+from ..conversion import dtype_of
 from ..dtype_policies import in_full
-from ..layer import dtype_of
+from ..losses import functions
 from ..symbolic.masks import mask_of, spread, weights_of
 from ..variables import Gathered
 
 
+class ForLearner(train.metrics.Metric):
+    """A metric with Keras's methods as a metric of `pyburn.train.Learner`."""
+
+    def __init__(self, metric: Any) -> None:
+        self.metric, self.higher_is_better = metric, metric.higher_is_better
+        super().__init__(metric.name)
+
+    def initial(self) -> dict[str, Any]:
+        self.metric.reset_state()
+        return {}
+
+    def update(self, output: Any, target: Any) -> None:
+        self.metric.update_state(target, output)
+
+    def compute(self) -> Any:
+        return self.metric.result()
+
+    def fresh(self) -> Any:
+        return ForLearner(copy.deepcopy(self.metric))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {str(index): variable.value for index, variable in enumerate(self.metric.variables)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for index, variable in enumerate(self.metric.variables):
+            variable.assign(state[str(index)])
+
+
 class Metric(Configured):
     """Base class of metrics: `update_state` adds a batch, `result` returns the value, `reset_state` starts over.
+
+    A `pyburn.train.Learner` accepts these metrics, too.
 
     >>> class Largest(p_vision.Metric):
     ...     def __init__(self, name="largest"):
@@ -31,8 +66,9 @@ class Metric(Configured):
     0.5
     """
 
-    name: str = "metric"
-    _direction: str | None = None  # "up" if higher is better, for callbacks that look for the best value
+    learner_adapter: ClassVar[Any] = ForLearner
+    name: Any = None
+    higher_is_better: bool | None = None  # for callbacks that look for the best value
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         self.name = name or snake_case(type(self).__name__)
@@ -76,16 +112,61 @@ class Metric(Configured):
         return self.result()
 
 
-class Sum(Metric):
-    """The weighted sum of values. Values stay on the device until `result`."""
+class Summed(Metric, train.metrics.Metric):  # type: ignore[misc]
+    """Base class of metrics that are functions of sums over all samples; it accumulates as `pyburn.train.metrics.Metric` does.
 
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+    A subclass lists the names of its sums in `parts`, computes those of a batch in `sums_of` and the value in `compute`.
+    """
+
+    parts: ClassVar[tuple[str, ...]]
+
+    def __init__(self, name: str | None = None) -> None:
         self.name = name
-        self.reset_state()
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        self.name = self.name or snake_case(type(self).__name__)
+        self.reset()
+
+    def initial(self) -> dict[str, Any]:
+        return {part: np.zeros(()) for part in self.parts}
+
+    def sums_of(self, y_true: Tensor, y_pred: Tensor, weight: Tensor) -> dict[str, Any]:
+        """Returns the sums of a batch; the three tensors have the same shape."""
+        raise NotImplementedError
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        with pyburn.no_grad():
+            mask = mask_of(y_pred)
+            y_true, y_pred = functions.alike(as_values(y_true), as_values(y_pred))
+            given = weights_of(mask, None if sample_weight is None else as_numbers(sample_weight), y_pred, scaled=False)
+            weight = pyburn.ones_like(y_pred) if given is None else spread(given, y_pred).expand(y_pred.shape)
+            self.add_sums(self.sums_of(y_true, y_pred, weight))
+
+    def add_sums(self, sums: dict[str, Any]) -> None:
+        """Adds the sums of a batch; they stay on the device until the result is read."""
+        self._waiting.append({part: value.detach() if isinstance(value, Tensor) else value for part, value in sums.items()})
+        if len(self._waiting) >= MOST_WAITING:
+            self._settle()
+
+    def update(self, output: Any, target: Any) -> None:
+        self.update_state(target, output)
+
+    def result(self) -> Any:
+        value = np.asarray(self.compute())
+        return value if value.ndim else float(value)
 
     def reset_state(self) -> None:
-        self._total: Any = 0.0
-        self._weight: Any = 0.0
+        self.reset()
+
+
+class Sum(Summed):
+    """The weighted sum of values."""
+
+    parts = ("total", "weight")
+
+    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+        super().__init__(name)
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Adds values, each multiplied by its weight."""
@@ -101,11 +182,11 @@ class Sum(Metric):
                 self.add((numbers * weight).sum(), weight.sum())
 
     def add(self, total: Any, weight: Any) -> None:
-        self._total = self._total + total
-        self._weight = self._weight + weight
+        """Adds a sum of values and the sum of their weights."""
+        self.add_sums({"total": total, "weight": weight})
 
-    def result(self) -> float:
-        return float(self._total)
+    def compute(self) -> Any:
+        return self.state["total"]
 
 
 class Mean(Sum):
@@ -114,9 +195,8 @@ class Mean(Sum):
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
         super().__init__(name)
 
-    def result(self) -> float:
-        weight = float(self._weight)
-        return float(self._total) / weight if weight else 0.0
+    def compute(self) -> Any:
+        return self.state["total"] / self.state["weight"] if self.state["weight"] else 0.0
 
 
 class MeanMetric(Mean):
@@ -132,6 +212,25 @@ class MeanMetric(Mean):
             values = self.fn(y_true, y_pred, **self.options).float()
             weight = None if sample_weight is None else as_numbers(sample_weight)
             super().update_state(values, weights_of(mask_of(y_pred), weight, values, scaled=False))
+
+
+class OfLearner(Metric):
+    """A metric of `pyburn.train.metrics` with Keras's methods; sample weights are not supported."""
+
+    def __init__(self, metric: train.metrics.Metric) -> None:
+        super().__init__(name=metric.name)
+        self.metric, self.higher_is_better = metric, metric.higher_is_better
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        if sample_weight is not None:
+            raise ValueError(f"[{self.name}] a metric of pyburn.train takes no sample weights: give it as metrics, not as weighted_metrics")
+        self.metric.update(y_pred, y_true)
+
+    def result(self) -> Any:
+        return self.metric.compute()
+
+    def reset_state(self) -> None:
+        self.metric.reset()
 
 
 def as_values(value: Any) -> Tensor:

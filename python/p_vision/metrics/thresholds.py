@@ -1,169 +1,301 @@
-"""Metrics at the best threshold, such as precision at recall; one-hot IoU; correlations."""
+"""Metrics from the confusion counts at thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import InitVar, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
 
 import pyburn
 from pyburn import Tensor
 
-from .. import losses
-from ..configured import snake_case
-from ..symbolic.masks import spread
-from .counted import IoU
-from .metric import Metric, as_numbers, as_values
+from ..losses import functions
+from .metric import Summed, as_values
+
+_TINY = 1e-7
+_HEIGHTS: dict[str, Any] = {"interpolation": lambda a, b: (a + b) / 2, "minoring": np.minimum, "majoring": np.maximum}
 
 
-class _AtThreshold(Metric):
-    """Base class: counts at evenly spaced thresholds; subclasses choose the constrained and the reported measure."""
+class _Counts(Summed):
+    """Sums of weights at each threshold: (thresholds, labels) true and false positives, and all positives and negatives."""
 
-    _direction = "up"
+    parts = ("tp", "fp", "yes", "no")
+    class_id: int | None = None
+    columns = 1  # labels with counts of their own
 
-    def __init__(self, value: float, num_thresholds: int, class_id: int | None, name: str | None) -> None:
+    def limits(self) -> Sequence[float]:
+        """Returns the thresholds."""
+        raise NotImplementedError
+
+    def positive(self, y_pred: Tensor) -> Tensor:
+        """Returns the positive predictions at each threshold: (thresholds, ...)."""
+        limits = pyburn.tensor(list(self.limits()), dtype=y_pred.dtype, device=y_pred.device)
+        return y_pred.unsqueeze(0) > limits.reshape(-1, *[1] * y_pred.ndim)
+
+    def sums_of(self, y_true: Tensor, y_pred: Tensor, weight: Tensor) -> dict[str, Any]:
+        said = self.positive(y_pred)
+        if self.class_id is not None:
+            said, y_true, weight = (x[..., self.class_id] for x in (said, y_true, weight))
+        yes = (y_true > 0.5).float()
+        said = said.float().reshape(len(said), -1, self.columns)
+        yes, no = ((part * weight).reshape(-1, self.columns) for part in (yes, 1 - yes))
+        return {"tp": (said * yes).sum(1), "fp": (said * no).sum(1), "yes": yes.sum(0), "no": no.sum(0)}
+
+    def counts(self) -> list[np.ndarray]:
+        """Returns true positives, false positives, positives and negatives."""
+        return [np.asarray(self.state[part]) for part in self.parts]
+
+    def rates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns sensitivity (recall), specificity and precision at each threshold."""
+        tp, fp, yes, no = self.counts()
+        return tp / np.maximum(yes, _TINY), 1 - fp / np.maximum(no, _TINY), tp / np.maximum(tp + fp, _TINY)
+
+
+@dataclass(eq=False, repr=False)
+class _AtGiven(_Counts):
+    """Base class of metrics at one or several thresholds; a list of thresholds gives a list of results."""
+
+    thresholds: Any = None
+
+    def __post_init__(self) -> None:
+        for threshold in self.limits():
+            if not 0 <= threshold <= 1:
+                raise ValueError(f"[{type(self).__name__}] thresholds lie between 0 and 1: got {threshold}")
+        super().__post_init__()
+
+    def limits(self) -> Sequence[float]:
+        given = 0.5 if self.thresholds is None else self.thresholds
+        return [float(limit) for limit in given] if isinstance(given, (list, tuple)) else [float(given)]
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        """Computes the results from the counts."""
+        raise NotImplementedError
+
+    def compute(self) -> Any:
+        values = np.broadcast_to(self.value(*self.counts()), (len(self.limits()), 1))[:, 0]
+        return values if isinstance(self.thresholds, (list, tuple)) else values[0]
+
+
+@dataclass(eq=False, repr=False)
+class _Best(_AtGiven):
+    """With `top_k`, the k largest outputs of each row are the positive predictions, and, if a threshold is given, only those above it."""
+
+    higher_is_better = True
+    top_k: int | None = None
+    class_id: int | None = None
+    name: Any = None
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, dtype: Any) -> None:
+        super().__post_init__()
+        if self.top_k is not None and (not isinstance(self.top_k, int) or self.top_k < 1):
+            raise ValueError(f"[{type(self).__name__}] top_k is a positive number: got {self.top_k!r}")
+
+    def positive(self, y_pred: Tensor) -> Tensor:
+        if self.top_k is None:
+            return super().positive(y_pred)
+        best = pyburn.zeros_like(y_pred).scatter(-1, y_pred.topk(min(self.top_k, y_pred.shape[-1]), -1)[1], 1.0) > 0
+        return best.unsqueeze(0) if self.thresholds is None else best & super().positive(y_pred)
+
+
+class Precision(_Best):
+    """Precision: true positives / predicted positives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return tp / np.maximum(tp + fp, 1e-30)
+
+
+class Recall(_Best):
+    """Recall: true positives / actual positives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return tp / np.maximum(yes, 1e-30)
+
+
+@dataclass(eq=False, repr=False)
+class _Count(_AtGiven):
+    name: Any = None
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, dtype: Any) -> None:
+        super().__post_init__()
+
+
+class TruePositives(_Count):
+    """The number of true positives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return tp
+
+
+class TrueNegatives(_Count):
+    """The number of true negatives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return no - fp
+
+
+class FalsePositives(_Count):
+    """The number of false positives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return fp
+
+
+class FalseNegatives(_Count):
+    """The number of false negatives."""
+
+    def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
+        return yes - tp
+
+
+class _AtBest(_Counts):
+    """The best value of one measure at evenly spaced thresholds where another one is at least a limit.
+
+    Both are places in `rates()`.
+    """
+
+    higher_is_better = True
+    limited: ClassVar[int]
+    told: ClassVar[int]
+
+    def _start(self, value: float, num_thresholds: int, class_id: int | None, name: str | None) -> None:
         if num_thresholds < 1:
             raise ValueError(f"[{type(self).__name__}] num_thresholds must be at least 1: got {num_thresholds}")
         if not 0 <= value <= 1:
             raise ValueError(f"[{type(self).__name__}] a share lies between 0 and 1: got {value}")
-        self.num_thresholds, self.class_id, self.name = num_thresholds, class_id, name or snake_case(type(self).__name__)
-        self._value = value
-        self.reset_state()
+        self.num_thresholds, self.class_id, self._least = num_thresholds, class_id, value
+        super().__init__(name)
 
-    def reset_state(self) -> None:
-        self._tp: Any = 0.0
-        self._fp: Any = 0.0
-        self._yes: Any = 0.0
-        self._no: Any = 0.0
+    def limits(self) -> Sequence[float]:
+        n = self.num_thresholds
+        return [i / (n - 1) for i in range(n)] if n > 1 else [0.5]
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        with pyburn.no_grad():
-            truth, said = losses.alike(as_values(y_true), as_values(y_pred))
-            if self.class_id is not None:
-                truth, said = truth[..., self.class_id], said[..., self.class_id]
-            weight = pyburn.ones_like(said) if sample_weight is None else spread(as_numbers(sample_weight), said).expand(said.shape)
-            yes, weight = (truth.reshape(-1) > 0.5).float(), weight.reshape(-1)
-            n = self.num_thresholds
-            steps = [i / (n - 1) for i in range(n)] if n > 1 else [0.5]
-            above = (said.reshape(1, -1) > pyburn.tensor(steps, dtype=said.dtype, device=said.device).unsqueeze(1)).float()
-            self._tp = self._tp + above @ (yes * weight)
-            self._fp = self._fp + above @ ((1 - yes) * weight)
-            self._yes, self._no = self._yes + (yes * weight).sum(), self._no + ((1 - yes) * weight).sum()
-
-    def _measures(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns sensitivity (recall), specificity and precision at each threshold."""
-        tiny = 1e-7
-        return (
-            self._tp / self._yes.clamp(min=tiny),
-            1 - self._fp / self._no.clamp(min=tiny),
-            self._tp / (self._tp + self._fp).clamp(min=tiny),
-        )
-
-    def _best(self, limited: Tensor, told: Tensor) -> float:
-        return float(pyburn.where(limited >= self._value, told, 0.0).amax())
-
-    def result(self) -> float:
-        return self._found() if isinstance(self._tp, Tensor) else 0.0
-
-    def _found(self) -> float:
-        raise NotImplementedError
+    def compute(self) -> Any:
+        rates = self.rates()
+        return np.where(rates[self.limited] >= self._least, rates[self.told], 0.0).max()
 
 
-class SensitivityAtSpecificity(_AtThreshold):
+_SENSITIVITY, _SPECIFICITY, _PRECISION = range(3)
+
+
+class SensitivityAtSpecificity(_AtBest):
     """The best sensitivity at thresholds where the specificity is at least a value."""
+
+    limited, told = _SPECIFICITY, _SENSITIVITY
 
     def __init__(
         self, specificity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
     ) -> None:
-        super().__init__(specificity, num_thresholds, class_id, name)
         self.specificity = specificity
-
-    def _found(self) -> float:
-        sensitivity, specificity, _ = self._measures()
-        return self._best(specificity, sensitivity)
+        self._start(specificity, num_thresholds, class_id, name)
 
 
-class SpecificityAtSensitivity(_AtThreshold):
+class SpecificityAtSensitivity(_AtBest):
     """The best specificity at thresholds where the sensitivity is at least a value."""
+
+    limited, told = _SENSITIVITY, _SPECIFICITY
 
     def __init__(
         self, sensitivity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
     ) -> None:
-        super().__init__(sensitivity, num_thresholds, class_id, name)
         self.sensitivity = sensitivity
-
-    def _found(self) -> float:
-        sensitivity, specificity, _ = self._measures()
-        return self._best(sensitivity, specificity)
+        self._start(sensitivity, num_thresholds, class_id, name)
 
 
-class PrecisionAtRecall(_AtThreshold):
+class PrecisionAtRecall(_AtBest):
     """The best precision at thresholds where the recall is at least a value."""
+
+    limited, told = _SENSITIVITY, _PRECISION
 
     def __init__(
         self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
     ) -> None:
-        super().__init__(recall, num_thresholds, class_id, name)
         self.recall = recall
-
-    def _found(self) -> float:
-        recall, _, precision = self._measures()
-        return self._best(recall, precision)
+        self._start(recall, num_thresholds, class_id, name)
 
 
-class RecallAtPrecision(_AtThreshold):
+class RecallAtPrecision(_AtBest):
     """The best recall at thresholds where the precision is at least a value."""
+
+    limited, told = _PRECISION, _SENSITIVITY
 
     def __init__(
         self, precision: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
     ) -> None:
-        super().__init__(precision, num_thresholds, class_id, name)
         self.precision = precision
-
-    def _found(self) -> float:
-        recall, _, precision = self._measures()
-        return self._best(precision, recall)
+        self._start(precision, num_thresholds, class_id, name)
 
 
-class OneHotIoU(IoU):
-    """IoU of one-hot encoded classes."""
+@dataclass(eq=False, repr=False)
+class AUC(_Counts):
+    """The area under the ROC curve, or the precision-recall curve with curve="PR", from counts at `num_thresholds` thresholds.
 
-    def __init__(
-        self,
-        num_classes: int,
-        target_class_ids: Sequence[int],
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+    With `multi_label`, each column has its own curve, and the result is the mean of their areas, weighted by `label_weights`.
+    """
 
+    higher_is_better = True
+    num_thresholds: int = 200
+    curve: str = "ROC"
+    summation_method: str = "interpolation"
+    name: str = "auc"
+    dtype: InitVar[Any] = None
+    thresholds: Sequence[float] | None = None
+    multi_label: bool = False
+    num_labels: int | None = None
+    label_weights: Sequence[float] | None = None
+    from_logits: bool = False
+    columns: int = field(default=1, init=False)
 
-class OneHotMeanIoU(IoU):
-    """The mean IoU of all classes, for one-hot encoded classes."""
+    def __post_init__(self, dtype: Any) -> None:
+        if self.thresholds is None and self.num_thresholds < 2:
+            raise ValueError(f"[AUC] num_thresholds must be at least 2: got {self.num_thresholds}")
+        if self.curve not in ("ROC", "PR"):
+            raise ValueError(f"[AUC] curve is 'ROC' or 'PR': got {self.curve!r}")
+        if self.summation_method not in _HEIGHTS:
+            raise ValueError(f"[AUC] summation_method is one of {', '.join(_HEIGHTS)}: got {self.summation_method!r}")
+        if any(not 0 <= threshold <= 1 for threshold in self.thresholds or ()):
+            raise ValueError(f"[AUC] thresholds lie between 0 and 1: got {self.thresholds}")
+        if self.label_weights is not None and not self.multi_label:
+            raise ValueError("[AUC] label_weights are for multi_label=True")
+        self.thresholds = None if self.thresholds is None else sorted(float(threshold) for threshold in self.thresholds)
+        self.label_weights = None if self.label_weights is None else [float(weight) for weight in self.label_weights]
+        super().__post_init__()
 
-    def __init__(
-        self,
-        num_classes: int,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, None, name, dtype, ignore_class, False, sparse_y_pred, axis)
+    def limits(self) -> Sequence[float]:
+        n = self.num_thresholds
+        inner = [(i + 1) / (n - 1) for i in range(n - 2)] if self.thresholds is None else self.thresholds
+        return [-1e-7, *inner, 1 + 1e-7]
 
+    def positive(self, y_pred: Tensor) -> Tensor:
+        return super().positive(pyburn.sigmoid(y_pred) if self.from_logits else y_pred)
 
-def pearson_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
-    y_true, y_pred = losses.aligned(y_true, y_pred)
-    a, b = (x - x.mean(axis, keepdim=True) for x in (y_true, y_pred))
-    return (a * b).mean(axis) / (a.square().mean(axis).sqrt() * b.square().mean(axis).sqrt())
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        self.columns = functions.aligned(as_values(y_true), as_values(y_pred))[1].shape[-1] if self.multi_label else 1
+        if self.columns != (self.num_labels or self.columns):
+            raise ValueError(f"[AUC] num_labels is {self.num_labels}: got outputs for {self.columns}")
+        super().update_state(y_true, y_pred, sample_weight)
 
+    def compute(self) -> Any:
+        if not self.state["tp"].ndim:
+            return 0.0
+        areas = self._under_precision() if (self.curve, self.summation_method) == ("PR", "interpolation") else self._summed()
+        return np.average(areas, weights=self.label_weights)
 
-def concordance_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
-    y_true, y_pred = losses.aligned(y_true, y_pred)
-    mean_a, mean_b = y_true.mean(axis, keepdim=True), y_pred.mean(axis, keepdim=True)
-    a, b = y_true - mean_a, y_pred - mean_b
-    below = a.square().mean(axis) + b.square().mean(axis) + (mean_a - mean_b).square().squeeze(axis)
-    return 2 * (a * b).mean(axis) / below
+    def _summed(self) -> np.ndarray:
+        recall, specificity, precision = self.rates()
+        x, y = (1 - specificity, recall) if self.curve == "ROC" else (recall, precision)
+        return ((x[:-1] - x[1:]) * _HEIGHTS[self.summation_method](y[:-1], y[1:])).sum(0)
+
+    def _under_precision(self) -> np.ndarray:
+        """Interpolates counts, not precisions, between thresholds (Davis and Goadrich, 2006)."""
+        tp, fp, yes, _ = self.counts()
+        said = tp + fp
+        d_tp, d_said = tp[:-1] - tp[1:], said[:-1] - said[1:]
+        slope = np.where(d_said > 0, d_tp / np.maximum(d_said, _TINY), 0.0)
+        intercept = tp[1:] - slope * said[1:]
+        safe = (said[:-1] > 0) & (said[1:] > 0)
+        logs = np.where(safe, np.log(np.maximum(said[:-1] / np.maximum(said[1:], _TINY), 1e-30)), 0.0)
+        return (slope * (d_tp + intercept * logs) / np.maximum(yes, _TINY)).sum(0)

@@ -52,7 +52,7 @@ def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
     return state
 
 
-def rounded_channels(channels: float, divisor: int = 8) -> int:
-    """Rounds to the nearest multiple of the divisor that is at least 0.9 times the number."""
-    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+def rounded_channels(channels: float, divisor: int = 8, min_value: int | None = None) -> int:
+    """Rounds to the nearest multiple of the divisor that is at least 0.9 times the number, and at least min_value."""
+    rounded = max(divisor if min_value is None else min_value, int(channels + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * channels else rounded

@@ -10,8 +10,23 @@ from typing import Any
 
 from pyburn import Tensor, nn
 
+from .blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDepth, init_convolutions_
 from .building import NormLayer, Weights, build, rounded_channels
-from .mobile_blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDepth, init_convolutions_
+
+__all__ = [
+    "EfficientNet",
+    "efficientnet_b0",
+    "efficientnet_b1",
+    "efficientnet_b2",
+    "efficientnet_b3",
+    "efficientnet_b4",
+    "efficientnet_b5",
+    "efficientnet_b6",
+    "efficientnet_b7",
+    "efficientnet_v2_l",
+    "efficientnet_v2_m",
+    "efficientnet_v2_s",
+]
 
 
 @dataclass(frozen=True)

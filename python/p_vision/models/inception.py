@@ -1,22 +1,27 @@
-"""GoogLeNet, the first Inception network (Szegedy et al. 2014), with batch norms as in torchvision."""
+"""Inception v3 (Szegedy et al. 2015), and what it shares with GoogLeNet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import pyburn
 from pyburn import Tensor, nn
 
 from .building import Weights, build
 
+__all__ = ["Inception3", "InceptionOutputs", "inception_v3"]
 
-class GoogLeNetOutputs(NamedTuple):
-    """The outputs in training: the logits, and those of the auxiliary heads after stages 4d and 4a."""
+ConvBlock = Callable[..., nn.Module]
+Convolution = tuple[int, Any, int]  # output channels, kernel size, stride; a stride of 1 is same-padded
+Chains = Mapping[str, Sequence[Convolution | str]]
+
+
+class InceptionOutputs(NamedTuple):
+    """The outputs in training: the logits, and those of the auxiliary head."""
 
     logits: Tensor
-    aux_logits2: Tensor | None
-    aux_logits1: Tensor | None
+    aux_logits: Tensor | None
 
 
 class BasicConv2d(nn.Module):
@@ -31,108 +36,15 @@ class BasicConv2d(nn.Module):
         return self.bn(self.conv(x)).relu()
 
 
-class Inception(nn.Module):
-    """Inception block: four parallel branches, concatenated."""
-
-    def __init__(
-        self,
-        in_channels: int,
-        ch1x1: int,
-        ch3x3red: int,
-        ch3x3: int,
-        ch5x5red: int,
-        ch5x5: int,
-        pool_proj: int,
-        conv_block: Callable[..., nn.Module] = BasicConv2d,
-    ) -> None:
-        super().__init__()
-        self.branch1 = conv_block(in_channels, ch1x1, kernel_size=1)
-        self.branch2 = nn.Sequential(
-            conv_block(in_channels, ch3x3red, kernel_size=1), conv_block(ch3x3red, ch3x3, kernel_size=3, padding=1)
-        )
-        # The paper uses 5 x 5 here; torchvision's checkpoints use 3 x 3.
-        self.branch3 = nn.Sequential(
-            conv_block(in_channels, ch5x5red, kernel_size=1), conv_block(ch5x5red, ch5x5, kernel_size=3, padding=1)
-        )
-        self.branch4 = nn.Sequential(
-            nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=True), conv_block(in_channels, pool_proj, kernel_size=1)
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        return pyburn.cat([self.branch1(x), self.branch2(x), self.branch3(x), self.branch4(x)], 1)
-
-
-class InceptionAux(nn.Module):
-    """Auxiliary classifier, which improves the gradients of early layers."""
-
-    def __init__(
-        self, in_channels: int, num_classes: int, conv_block: Callable[..., nn.Module] = BasicConv2d, dropout: float = 0.7
-    ) -> None:
-        super().__init__()
-        self.conv = conv_block(in_channels, 128, kernel_size=1)
-        self.fc1 = nn.Linear(2048, 1024)
-        self.fc2 = nn.Linear(1024, num_classes)
-        self.dropout = nn.Dropout(p=dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.conv(nn.functional.adaptive_avg_pool2d(x, (4, 4)))
-        return self.fc2(self.dropout(self.fc1(x.flatten(1)).relu()))
-
-
-class GoogLeNet(nn.Module):
-    """Nine inception blocks. In training with `aux_logits` it returns GoogLeNetOutputs, else the logits.
+class InceptionNetwork(nn.Module):
+    """Base class of GoogLeNet and Inception v3.
 
     `transform_input` converts images normalized with ImageNet's mean and standard deviation to the normalization of the original weights
     (0.5 and 0.5).
     """
 
-    def __init__(
-        self,
-        num_classes: int = 1000,
-        aux_logits: bool = True,
-        transform_input: bool = False,
-        init_weights: bool | None = None,
-        blocks: Sequence[Callable[..., nn.Module]] | None = None,
-        dropout: float = 0.2,
-        dropout_aux: float = 0.7,
-    ) -> None:
-        super().__init__()
-        blocks = blocks or (BasicConv2d, Inception, InceptionAux)
-        if len(blocks) != 3:
-            raise ValueError(f"blocks length should be 3 instead of {len(blocks)}")
-        conv, inception, aux = blocks
-        self.aux_logits = aux_logits
-        self.transform_input = transform_input
-
-        self.conv1 = conv(3, 64, kernel_size=7, stride=2, padding=3)
-        self.maxpool1 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
-        self.conv2 = conv(64, 64, kernel_size=1)
-        self.conv3 = conv(64, 192, kernel_size=3, padding=1)
-        self.maxpool2 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
-        self.inception3a = inception(192, 64, 96, 128, 16, 32, 32)
-        self.inception3b = inception(256, 128, 128, 192, 32, 96, 64)
-        self.maxpool3 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
-        self.inception4a = inception(480, 192, 96, 208, 16, 48, 64)
-        self.inception4b = inception(512, 160, 112, 224, 24, 64, 64)
-        self.inception4c = inception(512, 128, 128, 256, 24, 64, 64)
-        self.inception4d = inception(512, 112, 144, 288, 32, 64, 64)
-        self.inception4e = inception(528, 256, 160, 320, 32, 128, 128)
-        self.maxpool4 = nn.MaxPool2d(2, stride=2, ceil_mode=True)
-        self.inception5a = inception(832, 256, 160, 320, 32, 128, 128)
-        self.inception5b = inception(832, 384, 192, 384, 48, 128, 128)
-        self.aux1 = aux(512, num_classes, dropout=dropout_aux) if aux_logits else None
-        self.aux2 = aux(528, num_classes, dropout=dropout_aux) if aux_logits else None
-        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
-        self.dropout = nn.Dropout(p=dropout)
-        self.fc = nn.Linear(1024, num_classes)
-
-        if init_weights is None or init_weights:
-            for module in self.modules():
-                if isinstance(module, (nn.Conv2d, nn.Linear)):
-                    nn.init.trunc_normal_(module.weight, mean=0.0, std=0.01, a=-2, b=2)
-                elif isinstance(module, nn.BatchNorm2d):
-                    nn.init.constant_(module.weight, 1)
-                    nn.init.constant_(module.bias, 0)
+    transform_input: bool
+    aux_logits: bool
 
     def _transform_input(self, x: Tensor) -> Tensor:
         if not self.transform_input:
@@ -141,32 +53,223 @@ class GoogLeNet(nn.Module):
         shift = (pyburn.tensor([0.485, 0.456, 0.406], dtype=x.dtype, device=x.device) - 0.5) / 0.5
         return x * scale[:, None, None] + shift[:, None, None]
 
-    def forward(self, x: Tensor) -> Any:
-        heads = self.training and self.aux_logits
-        x = self._transform_input(x)
-        x = self.maxpool1(self.conv1(x))
-        x = self.maxpool2(self.conv3(self.conv2(x)))
-        x = self.maxpool3(self.inception3b(self.inception3a(x)))
-        x = self.inception4a(x)
-        aux1 = self.aux1(x) if heads and self.aux1 is not None else None
-        x = self.inception4d(self.inception4c(self.inception4b(x)))
-        aux2 = self.aux2(x) if heads and self.aux2 is not None else None
-        x = self.maxpool4(self.inception4e(x))
-        x = self.inception5b(self.inception5a(x))
-        x = self.fc(self.dropout(self.avgpool(x).flatten(1)))
-        return GoogLeNetOutputs(x, aux2, aux1) if heads else x
+    def _init_weights(self, std: Callable[[str], float]) -> None:
+        """Initializes convolutions and linear layers with truncated normal numbers; `std` maps a module's name to the deviation."""
+        for name, module in self.named_modules():
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                nn.init.trunc_normal_(module.weight, mean=0.0, std=std(name), a=-2, b=2)
+            elif isinstance(module, nn.BatchNorm2d):
+                nn.init.constant_(module.weight, 1)
+                nn.init.constant_(module.bias, 0)
 
 
-def googlenet(*, weights: Weights | None = None, **options: Any) -> GoogLeNet:
-    """GoogLeNet: 6.6 million parameters, 13.0 with the two auxiliary heads.
+Network = TypeVar("Network", bound=InceptionNetwork)
 
-    As in torchvision, `weights` imply `transform_input=True` and remove the heads after loading, unless the options say otherwise.
-    """
+
+def build_with_heads(
+    model_class: type[Network], weights: Weights | None, heads: Sequence[str], keep_heads: bool, **options: Any
+) -> Network:
+    """Builds a model; with weights, whose files contain the auxiliary heads, these are removed after loading unless they are wanted."""
     if weights is None:
-        return build(GoogLeNet, None, **options)
-    keep_heads = options.pop("aux_logits", False)
-    model = build(GoogLeNet, weights, **{"transform_input": True, "init_weights": False, **options, "aux_logits": True})
+        return build(model_class, None, **options)
+    keep_heads = options.pop("aux_logits", keep_heads)
+    model = build(model_class, weights, **{"transform_input": True, "init_weights": False, **options, "aux_logits": True})
     if not keep_heads:
         model.aux_logits = False
-        model.aux1 = model.aux2 = None
+        for head in heads:
+            setattr(model, head, None)
     return model
+
+
+_FORK: dict[str, Convolution] = {"a": (384, (1, 3), 1), "b": (384, (3, 1), 1)}
+
+
+class _Mixed(nn.Module):
+    """Inception block: chains of convolutions side by side, and a pooling, concatenated.
+
+    A chain called `branch` is one layer of that name, or the layers branch_1, branch_2 ...; a chain that ends with "fork" ends with a
+    1 x 3 and a 3 x 1 convolution side by side, with the suffixes a and b.
+    """
+
+    def __init__(self, in_channels: int, chains: Chains, conv_block: ConvBlock | None) -> None:
+        super().__init__()
+        self.chains: list[list[str]] = []
+        for branch, convolutions in chains.items():
+            channels, names = in_channels, []
+            for i, convolution in enumerate(convolutions, 1):
+                parts = {"": convolution} if not isinstance(convolution, str) else _FORK
+                for suffix, (outputs, kernel, stride) in parts.items():
+                    names.append(branch if len(convolutions) == 1 else f"{branch}_{i}{suffix}")
+                    sizes = (kernel, kernel) if isinstance(kernel, int) else kernel
+                    padding = tuple(k // 2 for k in sizes) if stride == 1 else 0
+                    layer = (conv_block or BasicConv2d)(channels, outputs, kernel_size=sizes, stride=stride, padding=padding)
+                    self.add_module(names[-1], layer)
+                channels = outputs
+            self.chains.append(names)
+
+    def _pool(self, x: Tensor) -> Tensor:
+        return nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
+
+    def _run(self, names: list[str], x: Tensor) -> list[Tensor]:
+        for name in names:
+            if name.endswith("a"):
+                return [getattr(self, name)(x), getattr(self, names[-1])(x)]
+            x = getattr(self, name)(x)
+        return [x]
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: list[Tensor] = []
+        for names in self.chains:
+            outputs += self._run(names, self._pool(x) if names == ["branch_pool"] else x)
+        if ["branch_pool"] not in self.chains:
+            outputs.append(self._pool(x))
+        return pyburn.cat(outputs, 1)
+
+
+class InceptionA(_Mixed):
+    """Block at 35 x 35 pixels."""
+
+    def __init__(self, in_channels: int, pool_features: int, conv_block: ConvBlock | None = None) -> None:
+        chains: Chains = {
+            "branch1x1": [(64, 1, 1)],
+            "branch5x5": [(48, 1, 1), (64, 5, 1)],
+            "branch3x3dbl": [(64, 1, 1), (96, 3, 1), (96, 3, 1)],
+            "branch_pool": [(pool_features, 1, 1)],
+        }
+        super().__init__(in_channels, chains, conv_block)
+
+
+class _Reduction(_Mixed):
+    """Block that halves the size."""
+
+    def _pool(self, x: Tensor) -> Tensor:
+        return nn.functional.max_pool2d(x, kernel_size=3, stride=2)
+
+
+class InceptionB(_Reduction):
+    """From 35 x 35 to 17 x 17 pixels."""
+
+    def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
+        chains: Chains = {"branch3x3": [(384, 3, 2)], "branch3x3dbl": [(64, 1, 1), (96, 3, 1), (96, 3, 2)]}
+        super().__init__(in_channels, chains, conv_block)
+
+
+_WIDE, _HIGH = (1, 7), (7, 1)
+
+
+class InceptionC(_Mixed):
+    """Block at 17 x 17 pixels, with 7 x 7 convolutions in two steps."""
+
+    def __init__(self, in_channels: int, channels_7x7: int, conv_block: ConvBlock | None = None) -> None:
+        c = channels_7x7
+        chains: Chains = {
+            "branch1x1": [(192, 1, 1)],
+            "branch7x7": [(c, 1, 1), (c, _WIDE, 1), (192, _HIGH, 1)],
+            "branch7x7dbl": [(c, 1, 1), (c, _HIGH, 1), (c, _WIDE, 1), (c, _HIGH, 1), (192, _WIDE, 1)],
+            "branch_pool": [(192, 1, 1)],
+        }
+        super().__init__(in_channels, chains, conv_block)
+
+
+class InceptionD(_Reduction):
+    """From 17 x 17 to 8 x 8 pixels."""
+
+    def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
+        chains: Chains = {
+            "branch3x3": [(192, 1, 1), (320, 3, 2)],
+            "branch7x7x3": [(192, 1, 1), (192, _WIDE, 1), (192, _HIGH, 1), (192, 3, 2)],
+        }
+        super().__init__(in_channels, chains, conv_block)
+
+
+class InceptionE(_Mixed):
+    """Block at 8 x 8 pixels, with forks into 1 x 3 and 3 x 1 convolutions."""
+
+    def __init__(self, in_channels: int, conv_block: ConvBlock | None = None) -> None:
+        chains: Chains = {
+            "branch1x1": [(320, 1, 1)],
+            "branch3x3": [(384, 1, 1), "fork"],
+            "branch3x3dbl": [(448, 1, 1), (384, 3, 1), "fork"],
+            "branch_pool": [(192, 1, 1)],
+        }
+        super().__init__(in_channels, chains, conv_block)
+
+
+class InceptionAux(nn.Module):
+    """Auxiliary classifier, which improves the gradients of early layers."""
+
+    def __init__(self, in_channels: int, num_classes: int, conv_block: ConvBlock | None = None) -> None:
+        super().__init__()
+        conv_block = conv_block or BasicConv2d
+        self.conv0 = conv_block(in_channels, 128, kernel_size=1)
+        self.conv1 = conv_block(128, 768, kernel_size=5)
+        self.fc = nn.Linear(768, num_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv1(self.conv0(nn.functional.avg_pool2d(x, kernel_size=5, stride=3)))
+        return self.fc(nn.functional.adaptive_avg_pool2d(x, (1, 1)).flatten(1))
+
+
+_STD = {"AuxLogits.conv1.conv": 0.01, "AuxLogits.fc": 0.001}  # standard deviations of initial weights that are not 0.1
+
+
+class Inception3(InceptionNetwork):
+    """Inception v3. In training with `aux_logits` it returns InceptionOutputs, else the logits; images need at least 75 x 75 pixels."""
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        aux_logits: bool = True,
+        transform_input: bool = False,
+        inception_blocks: Sequence[Callable[..., nn.Module]] | None = None,
+        init_weights: bool | None = None,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        blocks = inception_blocks or (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
+        if len(blocks) != 7:
+            raise ValueError(f"length of inception_blocks should be 7 instead of {len(blocks)}")
+        conv, a, b, c, d, e, aux = blocks
+        self.aux_logits, self.transform_input = aux_logits, transform_input
+        self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)
+        self.Conv2d_2a_3x3 = conv(32, 32, kernel_size=3)
+        self.Conv2d_2b_3x3 = conv(32, 64, kernel_size=3, padding=1)
+        self.maxpool1 = nn.MaxPool2d(kernel_size=3, stride=2)
+        self.Conv2d_3b_1x1 = conv(64, 80, kernel_size=1)
+        self.Conv2d_4a_3x3 = conv(80, 192, kernel_size=3)
+        self.maxpool2 = nn.MaxPool2d(kernel_size=3, stride=2)
+        self.Mixed_5b = a(192, pool_features=32)
+        self.Mixed_5c = a(256, pool_features=64)
+        self.Mixed_5d = a(288, pool_features=64)
+        self.Mixed_6a = b(288)
+        self.Mixed_6b = c(768, channels_7x7=128)
+        self.Mixed_6c = c(768, channels_7x7=160)
+        self.Mixed_6d = c(768, channels_7x7=160)
+        self.Mixed_6e = c(768, channels_7x7=192)
+        self.AuxLogits = aux(768, num_classes) if aux_logits else None
+        self.Mixed_7a = d(768)
+        self.Mixed_7b = e(1280)
+        self.Mixed_7c = e(2048)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.dropout = nn.Dropout(p=dropout)
+        self.fc = nn.Linear(2048, num_classes)
+        if init_weights is None or init_weights:
+            self._init_weights(lambda name: _STD.get(name, 0.1))
+
+    def forward(self, x: Tensor) -> Any:
+        x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(self._transform_input(x))))
+        x = self.maxpool2(self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(self.maxpool1(x))))
+        x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(x)))
+        x = self.Mixed_6e(self.Mixed_6d(self.Mixed_6c(self.Mixed_6b(self.Mixed_6a(x)))))
+        aux = self.AuxLogits(x) if self.training and self.AuxLogits is not None else None
+        x = self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(x)))
+        x = self.fc(self.dropout(self.avgpool(x)).flatten(1))
+        return InceptionOutputs(x, aux) if self.training and self.aux_logits else x
+
+
+def inception_v3(*, weights: Weights | None = None, **options: Any) -> Inception3:
+    """Inception v3: 27.2 million parameters, 23.8 without the auxiliary head.
+
+    As in torchvision, `weights` imply `transform_input=True`.
+    """
+    return build_with_heads(Inception3, weights, ["AuxLogits"], True, **options)

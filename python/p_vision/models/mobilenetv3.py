@@ -9,8 +9,10 @@ from typing import Any
 
 from pyburn import Tensor, nn
 
+from .blocks import Conv2dNormActivation, SqueezeExcitation, init_convolutions_
 from .building import NormLayer, Weights, build, rounded_channels
-from .mobile_blocks import Conv2dNormActivation, SqueezeExcitation, init_convolutions_
+
+__all__ = ["MobileNetV3", "mobilenet_v3_large", "mobilenet_v3_small"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,20 @@ from pyburn import Tensor, nn
 
 from .building import NormLayer, Weights, build
 
+__all__ = [
+    "ResNet",
+    "resnet101",
+    "resnet152",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+    "resnext101_32x8d",
+    "resnext101_64x4d",
+    "resnext50_32x4d",
+    "wide_resnet101_2",
+    "wide_resnet50_2",
+]
+
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, stride, dilation, dilation, groups, bias=False)

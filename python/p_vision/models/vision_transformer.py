@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import pyburn
 from pyburn import Tensor, nn
 
+from .blocks import MLP, Conv2dNormActivation
 from .building import NormLayer, Weights, build
-from .mobile_blocks import Conv2dNormActivation
+
+__all__ = ["VisionTransformer", "vit_b_16", "vit_b_32", "vit_h_14", "vit_l_16", "vit_l_32"]
 
 _NORM = partial(nn.LayerNorm, eps=1e-6)
 
@@ -27,17 +29,16 @@ class ConvStemConfig(NamedTuple):
     activation_layer: Callable[..., nn.Module] = nn.ReLU
 
 
-class MLPBlock(nn.Sequential):
+class MLPBlock(MLP):
     """Two linear layers with a GELU between them."""
 
     _version = 2
 
     def __init__(self, in_dim: int, mlp_dim: int, dropout: float) -> None:
-        layers = [nn.utils.skip_init(nn.Linear, *size) for size in ((in_dim, mlp_dim), (mlp_dim, in_dim))]
-        for layer in layers:
+        super().__init__(in_dim, [mlp_dim, in_dim], activation_layer=nn.GELU, dropout=dropout)
+        for layer in (self[0], self[3]):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.normal_(layer.bias, std=1e-6)
-        super().__init__(layers[0], nn.GELU(), nn.Dropout(dropout), layers[1], nn.Dropout(dropout))
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         """Renames linear_1 and linear_2 of the published checkpoints."""

@@ -9,9 +9,9 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from ..layer import dtype_of
+from ..conversion import dtype_of
+from .tensors import Axis, axes_of
 
-Axis = int | Sequence[int] | None
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 # pyburn functions with the same name and arguments in Keras.
@@ -28,10 +28,6 @@ FUNCTIONS.update(
 def _function(function: Callable[..., Any]) -> Callable[..., Any]:
     FUNCTIONS[function.__name__.removesuffix("_")] = function
     return function
-
-
-def _axes(x: Tensor, axis: Axis) -> list[int]:
-    return list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
 
 
 @_function
@@ -57,12 +53,12 @@ def vsplit(x: Tensor, indices_or_sections: Any) -> list[Tensor]:
 @_function
 def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
     if weights is None:
-        return x.mean(_axes(x, axis))
+        return x.mean(axes_of(x, axis))
     given = pyburn.as_tensor(weights, device=x.device).to(x.dtype)
     if given.ndim == 1 and x.ndim > 1 and isinstance(axis, int):
         given = given.reshape([-1 if at == axis % x.ndim else 1 for at in range(x.ndim)])
     given = given.expand(x.shape)
-    return (x * given).sum(_axes(x, axis)) / given.sum(_axes(x, axis))
+    return (x * given).sum(axes_of(x, axis)) / given.sum(axes_of(x, axis))
 
 
 @_function
@@ -120,7 +116,7 @@ def median(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
 @_function
 def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
-    axes = sorted(a % x.ndim for a in _axes(x, axis))
+    axes = sorted(a % x.ndim for a in axes_of(x, axis))
     rest = [a for a in range(x.ndim) if a not in axes]
     flat = x.permute(*rest, *axes).flatten(len(rest)) if rest else x.reshape(-1)
     found = pyburn.quantile(
@@ -139,12 +135,12 @@ def percentile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", kee
 
 @_function
 def ptp(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    return x.amax(_axes(x, axis), keepdim=keepdims) - x.amin(_axes(x, axis), keepdim=keepdims)
+    return x.amax(axes_of(x, axis), keepdim=keepdims) - x.amin(axes_of(x, axis), keepdim=keepdims)
 
 
 def _without_nan(name: str, fill: float, reduce: Callable[..., Tensor]) -> None:
     def function(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        return reduce(pyburn.where(x.isnan(), fill, x), _axes(x, axis), keepdim=keepdims)
+        return reduce(pyburn.where(x.isnan(), fill, x), axes_of(x, axis), keepdim=keepdims)
 
     FUNCTIONS[name] = function
 
@@ -157,7 +153,7 @@ _without_nan("nanmin", math.inf, pyburn.amin)
 @_function
 def nanmean(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     known = ~x.isnan()
-    return pyburn.where(known, x, 0.0).sum(_axes(x, axis), keepdim=keepdims) / known.sum(_axes(x, axis), keepdim=keepdims)
+    return pyburn.where(known, x, 0.0).sum(axes_of(x, axis), keepdim=keepdims) / known.sum(axes_of(x, axis), keepdim=keepdims)
 
 
 @_function
@@ -298,43 +294,3 @@ def ifft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     real, imaginary = _transformed(_transformed(x, -1, 1.0), -2, 1.0)
     count = real.shape[-1] * real.shape[-2]
     return real / count, imaginary / count
-
-
-def _plain() -> dict[str, Callable[..., Any]]:
-    """Returns the functions that do not accept symbols, since they take only numbers and shapes."""
-
-    def empty(shape: Any, dtype: Any = None) -> Tensor:
-        return pyburn.empty([shape] if isinstance(shape, int) else list(shape), dtype=dtype_of(dtype))
-
-    def identity(n: int, dtype: Any = None) -> Tensor:
-        return pyburn.eye(n, dtype=dtype_of(dtype))
-
-    def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
-        return pyburn.ones(N, N if M is None else M, dtype=dtype_of(dtype)).tril(k)
-
-    def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10, dtype: Any = None) -> Tensor:
-        return pyburn.logspace(start, stop, num, base=base, dtype=dtype_of(dtype))
-
-    def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-        return pyburn.empty_like(x, dtype=dtype_of(dtype))
-
-    def bartlett(x: int) -> Tensor:
-        return pyburn.bartlett_window(x, periodic=False)
-
-    def blackman(x: int) -> Tensor:
-        return pyburn.blackman_window(x, periodic=False)
-
-    def hamming(x: int) -> Tensor:
-        return pyburn.hamming_window(x, periodic=False)
-
-    def hanning(x: int) -> Tensor:
-        return pyburn.hann_window(x, periodic=False)
-
-    def kaiser(x: int, beta: float) -> Tensor:
-        return pyburn.kaiser_window(x, periodic=False, beta=beta)
-
-    made = (empty, identity, tri, logspace, empty_like, bartlett, blackman, hamming, hanning, kaiser)
-    return {function.__name__: function for function in made}
-
-
-PLAIN = _plain()

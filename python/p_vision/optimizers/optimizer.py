@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import pyburn
@@ -11,12 +13,31 @@ from pyburn import Tensor, optim
 from pyburn.nn import utils
 
 from .. import initializers
-from ..configured import Configured, arguments
+from ..configured import Configured
 from ..variables import state
 from .schedules import LearningRateSchedule
 from .steps import OwnSteps
 
 
+class Rate:
+    """The field `learning_rate` of an optimizer: a number or a schedule is stored, the number for the next step is read."""
+
+    def __init__(self, default: float = 0.001) -> None:
+        self.default = default
+
+    def __get__(self, optimizer: Any, cls: Any = None) -> Any:
+        if optimizer is None:
+            return self.default
+        rate = optimizer._rate
+        return rate(optimizer.iterations) if isinstance(rate, LearningRateSchedule) else rate
+
+    def __set__(self, optimizer: Any, value: Any) -> None:
+        if isinstance(getattr(optimizer, "_rate", None), LearningRateSchedule) and not isinstance(value, LearningRateSchedule):
+            raise TypeError("[optimizer] the learning rate follows a schedule: give a number to the optimizer to set it yourself")
+        optimizer._rate = value
+
+
+@dataclass(eq=False, repr=False)
 class Optimizer(Configured):
     """Base class of optimizers; the state is created at the first step.
 
@@ -37,29 +58,23 @@ class Optimizer(Configured):
         ValueError: More than one of clipnorm, clipvalue and global_clipnorm is given.
     """
 
-    def __init__(
-        self,
-        learning_rate: Any,
-        *,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        gradient_accumulation_steps: int | None = None,
-        loss_scale_factor: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
+    learning_rate: Any = Rate()
+    _: KW_ONLY
+    weight_decay: float | None = None
+    clipnorm: float | None = None
+    clipvalue: float | None = None
+    global_clipnorm: float | None = None
+    use_ema: bool = False
+    ema_momentum: float = 0.99
+    ema_overwrite_frequency: int | None = None
+    gradient_accumulation_steps: int | None = None
+    loss_scale_factor: float | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if sum(limit is not None for limit in (self.clipnorm, self.clipvalue, self.global_clipnorm)) > 1:
             raise ValueError("[optimizer] give one of clipnorm, clipvalue and global_clipnorm")
-        self._rate = learning_rate
-        self.weight_decay = weight_decay
-        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
-        self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
-        self.gradient_accumulation_steps, self.name = gradient_accumulation_steps, name
-        self.loss_scale_factor = loss_scale_factor
+        self._rate: Any = self.__dict__.get("_rate")  # stored by Rate
         self.iterations = 0
         self._last_rate: float | None = None  # of the last step
         self._sums: dict[int, Tensor] = {}  # accumulated gradients
@@ -128,22 +143,10 @@ class Optimizer(Configured):
         return loss * self.loss_scale_factor if self.loss_scale_factor else loss
 
     @property
-    def learning_rate(self) -> Any:
-        """The learning rate of the next step, as a number."""
-        return self._rate(self.iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate
-
-    @learning_rate.setter
-    def learning_rate(self, value: Any) -> None:
-        if isinstance(self._rate, LearningRateSchedule) and not isinstance(value, LearningRateSchedule):
-            raise TypeError("[optimizer] the learning rate follows a schedule: give a number to the optimizer to set it yourself")
-        self._rate = value
-
-    lr = learning_rate
-
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        shared = {name: default for name, default in arguments(Optimizer).items() if name != "learning_rate"}
-        return {**arguments(cls), **shared}
+    def param_groups(self) -> list[dict[str, Any]]:
+        """The trained parameters and the learning rate, in the form of pyburn.optim, for `pyburn.train`."""
+        rate = self.learning_rate
+        return [{"params": self._trained(), "lr": math.nan if rate is None else float(rate)}]
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "learning_rate": self._rate}

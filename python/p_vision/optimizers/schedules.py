@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..configured import Configured
 
@@ -15,53 +16,48 @@ class LearningRateSchedule(Configured):
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class ExponentialDecay(LearningRateSchedule):
     """Exponential decay: initial_learning_rate * decay_rate ** (step / decay_steps)."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "ExponentialDecay"
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps, self.decay_rate, self.staircase = (
-            initial_learning_rate,
-            decay_steps,
-            decay_rate,
-            staircase,
-        )
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: int
+    decay_rate: float
+    staircase: bool = False
+    name: str = "ExponentialDecay"
 
     def __call__(self, step: int) -> float:
         times = step / self.decay_steps
         return self.initial_learning_rate * self.decay_rate ** (math.floor(times) if self.staircase else times)
 
 
+@dataclass(eq=False, repr=False)
 class PiecewiseConstantDecay(LearningRateSchedule):
     """Piecewise constant: values[i] up to and including the step boundaries[i], then the last value."""
 
-    def __init__(self, boundaries: Sequence[int], values: Sequence[float], name: str = "PiecewiseConstantDecay") -> None:
-        if len(boundaries) + 1 != len(values):
-            raise ValueError(f"expected one value more than boundaries: got {len(values)} and {len(boundaries)}")
-        self.boundaries, self.values = list(boundaries), list(values)
-        self.name = name
+    boundaries: Sequence[int]
+    values: Sequence[float]
+    name: str = "PiecewiseConstantDecay"
+
+    def __post_init__(self) -> None:
+        if len(self.boundaries) + 1 != len(self.values):
+            raise ValueError(f"expected one value more than boundaries: got {len(self.values)} and {len(self.boundaries)}")
+        self.boundaries, self.values = list(self.boundaries), list(self.values)
 
     def __call__(self, step: int) -> float:
         return self.values[sum(step > boundary for boundary in self.boundaries)]
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialDecay(LearningRateSchedule):
     """Polynomial decay from initial_learning_rate to end_learning_rate in decay_steps."""
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: int,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        name: str = "PolynomialDecay",
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps, self.end_learning_rate = initial_learning_rate, decay_steps, end_learning_rate
-        self.power, self.cycle = power, cycle
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: int
+    end_learning_rate: float = 0.0001
+    power: float = 1.0
+    cycle: bool = False
+    name: str = "PolynomialDecay"
 
     def __call__(self, step: int) -> float:
         steps = self.decay_steps * max(1, math.ceil(step / self.decay_steps)) if self.cycle else self.decay_steps
@@ -69,21 +65,16 @@ class PolynomialDecay(LearningRateSchedule):
         return (self.initial_learning_rate - self.end_learning_rate) * rest**self.power + self.end_learning_rate
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecay(LearningRateSchedule):
     """Cosine decay to the fraction alpha in decay_steps, with a linear warm-up if warmup_target is given."""
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: int,
-        alpha: float = 0.0,
-        warmup_target: float | None = None,
-        warmup_steps: int = 0,
-        name: str = "CosineDecay",
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
-        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: int
+    alpha: float = 0.0
+    warmup_target: float | None = None
+    warmup_steps: int = 0
+    name: str = "CosineDecay"
 
     def __call__(self, step: int) -> float:
         top = self.initial_learning_rate
@@ -95,36 +86,31 @@ class CosineDecay(LearningRateSchedule):
         return top * ((1 - self.alpha) * wave + self.alpha)
 
 
+@dataclass(eq=False, repr=False)
 class InverseTimeDecay(LearningRateSchedule):
     """Inverse time decay: initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "InverseTimeDecay"
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase = decay_rate, staircase
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: int
+    decay_rate: float
+    staircase: bool = False
+    name: str = "InverseTimeDecay"
 
     def __call__(self, step: int) -> float:
         times = step / self.decay_steps
         return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecayRestarts(LearningRateSchedule):
     """Cosine decay with warm restarts: each period is `t_mul` times as long and starts `m_mul` times as high."""
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        first_decay_steps: int,
-        t_mul: float = 2.0,
-        m_mul: float = 1.0,
-        alpha: float = 0.0,
-        name: str = "CosineDecayRestarts",
-    ) -> None:
-        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
-        self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
-        self.name = name
+    initial_learning_rate: float
+    first_decay_steps: int
+    t_mul: float = 2.0
+    m_mul: float = 1.0
+    alpha: float = 0.0
+    name: str = "CosineDecayRestarts"
 
     def __call__(self, step: int) -> float:
         done = step / self.first_decay_steps

@@ -70,29 +70,6 @@ class LayerwiseSteps(Steps):
         parameter.sub_(ratio * change, alpha=group["lr"])
 
 
-class FactoredSteps(Steps):
-    """The Adafactor step: second moments are factored into row and column means of the last two dimensions."""
-
-    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["step"] = step = state.get("step", 0) + 1
-        keep = 1 - step ** group["decay"]
-        rate = min(group["lr"], step**-0.5)
-        size = (parameter.square().mean().sqrt().clamp(min=group["epsilon_2"])) * rate
-        square = grad.square() + group["epsilon_1"]
-        if parameter.ndim < 2:
-            state["square"] = square if step == 1 else state["square"].lerp_(square, 1 - keep)
-            spread = state["square"]
-        else:
-            for name, axis in (("rows", -1), ("columns", -2)):
-                mean = square.mean(axis)
-                state[name] = mean if step == 1 else state[name].lerp_(mean, 1 - keep)
-            rows = state["rows"] / state["rows"].mean(-1, keepdim=True)
-            spread = rows.unsqueeze(-1) * state["columns"].unsqueeze(-2)
-        change = grad / spread.sqrt()
-        change = change / (change.square().mean().sqrt() / group["threshold"]).clamp(min=1.0)
-        parameter.sub_(size * change)
-
-
 class LeaderSteps(Steps):
     """The FTRL step."""
 

@@ -7,7 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from ..layer import Layer, as_input
+from ..conversion import as_input
+from ..layer import Layer
 from .structure import mapped
 from .symbol import has_symbol
 

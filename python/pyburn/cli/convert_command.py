@@ -15,7 +15,7 @@ FORMATS = (".pt", ".pth", ".safetensors", ".npz", ".pyburn")
 def run(options: argparse.Namespace) -> int:
     import pyburn
     from pyburn import io
-    from pyburn._progress import watched
+    from pyburn._progress import Progress
 
     source, target = Path(options.input), Path(options.output)
     if target.suffix not in FORMATS:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         file = io.open_tensors(source, key=options.key)
         chosen: dict[str, Any] = {}
-        for name, snapshot in watched(file.items(), "reading", len(file)):
+        for name, snapshot in Progress(file.items(), "reading", len(file)):
             if (wanted and not any(p.search(name) for p in wanted)) or any(p.search(name) for p in unwanted):
                 continue
             for pattern, new in rules:

@@ -7,13 +7,17 @@
     import torch
 
 Modules that pyburn has are themselves under PyTorch's name (`torch.nn is pyburn.nn`), names that only steer other devices are harmless, and
-what is missing raises an error that names it.
+what is missing raises an error that names it. pyburn never imports this package; what it changes in pyburn is the table of `patches`.
+Processes that multiprocessing starts from here, such as the workers of a DataLoader, install it as well.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+from multiprocessing import spawn
+from typing import Any
 
 from .finder import ROOTS, TorchFinder
 from .patches import Patches
@@ -25,6 +29,23 @@ _FUNCTIONS = {
     "torch.autograd.gradcheck": "pyburn.autograd.check",
     **{f"torch.nn.parallel.{name}": "pyburn.nn.parallel" for name in ("data_parallel", "parallel_apply", "replicate")},
 }
+_preparation_data = spawn.get_preparation_data
+
+
+class _Installed:
+    """Installs compat where it is unpickled."""
+
+    def __init__(self, own_torchvision: bool) -> None:
+        self.own_torchvision = own_torchvision
+
+    def __reduce__(self) -> Any:
+        return functools.partial(install, own_torchvision=self.own_torchvision), ()
+
+
+def _prepared(name: str) -> dict[str, Any]:
+    """What multiprocessing sends to a spawned process before that imports the main module, which may import torch."""
+    return {"compat": _Installed("torchvision" in _finder.packages), **_preparation_data(name)} if _finder else _preparation_data(name)
+
 
 _finder: TorchFinder | None = None
 _patches: Patches | None = None
@@ -46,6 +67,7 @@ def install(*, own_torchvision: bool = True) -> None:
     _finder, _patches = TorchFinder(own), Patches()
     _patches.apply()
     sys.meta_path.insert(0, _finder)
+    spawn.get_preparation_data = _prepared
     for name, place in _FUNCTIONS.items():
         sys.modules[name] = importlib.import_module(place)
 
@@ -56,6 +78,7 @@ def uninstall() -> None:
     if _finder is None or _patches is None:
         return
     sys.meta_path.remove(_finder)
+    spawn.get_preparation_data = _preparation_data
     for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     _patches.undo()

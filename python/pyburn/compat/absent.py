@@ -1,10 +1,11 @@
-"""Parts of PyTorch that are not there. Model files import them for other ways to run: they can be imported, and raise when used."""
+"""Parts of PyTorch that pyburn does not have. Model files import them for other ways to run: they can be imported, and raise when used."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import importlib.util
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -15,58 +16,24 @@ _OTHERS = """
 _VF _classes _custom_op _custom_ops _decomp _dispatch _guards _lazy _linalg_utils _lobpcg _logging _lowrank _meta_registrations _numpy
 _python_dispatcher _utils_internal _vmap_internals _weights_only_unpickler contrib monitor mtia nativert numa quasirandom
 backends.cusparselt backends.miopen backends.nnpack backends.quantized backends.xeon backends.xnnpack
-cuda._sanitizer cuda._utils cuda.comm cuda.gds cuda.graphs cuda.jiterator cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.sparse
+cuda._sanitizer cuda._utils cuda.comm cuda.gds cuda.graphs cuda.jiterator cuda.memory cuda.nccl cuda.profiler cuda.sparse
 cuda.streams cuda.tunable jit._script jit._trace jit.frontend jit.mobile jit.quantized
 nn.attention.varlen nn.backends nn.parallel._functions nn.parallel.comm nn.intrinsic nn.qat nn.quantizable
 profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profiler.python_tracer
 utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
 utils.collect_env utils.data.datapipes utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
-utils.throughput_benchmark utils.viz utils.weak
+utils.throughput_benchmark utils.viz
+_C _C._nn _dynamo _export _functorch _higher_order_ops _inductor _library _ops _prims _prims_common _refs _subclasses _tensor_str
+_utils ao classes compiler distributed export fft futures fx library nested nn.quantized onnx ops package quantization
+utils.cpp_extension utils.mobile_optimizer
 """
-PLACES = (
-    *(f"torch.{name}" for name in _OTHERS.split()),
-    "torch._C",
-    "torch._C._nn",
-    "torch._dynamo",
-    "torch._export",
-    "torch._functorch",
-    "torch._higher_order_ops",
-    "torch._inductor",
-    "torch._library",
-    "torch._ops",
-    "torch._prims",
-    "torch._prims_common",
-    "torch._refs",
-    "torch._subclasses",
-    "torch._tensor_str",
-    "torch._utils",
-    "torch.ao",
-    "torch.classes",
-    "torch.compiler",
-    "torch.distributed",
-    "torch.export",
-    "torch.fft",
-    "torch.futures",
-    "torch.fx",
-    "torch.library",
-    "torch.nested",
-    "torch.nn.quantized",
-    "torch.onnx",
-    "torch.ops",
-    "torch.package",
-    "torch.quantization",
-    "torch.utils.cpp_extension",
-    "torch.utils.mobile_optimizer",
-    "torchaudio",
-    "torchvision.prototype",
-    "torchvision.tv_tensors",
-)
+PLACES = (*(f"torch.{name}" for name in _OTHERS.split()), "torchaudio", "torchvision.prototype", "torchvision.tv_tensors")
 
 
 def is_absent(name: str) -> bool:
     """Whether a module is one of these or below one."""
     if name.startswith("torchvision.models."):  # families that p_vision.models does not have
-        return importlib.util.find_spec("p_vision" + name.removeprefix("torchvision")) is None if name.count(".") == 2 else True
+        return name.count(".") > 2 or importlib.util.find_spec("p_vision" + name.removeprefix("torchvision")) is None
     return any(name == place or name.startswith(place + ".") for place in PLACES)
 
 
@@ -79,24 +46,39 @@ class AbsentClass(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):  # a decorator: the module that has it can be imported
             return functools.wraps(args[0])(lambda *_, **__: cls())
-        raise RuntimeError(f"[compat] {cls.place} is not there in pyburn")
+        raise NotImplementedError(f"[compat] {cls.place} is not implemented in pyburn: docs/compat.md lists what is")
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return absent(f"{cls.place}.{name}")
 
+    def __getitem__(cls, item: Any) -> AbsentClass:  # Future[int]
+        return cls
+
     def __bool__(cls) -> bool:
         return False
 
     def __repr__(cls) -> str:
-        return f"<{cls.place}, which is not there in pyburn>"
+        return f"<{cls.place}, not implemented in pyburn>"
 
 
 def absent(place: str) -> AbsentClass:
     """What stands for a name that is not there."""
     module, _, name = place.rpartition(".")
-    return AbsentClass(name, (), {"__module__": module, "__doc__": f"{place} is not there in pyburn.", "place": place})
+    return AbsentClass(name, (), {"__module__": module, "__doc__": f"{place} is not implemented in pyburn.", "place": place})
+
+
+def absent_names(module: str, found: Callable[[str], Any] = lambda name: None) -> Callable[[str], Any]:
+    """Returns the __getattr__ of a module: what `found` has, or else what stands for a name that is not there."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = found(name)
+        return absent(f"{module}.{name}") if value is None else value
+
+    return __getattr__
 
 
 class AbsentModule(ModuleType):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
-from .absent import absent
+from .absent import absent_names
 
 __all__ = ["Compare", "Measurement", "Timer"]
 __path__: list[str] = []
@@ -150,7 +150,4 @@ class Compare:
         print(self)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch.utils.benchmark' has no attribute {name!r}")
-    return absent(f"torch.utils.benchmark.{name}")
+__getattr__ = absent_names("torch.utils.benchmark")

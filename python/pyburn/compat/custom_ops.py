@@ -16,6 +16,7 @@ from pyburn.autograd.function import Context
 
 _known: dict[str, CustomOp] = {}
 _defined: dict[str, str] = {}  # schemas that wait for a kernel
+_waiting: dict[str, list[Callable[[CustomOp], Any]]] = {}  # what was registered for them before
 
 _ONE = {Tensor: "Tensor", int: "int", float: "float", bool: "bool", str: "str", pyburn.DType: "DType"}
 _LISTS = (list, collections.abc.Sequence)
@@ -188,7 +189,7 @@ class CustomOp:
         return fn
 
     def register_vmap(self, func: Any = None, /) -> Any:
-        """No effect: vmap runs an operation for each element."""
+        """Returns the function: vmap runs an operation for each element."""
         return func if func is not None else lambda function: function
 
 
@@ -226,36 +227,41 @@ def _published(operation: CustomOp) -> CustomOp:
     place, _, word = operation.name.partition("::")
     setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, Place(place)), word, operation)
     _known[operation.name] = operation
+    for register in _waiting.pop(operation.name, ()):
+        register(operation)
     return operation
 
 
-def _of(op: Any) -> CustomOp | None:
-    return op if isinstance(op, CustomOp) else _known.get(op)
+def _with_operation(op: Any, register: Callable[[CustomOp], Any]) -> None:
+    """Calls a function with an operation: now, or when a defined one gets its first kernel. Those of torchvision are complete."""
+    found = op if isinstance(op, CustomOp) else _known.get(op)
+    if found is not None:
+        register(found)
+    elif op in _defined:
+        _waiting.setdefault(op, []).append(register)
+    elif not str(op).startswith("torchvision::"):
+        raise NotImplementedError(f"[compat] torch.library: expected an operation made by custom_op or define, got {op!r}")
 
 
 def register_fake(op: Any, func: Any = None, /, **options: Any) -> Any:
-    """torch.library.register_fake; without effect for operations that no custom_op has made."""
+    """torch.library.register_fake."""
     if func is None:
         return lambda function: register_fake(op, function)
-    found = _of(op)
-    return func if found is None else found.register_fake(func)
+    _with_operation(op, lambda found: found.register_fake(func))
+    return func
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, **options: Any) -> Any:
-    """torch.library.register_kernel; without effect for operations that no custom_op has made."""
+    """torch.library.register_kernel."""
     if func is None:
         return lambda function: register_kernel(op, device_types, function)
-    found = _of(op)
-    return func if found is None else found.register_kernel(device_types, func)
+    _with_operation(op, lambda found: found.register_kernel(device_types, func))
+    return func
 
 
 def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Any = None) -> None:
-    """torch.library.register_autograd; without effect for operations of torchvision, which have their gradients."""
-    found = _of(op)
-    if found is not None:
-        found.register_autograd(backward, setup_context=setup_context)
-    elif not str(op).startswith("torchvision::"):
-        raise RuntimeError(f"[compat] torch.library.register_autograd: expected an operation made by custom_op or define, got {op!r}")
+    """torch.library.register_autograd."""
+    _with_operation(op, lambda found: found.register_autograd(backward, setup_context=setup_context))
 
 
 def define(qualname: str, schema: str = "", *, lib: Any = None, **options: Any) -> Any:
@@ -264,17 +270,22 @@ def define(qualname: str, schema: str = "", *, lib: Any = None, **options: Any) 
     return lambda function: function
 
 
+_NO_DEVICES = ("cuda", "mps", "xpu", "hpu", "privateuse1")
+
+
 def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any:
-    """torch.library.impl: a kernel for types of devices, or for a dispatch key; without effect for operations that are not defined here."""
+    """torch.library.impl: a kernel for types of devices, or for a dispatch key."""
     if func is None:
         return lambda function: impl(qualname, types, function)
     key = types.lower() if isinstance(types, str) else types
-    if qualname in _known and key == "meta":
-        _known[qualname].register_fake(func)
-    elif qualname in _known and not str(key).startswith("autograd"):
-        _known[qualname].register_kernel(key, func)
-    elif qualname in _defined:
-        implicit = key == "compositeimplicitautograd"  # its gradient is that of what it does
+    implicit = key == "compositeimplicitautograd"  # its gradient is that of what it does
+    if key in _NO_DEVICES:  # never runs, because these devices do not exist
+        return func
+    if str(key).startswith("autograd"):
+        raise NotImplementedError(f"[compat] torch.library.impl for {types!r} is not implemented: use torch.library.register_autograd")
+    if key == "meta" or qualname in _known or qualname not in _defined:
+        _with_operation(qualname, lambda found: found.register_fake(func) if key == "meta" else found.register_kernel(key, func))
+    else:
         schema = None if implicit else qualname + _as_ours(_defined[qualname])
         kinds = None if key in ("default", "compositeexplicitautograd") else key
         _published(CustomOp(qualname, func, schema, kernels_of(kinds, func)))

@@ -17,80 +17,71 @@ _HERE = __package__
 ROOTS = ("torch", "torchaudio", "torchvision")
 VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
 
-# The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
-# module itself: PyTorch has a file per class there.
-_WHOLE = (
-    "torch.distributions",
-    "torch.utils.benchmark",
-    "torch.utils.tensorboard",
-    "torchvision.datasets",
-    "torchvision.datasets.utils",
-    "torchvision.io",
-    "torchvision.ops",
-    "torchvision.transforms",
-)
+# What stands for a module; `+` is this package. The longest name that fits counts, and what follows it is looked for below that module.
+# With a `!` every name below it is the module itself: PyTorch has a file per class there.
+_TABLE = """
+torch                          +.torch_module
+torch._tensor                  pyburn
+torch.amp                      pyburn.amp
+torch.autograd                 pyburn.autograd
+torch.autograd.grad_mode       pyburn
+torch.autograd.variable        pyburn.autograd
+torch.distributions            +.distributions !
+torch.func                     pyburn.func
+torch.hub                      +.hub
+torch.linalg                   pyburn.linalg
+torch.masked                   pyburn.masked
+torch.nn                       pyburn.nn
+torch.nn.attention.flex_attention   +.flex_attention
+torch.nn.parallel              pyburn.nn.parallel !
+torch.optim                    pyburn.optim
+torch.return_types             pyburn.return_types
+torch.signal                   pyburn.signal
+torch.special                  pyburn.special
+torch.storage                  pyburn.tensor.storage
+torch.testing                  pyburn.testing
+torch.utils._pytree            +.pytree
+torch.utils.benchmark          +.benchmark !
+torch.utils.checkpoint         pyburn.utils.checkpoint
+torch.utils.data               pyburn.utils.data !
+torch.utils.model_zoo          +.hub
+torch.utils.tensorboard        +.tensorboard !
+torchvision                    +.torchvision
+torchvision._internally_replaced_utils  +.torchvision.builders
+torchvision._utils             +.torchvision.builders
+torchvision.datasets           +.torchvision.datasets !
+torchvision.datasets.utils     +.torchvision.dataset_files !
+torchvision.io                 +.torchvision.io !
+torchvision.models             p_vision.models
+torchvision.models._api        +.torchvision.builders
+torchvision.models._meta       +.torchvision.builders
+torchvision.models._utils      +.torchvision.builders
+torchvision.models.alexnet     p_vision.models.alex_net
+torchvision.models.googlenet   p_vision.models.google_net
+torchvision.models.mobilenet   p_vision.models
+torchvision.models.utils       +.torchvision.builders
+torchvision.ops                +.torchvision.ops !
+torchvision.transforms         +.torchvision.transforms !
+torchvision.transforms._presets        +.torchvision.presets
+torchvision.transforms.functional      pyburn.data.transforms.functional
+torchvision.transforms.v2.functional   pyburn.data.transforms.functional
+torchvision.utils              +.torchvision.utils
+"""
+_ROWS = {row.split()[0]: row.split()[1:] for row in _TABLE.strip().splitlines()}
+_PLACES = {name: row[0].replace("+", _HERE) for name, row in _ROWS.items()}
+_WHOLE = {name for name, row in _ROWS.items() if row[1:]}
 _OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
-_PLACES = {
-    **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
-    "torch": f"{_HERE}.torch_module",
-    "torch._tensor": "pyburn",
-    "torch.autograd.grad_mode": "pyburn",
-    "torch.autograd.variable": "pyburn.autograd",
-    "torch.nn.parallel.parallel_apply": "pyburn.nn.parallel",
-    "torch.nn.parallel.replicate": "pyburn.nn.parallel",
-    "torch.nn.parallel.scatter_gather": "pyburn.nn.parallel",
-    "torch.return_types": "pyburn.return_types",
-    "torch.signal": "pyburn.signal",
-    "torch.amp": "pyburn.amp",
-    "torch.autograd": "pyburn.autograd",
-    "torch.distributions": f"{_HERE}.distributions",
-    "torch.func": "pyburn.func",
-    "torch.linalg": "pyburn.linalg",
-    "torch.masked": "pyburn.masked",
-    "torch.nn": "pyburn.nn",
-    "torch.optim": "pyburn.optim",
-    "torch.special": "pyburn.special",
-    "torch.storage": "pyburn.tensor.storage",
-    "torch.hub": f"{_HERE}.hub",
-    "torch.nn.parallel.data_parallel": "pyburn.nn.parallel",
-    "torch.nn.parallel.distributed": "pyburn.nn.parallel",
-    "torch.nn.attention.flex_attention": f"{_HERE}.flex_attention",
-    "torch.testing": "pyburn.testing",
-    "torch.utils._pytree": "pyburn.utils._pytree",
-    "torch.utils.benchmark": f"{_HERE}.benchmark",
-    "torch.utils.checkpoint": "pyburn.utils.checkpoint",
-    "torch.utils.data": "pyburn.utils.data",
-    "torch.utils.model_zoo": f"{_HERE}.hub",
-    "torch.utils.tensorboard": f"{_HERE}.tensorboard",
-    "torchvision": f"{_HERE}.torchvision",
-    "torchvision._internally_replaced_utils": f"{_HERE}.torchvision.builders",
-    "torchvision._utils": f"{_HERE}.torchvision.builders",
-    "torchvision.datasets": f"{_HERE}.torchvision.datasets",
-    "torchvision.datasets.utils": f"{_HERE}.torchvision.dataset_files",
-    "torchvision.io": f"{_HERE}.torchvision.io",
-    "torchvision.models": "p_vision.models",
-    "torchvision.models._api": f"{_HERE}.torchvision.builders",
-    "torchvision.models._meta": f"{_HERE}.torchvision.builders",
-    "torchvision.models._utils": f"{_HERE}.torchvision.builders",
-    "torchvision.models.utils": f"{_HERE}.torchvision.builders",
-    "torchvision.ops": f"{_HERE}.torchvision.ops",
-    "torchvision.transforms": f"{_HERE}.torchvision.transforms",
-    "torchvision.transforms._presets": f"{_HERE}.torchvision.presets",
-    "torchvision.transforms.functional": "pyburn.data.transforms.functional",
-    "torchvision.transforms.v2": f"{_HERE}.torchvision.transforms",
-    "torchvision.transforms.v2.functional": "pyburn.data.transforms.functional",
-    "torchvision.utils": f"{_HERE}.torchvision.utils",
-}
+_PLACES |= {f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()}
 
 
 def place_of(name: str) -> str | None:
     """The module that stands for a name, or None where it is one of the small ones of `namespaces`."""
-    from .namespaces import LAYERS, is_small
+    from .namespaces import is_small
 
-    if name == LAYERS or name.startswith(LAYERS + "."):
+    if name.startswith("torch.nn.modules."):
         importlib.import_module("pyburn.nn.modules")  # which has the files that PyTorch has
-        own = "pyburn" + name.removeprefix("torch")
-        return own if own in sys.modules else None
+        if "pyburn" + name.removeprefix("torch") in sys.modules:
+            return "pyburn" + name.removeprefix("torch")
     if name == "torchvision.models":
         return f"{_HERE}.torchvision.models"
     if name not in _PLACES and is_small(name):

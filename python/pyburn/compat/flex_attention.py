@@ -40,6 +40,13 @@ class AuxRequest(NamedTuple):
     max_scores: bool = False
 
 
+class AuxOutput(NamedTuple):
+    """The results of an AuxRequest: of each query the logarithm of the sum of exponentials, and the largest score."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
+
+
 def noop_mask(batch: Any, head: Any, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """Everything attends to everything."""
     return _core.ones_like(token_q + token_kv, dtype=_core.bool)
@@ -64,7 +71,13 @@ def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def create_block_mask(
-    mask_mod: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None, **options: Any
+    mask_mod: Callable[..., Any],
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    **blocks: Any,  # how a compiled kernel divides the mask: the result is the same
 ) -> BlockMask:
     """A mask by a function of the indices (batch, head, query, key): True where the query sees the key."""
     return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN)
@@ -87,8 +100,9 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
-    kernel_options: Any = None,
-    **options: Any,
+    kernel_options: Any = None,  # of a compiled kernel: the result is the same
+    *,
+    return_aux: AuxRequest | None = None,
 ) -> Any:
     """Attention of (batch, head, length, width), where `score_mod(score, batch, head, query, key)` changes the scores."""
     if enable_gqa:
@@ -103,4 +117,6 @@ def flex_attention(
     total = scores.logsumexp(-1)
     weights = (scores - total[..., None].masked_fill(total[..., None] == -math.inf, 0)).exp()
     output = (weights @ value).to(query.dtype)
+    if return_aux is not None:
+        return output, AuxOutput(total if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None)
     return (output, total) if return_lse else output

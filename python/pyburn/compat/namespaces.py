@@ -1,10 +1,13 @@
-"""Small modules of PyTorch that steer other devices or other ways to run: here they answer, and do nothing. Those that are not there at all
-are in `absent`."""
+"""Small modules of PyTorch: what `steering` says of them, and what they compute. Modules that do not exist at all are in `absent`."""
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import importlib
+import multiprocessing
+import re
+import typing
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final, Optional
@@ -12,32 +15,20 @@ from typing import Any, Final, Optional
 from .. import _core, amp, jit, nn
 from .._device import synchronize
 from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .._tensor_autograd import RemovableHandle
-from . import operators
+from . import operators, weak
 from .absent import AbsentModule, absent, is_absent
 from .finder import VERSIONS
+from .steering import STEERED, NoDeviceError
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    """Does nothing."""
+def _set_states(states: Any = (), *args: Any) -> None:
+    """Restores the states of no generators."""
+    if len(states):
+        raise NoDeviceError(f"[compat] expected the states of 0 generators, one for each device: got {len(states)}")
 
 
-def _false(*args: Any, **kwargs: Any) -> bool:
-    return False
-
-
-def _zero(*args: Any, **kwargs: Any) -> int:
-    return 0
-
-
-def _pass_through(model: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Gives what it was given, as a function or a decorator."""
-    return model if model is not None else lambda function: function
-
-
-def _run_now(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What torch.jit.fork would do later."""
-    return function(*args, **kwargs)
+def _devices() -> dict[str, Any]:
+    return {"synchronize": lambda device=None: synchronize(), "get_rng_state_all": list, "set_rng_state_all": _set_states}
 
 
 class _CudaAutocast(amp.autocast):  # type: ignore[misc]
@@ -47,22 +38,9 @@ class _CudaAutocast(amp.autocast):  # type: ignore[misc]
         super().__init__("cpu", dtype=dtype or _core.bfloat16, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class _Scope(contextlib.ContextDecorator):
-    """A context and a decorator that changes nothing, whatever it is made with."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
 @contextlib.contextmanager
 def _fork_rng(*args: Any, enabled: bool = True, **kwargs: Any) -> Iterator[None]:
-    """A scope after which the generator is where it was."""
+    """A context manager after which the generator is where it was."""
     state = get_rng_state()
     try:
         yield
@@ -71,59 +49,10 @@ def _fork_rng(*args: Any, enabled: bool = True, **kwargs: Any) -> Iterator[None]
             set_rng_state(state)
 
 
-def _device_names() -> dict[str, Any]:
-    """What torch.cuda, torch.mps and torch.xpu have in common."""
-    return {
-        "is_available": _false,
-        "is_initialized": _false,
-        "device_count": _zero,
-        "manual_seed": _nothing,
-        "manual_seed_all": _nothing,
-        "seed": _nothing,
-        "empty_cache": _nothing,
-        "synchronize": lambda device=None: synchronize(),
-        "set_device": _nothing,
-        "init": _nothing,
-        "memory_allocated": _zero,
-        "max_memory_allocated": _zero,
-        "memory_reserved": _zero,
-        "max_memory_reserved": _zero,
-        "reset_peak_memory_stats": _nothing,
-        "is_bf16_supported": _false,
-        "get_rng_state_all": list,
-        "set_rng_state": _nothing,
-        "set_rng_state_all": _nothing,
-    }
-
-
 def _sparse() -> dict[str, Any]:
     from .torch_module import sparse_coo_tensor
 
     return {"mm": _core.mm, "sum": _core.sum, "softmax": _core.softmax, "FloatTensor": sparse_coo_tensor, "LongTensor": sparse_coo_tensor}
-
-
-def _cuda() -> dict[str, Any]:
-    refused = ("current_device", "get_device_name", "get_device_properties", "get_device_capability", "Event", "Stream", "current_stream")
-    names: dict[str, Any] = {name: absent(f"torch.cuda.{name}") for name in refused}
-    graphs = {name: absent(f"torch.cuda.{name}") for name in ("CUDAGraph", "graph", "nccl", "comm", "memory", "nvtx")}
-    scopes: dict[str, Any] = dict.fromkeys(("device", "device_of", "stream"), _Scope)
-    answers = {
-        "is_current_stream_capturing": _false,
-        "memory_summary": lambda *args, **kwargs: "",
-        "OutOfMemoryError": _core.OutOfMemoryError,
-    }
-    return {**_device_names(), **names, **scopes, **answers, "_initialized": False, "default_generators": (), **graphs}
-
-
-_COMPILER = {
-    **dict.fromkeys(("disable", "allow_in_graph", "assume_constant_result", "substitute_in_graph"), _pass_through),
-    **dict.fromkeys(("is_compiling", "is_dynamo_compiling", "is_exporting"), _false),
-    **dict.fromkeys(("reset", "cudagraph_mark_step_begin", "mark_static_address", "mark_dynamic", "graph_break"), _nothing),
-}
-_OVERRIDES = {
-    **dict.fromkeys(("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"), _false),
-    "TorchFunctionMode": _Scope,
-}
 
 
 def _conversions() -> dict[str, Any]:
@@ -133,72 +62,30 @@ def _conversions() -> dict[str, Any]:
     return setters | {f"get_{flag}_module_params_on_conversion": lambda flag=flag: flags[flag] for flag in flags}
 
 
-def _activities() -> Any:
-    import enum
-
-    return enum.Enum("ProfilerActivity", ["CPU", "CUDA", "XPU", "MTIA", "HPU", "PrivateUse1"])
-
-
-def _config() -> dict[str, Any]:
-    return {"show": lambda: "pyburn: USE_MKL=OFF, USE_CUDA=OFF", "parallel_info": lambda: f"threads: {_core.get_num_threads()}"}
-
-
-def _types() -> dict[str, Any]:
-    names = {"Number": int | float | bool, "_int": int, "_float": float, "_bool": bool, "_size": tuple, "Device": Any}
-    return {**names, "_dtype": _core.DType, "Storage": absent("torch.types.Storage")}
-
-
-def _jit() -> dict[str, Any]:
-    passed = (
-        "script",
-        "trace",
-        "trace_module",
-        "freeze",
-        "optimize_for_inference",
-        "script_if_tracing",
-        "_script_if_tracing",
-        "script_method",
-    )
-    names: dict[str, Any] = dict.fromkeys((*passed, "unused", "export", "interface", "_overload", "_overload_method"), _pass_through)
-    names.update(ignore=jit.ignore, Final=Final, annotate=jit.annotate, isinstance=isinstance, TracerWarning=_TracerWarning)
-    names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=_run_now, _fork=_run_now)
-    names.update(
-        ScriptModule=_ScriptedModule,
-        RecursiveScriptModule=_ScriptedModule,
-        ScriptFunction=_ScriptedFunction,
-        wait=_pass_through,
-        _wait=_pass_through,
-    )
-    names.update(Attribute=lambda value, kind: value)
-    return {**names, "save": absent("torch.jit.save"), "load": absent("torch.jit.load")}
-
-
 class _TracerWarning(Warning):
     """A warning that is never given: nothing is traced."""
 
 
 class _ScriptedModule(nn.Module):  # type: ignore[misc]
-    """A class may derive from it; other modules are none, as they are not scripted."""
+    """A class may derive from it. No other module is an instance, because modules are not scripted."""
 
 
 class _ScriptedFunction:
-    """Nothing is one: functions are not scripted."""
+    """The type of no function, because functions are not scripted."""
+
+
+def _jit() -> dict[str, Any]:
+    return {
+        **dict.fromkeys(("ScriptModule", "RecursiveScriptModule"), _ScriptedModule),
+        **dict.fromkeys(("fork", "_fork"), lambda function, *args, **kwargs: function(*args, **kwargs)),
+        **{"ignore": jit.ignore, "annotate": jit.annotate, "Final": Final, "isinstance": isinstance, "TracerWarning": _TracerWarning},
+        **{"ScriptFunction": _ScriptedFunction, "Attribute": lambda value, kind: value},
+    }
 
 
 def _jit_annotations() -> dict[str, Any]:
-    import typing
-
     lists = {f"BroadcastingList{n}": typing.List for n in range(1, 7)}  # noqa: UP006  (it is indexed by a type)
     return {**lists, **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")}}
-
-
-def _distributed() -> dict[str, Any]:
-    refused = ("init_process_group", "destroy_process_group", "all_reduce", "all_gather", "broadcast", "barrier", "new_group", "reduce")
-    names = {name: absent(f"torch.distributed.{name}") for name in refused}
-    answers = dict.fromkeys(
-        ("is_available", "is_initialized", "is_nccl_available", "is_gloo_available", "is_torchelastic_launched"), _false
-    )
-    return {**names, **answers, "get_rank": _zero, "get_world_size": lambda *args: 1}
 
 
 def _parse_to(
@@ -219,11 +106,18 @@ def _parse_to(
     return device, dtype, non_blocking, memory_format
 
 
-def _multiprocessing() -> dict[str, Any]:
-    import multiprocessing
+def _spawn(fn: Any, args: Any = (), nprocs: int = 1, join: bool = True, daemon: bool = False, start_method: str = "spawn") -> Any:
+    """torch.multiprocessing.spawn: runs fn(i, *args) in `nprocs` processes, and waits for them."""
+    if not join:
+        raise NotImplementedError("[compat] torch.multiprocessing.spawn with join=False is not implemented: use multiprocessing.Process")
+    with multiprocessing.get_context(start_method).Pool(nprocs) as pool:
+        for result in [pool.apply_async(fn, (i, *args)) for i in range(nprocs)]:
+            result.get()
 
+
+def _multiprocessing() -> dict[str, Any]:
     names = {name: getattr(multiprocessing, name) for name in multiprocessing.__all__}
-    return {**names, "set_sharing_strategy": _nothing, "get_sharing_strategy": lambda: "file_descriptor"}
+    return {**names, "spawn": _spawn, "get_sharing_strategy": lambda: "file_descriptor"}
 
 
 def _common_types() -> dict[str, Any]:
@@ -248,114 +142,119 @@ def reductions() -> dict[str, Any]:
 
 def _causal_biases() -> dict[str, Any]:
     """Masks of attention that sees no later key; they differ where there are more keys than queries."""
+    return {
+        "causal_upper_left": lambda *size: _core.ones(*size, dtype=_core.bool).tril(),
+        "causal_lower_right": lambda *size: _core.ones(*size, dtype=_core.bool).tril(size[1] - size[0]),
+    }
 
-    def upper_left(*size: int) -> Any:
-        return _core.ones(*size, dtype=_core.bool).tril()
 
-    def lower_right(*size: int) -> Any:
-        return _core.ones(*size, dtype=_core.bool).tril(size[1] - size[0])
+def _grouped(lists: Any, with_indices: bool = False) -> dict[Any, Any]:
+    """_group_tensors_by_device_and_dtype: lists of tensors, split by the device and dtype of the tensors of the first list."""
+    groups: dict[Any, Any] = {}
+    for i, together in enumerate(zip(*lists, strict=True)):
+        places, indices = groups.setdefault((together[0].device, together[0].dtype), ([[] for _ in lists], []))
+        for place, tensor in zip(places, together, strict=True):
+            place.append(tensor)
+        indices += [i] if with_indices else []
+    return groups
 
-    return {"causal_upper_left": upper_left, "causal_lower_right": lower_right}
+
+def _loading() -> dict[str, Any]:
+    from ..data import iteration
+    from ..utils import data
+
+    iterations = {"_BaseDataLoaderIter": "Iteration", "_SingleProcessDataLoaderIter": "DirectIteration"}
+    iterations["_MultiProcessingDataLoaderIter"] = "CrewIteration"
+    names = {name: getattr(data, name) for name in ("DataLoader", "default_collate", "default_convert", "get_worker_info")}
+    return {**names, **{name: getattr(iteration, ours) for name, ours in iterations.items()}, "_collate_fn_t": Callable[[list[Any]], Any]}
+
+
+def _collating() -> dict[str, Any]:
+    from ..data.collate import default_collate, default_convert
+
+    numpy_strings = re.compile(r"[SaUO]")  # dtypes of arrays that are not converted to tensors
+    return {"default_collate": default_collate, "default_convert": default_convert, "np_str_obj_array_pattern": numpy_strings}
+
+
+def _of(module: str, *names: str) -> Callable[[], dict[str, Any]]:
+    """The contents of a module, or these of its names."""
+
+    def found() -> dict[str, Any]:
+        everything = importlib.import_module(module, __package__)
+        return {name: getattr(everything, name) for name in names} if names else vars(everything)
+
+    return found
 
 
 _FUNCTIONAL = """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum
 meshgrid norm split tensordot unique unique_consecutive"""
+_AMP: Callable[[], dict[str, Any]] = lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler}  # noqa: E731
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
-    "torch.__config__": _config,
-    "torch._C": lambda: {
-        **dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
-        "DispatchKeySet": lambda key: frozenset((key,)),
-        "DisableTorchFunctionSubclass": _Scope,
+    "torch.__config__": lambda: {
+        "show": lambda: "pyburn: USE_MKL=OFF, USE_CUDA=OFF",
+        "parallel_info": lambda: f"threads: {_core.get_num_threads()}",
     },
+    "torch._C": lambda: {"DispatchKeySet": lambda key: frozenset((key,))},
     "torch._C._nn": lambda: {"_parse_to": _parse_to},
     "torch.__future__": _conversions,
-    "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
-    "torch.accelerator": lambda: {
-        **_device_names(),
-        **dict.fromkeys(("current_accelerator", "set_device_idx", "set_device_index"), _nothing),
-        **dict.fromkeys(("current_device_idx", "current_device_index"), _zero),
-        "device_index": _Scope,
-    },
     "torch.backends": dict,
     "torch.backends.cpu": lambda: {"get_cpu_capability": _core._simd_level},
-    "torch.backends.cuda": lambda: {
-        **dict.fromkeys(("is_built", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "can_use_flash_attention"), _false),
-        **dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "enable_cudnn_sdp"), _nothing),
-        "math_sdp_enabled": lambda: True,
-        "sdp_kernel": _Scope,
-    },
     "torch.backends.cuda.matmul": lambda: {"allow_tf32": False, "allow_fp16_reduced_precision_reduction": False},
-    "torch.backends.cudnn": lambda: {
-        "benchmark": False,
-        "deterministic": True,
-        "enabled": False,
-        "allow_tf32": False,
-        "is_available": _false,
-        "version": _nothing,
-        "flags": _Scope,
+    "torch.backends.cudnn": lambda: {"benchmark": False, "deterministic": True, "enabled": False, "allow_tf32": False},
+    "torch.backends.mkldnn": lambda: {"enabled": False},
+    "torch.backends.opt_einsum": lambda: {"enabled": False, "strategy": None},
+    **dict.fromkeys(("torch.accelerator", "torch.mps", "torch.xpu"), _devices),
+    "torch.cpu": lambda: {**_devices(), "current_device": lambda: "cpu"},
+    **dict.fromkeys(("torch.cpu.amp", "torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler"), _AMP),
+    "torch.cuda": lambda: {
+        **_devices(),
+        **{"memory_summary": lambda *args, **kwargs: "", "OutOfMemoryError": _core.OutOfMemoryError},
+        **{"_initialized": False, "default_generators": ()},
     },
-    "torch.backends.mkl": lambda: {"is_available": _false},
-    "torch.backends.mkldnn": lambda: {"is_available": _false, "enabled": False, "flags": _Scope},
-    "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
-    "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
-    "torch.backends.openmp": lambda: {"is_available": _false},
-    "torch.autograd.profiler": lambda: {
-        "record_function": _Scope,
-        **{name: absent(f"torch.autograd.profiler.{name}") for name in ("emit_itt", "emit_nvtx", "load_nvprof", "profile")},
-    },
-    "torch.compiler": lambda: _COMPILER,
-    "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},
-    "torch.cpu.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
-    "torch.cuda": _cuda,
-    "torch.cuda.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
-    "torch.distributed": _distributed,
-    "torch.functional": lambda: {name: getattr(importlib.import_module("pyburn"), name) for name in _FUNCTIONAL.split()},
+    "torch.functional": _of("pyburn", *_FUNCTIONAL.split()),
     "torch.nn._reduction": reductions,
     "torch.nn.attention.bias": _causal_biases,
     "torch.nn.common_types": _common_types,
-    "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,
     "torch.jit.annotations": _jit_annotations,
     "torch.library": operators.names_of_library,
-    "torch.mps": _device_names,
     "torch.multiprocessing": _multiprocessing,
-    "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.ops": operators.names_of_ops,
-    "torch.overrides": lambda: _OVERRIDES,
-    "torch.profiler": lambda: {
-        **{name: absent(f"torch.profiler.{name}") for name in ("profile", "schedule", "supported_activities", "tensorboard_trace_handler")},
-        "record_function": _Scope,
-        "kineto_available": _false,
-        "ProfilerActivity": _activities(),
-    },
+    "torch.overrides": lambda: {"is_tensor_like": lambda x: isinstance(x, _core.Tensor)},
+    "torch.profiler": lambda: {"ProfilerActivity": enum.Enum("ProfilerActivity", ["CPU", "CUDA", "XPU", "MTIA", "HPU", "PrivateUse1"])},
     "torch.random": lambda: {
-        "manual_seed": manual_seed,
-        "seed": seed,
-        "initial_seed": initial_seed,
-        "get_rng_state": get_rng_state,
-        "set_rng_state": set_rng_state,
+        **{function.__name__: function for function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state)},
         "fork_rng": _fork_rng,
     },
-    "torch.serialization": lambda: vars(importlib.import_module(f"{__package__}.serialization")),
+    "torch.serialization": _of(".serialization"),
     "torch.sparse": _sparse,
-    "torch.types": _types,
+    "torch.types": lambda: {
+        **{"Number": int | float | bool, "_int": int, "_float": float, "_bool": bool, "_size": tuple, "Device": Any},
+        **{"_dtype": _core.DType, "Storage": absent("torch.types.Storage")},
+    },
     "torch.utils": dict,
-    "torch.utils._python_dispatch": lambda: {"is_traceable_wrapper_subclass": _false, "TorchDispatchMode": _Scope},
+    "torch.utils._foreach_utils": lambda: {
+        "_group_tensors_by_device_and_dtype": _grouped,
+        **dict.fromkeys(("_device_has_foreach_support", "_has_foreach_support"), lambda *args: True),  # _foreach_* run on every device
+        **dict.fromkeys(("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"), lambda: ["cpu"]),
+    },
+    "torch.utils.data._utils": dict,
+    "torch.utils.data._utils.collate": _collating,
+    "torch.utils.data._utils.worker": _of("pyburn.data.fetching", "WorkerInfo", "get_worker_info"),
+    "torch.utils.data.dataloader": _loading,
     "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
-    "torch.utils.flop_counter": lambda: vars(importlib.import_module(f"{__package__}.flop_counter")),
-    "torch.utils.hooks": lambda: {"RemovableHandle": RemovableHandle},
+    "torch.utils.flop_counter": _of(".flop_counter"),
+    "torch.utils.hooks": _of("pyburn.nn.hooks", "RemovableHandle"),
+    "torch.utils.weak": lambda: vars(weak),
     "torch.version": lambda: {"__version__": VERSIONS["torch"], "cuda": None, "hip": None, "git_version": "pyburn"},
-    "torch.xpu": _device_names,
 }
-_MAKERS["torch.cuda.amp.autocast_mode"] = _MAKERS["torch.cuda.amp"]
-_MAKERS["torch.cuda.amp.grad_scaler"] = _MAKERS["torch.cuda.amp"]
-NAMES = frozenset(_MAKERS)
+NAMES = frozenset(_MAKERS) | frozenset(STEERED)
 
 
 class _Namespace(ModuleType):
-    """A module whose parts are imported when they are asked for, and whose missing names are told."""
+    """A module whose submodules are imported when they are asked for. Missing names raise an error."""
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__"):
@@ -366,35 +265,16 @@ class _Namespace(ModuleType):
         raise AttributeError(f"pyburn has nothing that stands for {self.__name__}.{name} (pyburn.compat)")
 
 
-class _Layers(ModuleType):
-    """torch.nn.modules and its files, torch.nn.modules.linear: the layers of pyburn.nn, whatever the file."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = getattr(nn, name, None)
-        return found if isinstance(found, type) else importlib.import_module(f"{LAYERS}.{name}")
-
-
-LAYERS = "torch.nn.modules"
-
-
 def is_small(name: str) -> bool:
-    """Whether a name is one of the modules made here."""
-    return name in NAMES or name == LAYERS or name.startswith(LAYERS + ".") or is_absent(name)
+    """Whether a module is made here."""
+    return name in NAMES or is_absent(name)
 
 
 def namespace(name: str) -> ModuleType:
-    """The module of a name, such as torch.fx."""
-    if is_absent(name):
-        missing = AbsentModule(name, "A part of PyTorch that is not there: it can be imported, and raises when it is used.")
-        missing.__dict__.update(_MAKERS[name]() if name in NAMES else {}, __path__=[])
-        return missing
-    if name not in NAMES:
-        layers = _Layers(name, "Layers under the names of PyTorch's files.")
-        layers.__path__ = []
-        return layers
-    module = _Namespace(name, "A module of PyTorch that has no meaning here: it answers, and does nothing.")
-    module.__dict__.update({key: value for key, value in _MAKERS[name]().items() if key == "__version__" or not key.startswith("__")})
-    module.__path__ = []
+    """Creates the module of a name, such as torch.fx."""
+    kind = AbsentModule if is_absent(name) else _Namespace
+    module = kind(name, "A part of PyTorch that pyburn.compat stands for.")
+    names = {**STEERED.get(name, {}), **_MAKERS.get(name, dict)()}
+    module.__dict__.update({key: value for key, value in names.items() if key == "__version__" or not key.startswith("__")})
+    module.__path__ = []  # type: ignore[attr-defined]
     return module

@@ -36,7 +36,7 @@ def _registration(name: str, *args: Any, **options: Any) -> Any:
 
 
 class Library:
-    """A place of torch.ops: define() gives a schema, impl() a kernel. For operations of others, which exist already, impl has no effect."""
+    """A place of torch.ops: define() gives a schema, impl() a kernel."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
@@ -48,13 +48,11 @@ class Library:
 
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
-        if isinstance(op_name, custom_ops.CustomOp):
-            custom_ops.impl(op_name.name, key, fn)
-        elif isinstance(op_name, str):
-            custom_ops.impl(op_name if "::" in op_name else f"{self.ns}::{op_name}", key, fn)
+        name = op_name.name if isinstance(op_name, custom_ops.CustomOp) else str(op_name)
+        custom_ops.impl(name if "::" in name else f"{self.ns}::{name}", key, fn)
 
     def fallback(self, fn: Any, dispatch_key: str = "", **options: Any) -> None:
-        """No effect."""
+        raise NotImplementedError("[compat] torch.library.Library.fallback is not implemented: operations have no dispatch keys")
 
 
 def load_library(path: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,16 +24,13 @@ from ..tensor.memory_format import (  # noqa: F401
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
 from .finder import VERSIONS
-from .legacy_types import TYPES, dtype_of
 from .namespaces import NAMES
 from .serialization import load, save
+from .steering import same
+from .tensor_types import TYPES, dtype_of
 
 __version__ = f"{VERSIONS['torch']}+pyburn{pyburn.__version__}"
 __path__: list[str] = []  # a package: what is below it is found by the import hook
-
-inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
-dtype = _core.DType
-newaxis = None
 
 
 class AbsentDevice(str):
@@ -79,54 +75,28 @@ def finfo(type: Any = None) -> Any:
 sparse_coo = layout("sparse_coo")
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """Passes the model through: pyburn runs it as it is."""
-    return model if model is not None else lambda function: function
-
-
 def set_default_tensor_type(t: Any) -> None:
     """Sets the dtype of new tensors by a type such as torch.DoubleTensor."""
     _core.set_default_dtype(dtype_of(t))
 
 
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """No effect: results of pyburn do not depend on the number of threads or the order of events."""
+def _always(value: Any = None) -> Any:
+    return lambda *args, **kwargs: value
 
 
-def are_deterministic_algorithms_enabled() -> bool:
-    """True: there are no others."""
-    return True
-
-
-def is_warn_always_enabled() -> bool:
-    """False: Python's filters say how often a warning is shown."""
-    return False
+compile = same  # the model runs as it is, with the same results
+# Results of pyburn do not depend on the number of threads or the order of events: there are no other algorithms, and no warnings of them.
+use_deterministic_algorithms = _always()
+are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled = _always(True), _always(False)
+# Products of float32 are computed in float32, which every precision allows.
+set_float32_matmul_precision, get_float32_matmul_precision = _always(), _always("highest")
+set_warn_always, is_warn_always_enabled = _always(), _always(False)  # Python's filters say how often a warning is shown
+set_num_interop_threads = _always()  # there is one pool of threads
 
 
 def is_inference(input: Any) -> bool:
     """Whether a tensor was made under inference_mode."""
     return input.is_inference()
-
-
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """False: nothing is warned of."""
-    return False
-
-
-def set_float32_matmul_precision(precision: str) -> None:
-    """No effect: products of float32 are computed in float32."""
-
-
-def get_float32_matmul_precision() -> str:
-    return "highest"
-
-
-def set_warn_always(b: bool) -> None:
-    """No effect."""
-
-
-def set_num_interop_threads(n: int) -> None:
-    """No effect: there is one pool of threads."""
 
 
 def typename(obj: Any) -> str:
@@ -143,7 +113,9 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
 
 
 UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
-spmm = _core.mm
+orgqr = pyburn.linalg.householder_product
+spmm = _core.mm  # of dense matrices: there are no sparse ones
+resolve_conj = resolve_neg = pyburn.conj  # the tensor itself: dtypes are real, and negations are computed at once
 _segment_reduce = _core.segment_reduce
 native_channel_shuffle = _core.channel_shuffle
 sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
@@ -151,35 +123,19 @@ legacy_contiguous_format = contiguous_format
 SymInt, SymFloat, SymBool = int, float, bool
 
 
-def _assert(condition: Any, message: str) -> None:
-    """assert, as a function."""
-    assert condition, message
-
-
-def _check(condition: Any, message: Any = None) -> None:
-    """Raises where something does not hold."""
-    _check_with(RuntimeError, condition, message)
-
-
 def _check_with(error_type: Any, condition: Any, message: Any = None) -> None:
-    """Raises this error where something does not hold."""
-    if not condition:
-        raise error_type(message() if message is not None else "Expected cond to be True, but got False.")
-
-
-def _check_tensor_all(condition: Any, message: Any = None) -> None:
-    """Raises where not every element is true."""
-    _check_with(RuntimeError, bool(condition.all()), message)
-
-
-def _check_tensor_all_with(error_type: Any, condition: Any, message: Any = None) -> None:
-    _check_with(error_type, bool(condition.all()), message)
+    """Raises this error unless the condition, or every element of it, is true."""
+    if not (condition.all() if isinstance(condition, _core.Tensor) else condition):
+        raise error_type(message() if callable(message) else message or "Expected cond to be True, but got False.")
 
 
 def _check_is_size(i: int, message: Any = None, *, max: int | None = None) -> None:
     _check(i >= 0 and (max is None or i <= max), message)
 
 
+_assert = functools.partial(_check_with, AssertionError)
+_check, _check_tensor_all = functools.partial(_check_with, RuntimeError), functools.partial(_check_with, RuntimeError)
+_check_tensor_all_with = _check_with
 _check_value, _check_index = functools.partial(_check_with, ValueError), functools.partial(_check_with, IndexError)
 _check_type, _check_not_implemented = functools.partial(_check_with, TypeError), functools.partial(_check_with, NotImplementedError)
 
@@ -188,6 +144,20 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
     """The gradient of softmax, as code with gradients of its own writes it."""
     product = grad_output * output
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """nn.functional.grid_sample with its modes as numbers."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    return _core.grid_sample(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is the storage of a tensor."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -226,7 +196,12 @@ def __getattr__(name: str) -> Any:
             return foreach(name.removeprefix("_foreach_"))
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
-    if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations
+    if name.endswith("Type") or name in (
+        "Event",
+        "PyTorchFileReader",
+        "PyTorchFileWriter",
+        "Stream",
+    ):  # of torch.jit, and what stands in annotations
         return absent(f"torch.{name}")
     raise _missing(name)
 

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..train.errors import RunInUseError
 from ..train.run.scalar_files import json_number
 from .answers import Answers, NotFoundError
 
@@ -22,7 +23,7 @@ ASSETS = Path(__file__).parent / "assets"
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 # Content security policy: only scripts, styles and data from this server, and nothing inline.
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _SMALLEST_PACKED = 1000
@@ -47,24 +48,34 @@ def application(answers: Answers) -> Starlette:
         answers.stop(str(wanted.get("id", "")))
         return _json({"stopping": True})
 
+    def edit(make: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Callable[[Request, bytes], Response]:
+        return post(lambda wanted: _json(make(str(wanted.get("id", "")), wanted)))
+
+    def asked(request: Request, *names: str) -> list[str]:
+        return [request.query_params.get(name, "") for name in names]
+
+    def blob(request: Request) -> Response:
+        data, media_type = answers.blob(*asked(request, "id", "kind", "tag", "index"))
+        return Response(data, media_type=media_type)
+
     def get(make: Callable[[Request], Response]) -> Callable[[Request, bytes], Response]:
         return lambda request, _: _revalidated(request, make(request))
 
     routes = {
         "/api/runs": get(lambda request: _json(answers.runs())),
-        "/api/run": get(lambda request: _json(answers.run(request.query_params.get("id", "")))),
-        "/api/image": get(
-            lambda request: Response(
-                answers.image(request.query_params.get("id", ""), request.query_params.get("name", "")), media_type="image/png"
-            )
-        ),
+        "/api/run": get(lambda request: _json(answers.run(*asked(request, "id")))),
+        "/api/image": get(lambda request: Response(answers.image(*asked(request, "id", "name")), media_type="image/png")),
+        "/api/timeline": get(lambda request: _json(answers.timeline(*asked(request, "id", "kind", "tag")))),
+        "/api/blob": get(blob),
         "/api/curves": post(lambda wanted: Response(answers.curves(wanted), media_type="application/octet-stream")),
         "/api/stop": post(stop),
+        "/api/annotate": edit(answers.annotate),
+        "/api/delete": edit(lambda identity, wanted: answers.delete(identity, wanted.get("key"))),
     }
+    posts = {"/api/curves", "/api/stop", "/api/annotate", "/api/delete"}
     assets = {path.name: path for path in ASSETS.iterdir() if path.suffix in _TYPES}
     assets[""] = assets["index.html"]
     routes.update({f"/{name}": get(lambda request, path=path: _asset(path)) for name, path in assets.items()})  # type: ignore[misc]
-    posts = ("/api/curves", "/api/stop")
     app = Starlette(routes=[Route(path, _endpoint(make), methods=["POST" if path in posts else "GET"]) for path, make in routes.items()])
     app.router.redirect_slashes = False
     return app
@@ -78,7 +89,7 @@ def _endpoint(make: Callable[[Request, bytes], Response]) -> Callable[[Request],
             return make(request, body)
         except NotFoundError as error:
             status, text = 404, str(error)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError, RunInUseError) as error:
             status, text = 400, str(error)
         return Response(text.encode("utf-8", "backslashreplace"), status, media_type="text/plain")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..train.run.inside import open_inside
-from ..train.run.scalar_files import rows_of, series_file
+from ..train.run.scalar_files import rows_of
 from ..train.run.svg_plots import thinned
 
 AXES = {"step": 0, "epoch": 1, "time": 2}
@@ -76,31 +76,17 @@ def smoothed(values: np.ndarray, weight: float) -> np.ndarray:
 
 
 def curve(
-    cache: CurveCache,
-    folder: Path,
-    kind: str,
-    split: str,
-    name: str,
-    *,
-    axis: str = "step",
-    between: tuple[float, float] = (-np.inf, np.inf),
-    most: int = 1000,
-    weight: float = 0.0,
+    rows: np.ndarray, *, axis: str = "step", between: tuple[float, float] = (-np.inf, np.inf), most: int = 1000, weight: float = 0.0
 ) -> np.ndarray:
-    """Returns a curve of a run as an array of two rows, x and y: the range between two values of x, plus one point on either side.
+    """Returns a curve as an array of two rows, x and y: the range between two values of x, plus one point on either side.
 
     Args:
-        cache: The cache of series.
-        folder: The folder of the run.
-        kind: The kind of series.
-        split: The data split, such as "train" or "valid".
-        name: The name of the value.
+        rows: The rows of the series: step, epoch, time, value.
         axis: The x axis: "step" or another key of AXES.
         between: The range of x.
         most: The maximum number of points.
         weight: The smoothing weight, from 0 to below 1.
     """
-    rows = cache.rows(folder, series_file(kind, split, name))
     if not len(rows):
         return np.zeros((2, 0))
     x, y = rows[:, AXES[axis]], smoothed(rows[:, _VALUE], weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from html import escape
 from pathlib import Path
 from types import TracebackType
 
@@ -51,6 +52,14 @@ class Dashboard:
     def url(self) -> str:
         """The address to open in a browser."""
         return self._server.url
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<a href="{escape(self.url)}" target="_blank" rel="noopener">Dashboard of {escape(self.folder.name)}: {escape(self.url)}</a>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Dashboard({self.folder.name!r}, url={self.url!r})"
 
     def close(self) -> None:
         """Stops the server."""

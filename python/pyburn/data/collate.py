@@ -101,7 +101,7 @@ def default_collate(batch: Any) -> Any:
     [tensor([[1., 1.],
             [0., 0.]]), tensor([0, 1])]
     """
-    graph = sys.modules.get("pyburn.nn.graph")  # without this import there are no graphs
+    graph = sys.modules.get("pyburn.nn.geometric")  # without this import there are no graphs
     if graph is not None and isinstance(batch[0], graph.Data):
         return graph.Batch.from_data_list(batch)
     return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Graph, Session, Tensor
+from .._core import Graph, Profile, Session, Tensor
 from ..nn import Module
 
-__all__ = ["Graph", "Session", "capture", "compile", "load"]
+__all__ = ["Graph", "Profile", "Session", "capture", "compile", "load"]
 
 
-def capture(
-    function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None, simplify: bool = True
-) -> Graph:
+Dynamic = Mapping[int | str, Mapping[int, str] | Sequence[int]]
+
+
+def capture(function: Callable[..., Any], *examples: Tensor, dynamic: Dynamic | None = None, simplify: bool = True) -> Graph:
     """Records the operations of a function on tensors like the examples, as a Graph.
 
     Nothing is computed; only shapes and dtypes of the examples matter. Reading a value while capturing raises CaptureError, since a graph
@@ -25,17 +27,18 @@ def capture(
     Args:
         function: A model or any function of tensors that returns one or several tensors.
         *examples: Example inputs.
-        free_axes: The dimensions of inputs whose size may vary, such as {0: [0]} for the batch dimension of the first input. All of them
-            share one size.
+        dynamic: The dimensions of inputs whose size may vary, by the input's position or parameter name. {0: {0: "batch", 2: "height"}}
+            gives names, and sizes of one name are equal; {"x": [0]} is short for one size. The function is called at a few sizes, all
+            multiples of the examples'.
         simplify: Whether to evaluate constant subexpressions, unless that takes more memory (quantized weights are kept), and to remove
             unused operations.
 
     Raises:
         ValueError: There is no example.
         TypeError: An example is not a Tensor.
-        CaptureError: The function reads the value of a tensor.
+        CaptureError: The function reads the value of a tensor, or does not follow the sizes that may vary.
 
-    >>> graph = pyburn.inference.capture(lambda x: (x * 2).exp(), pyburn.ones(2, 3), free_axes={0: [0]})
+    >>> graph = pyburn.inference.capture(lambda x: (x * 2).exp(), pyburn.ones(2, 3), dynamic={0: {0: "batch"}})
     >>> graph.operations
     ['mul', 'exp']
     """
@@ -44,11 +47,11 @@ def capture(
     for i, example in enumerate(examples):
         if not isinstance(example, Tensor):
             raise TypeError(f"[capture] examples must be Tensors: got {type(example).__name__} as number {i}")
-    free = {i: {a % max(examples[i].ndim, 1) for a in axes} for i, axes in (free_axes or {}).items()}
+    names = _extent_names(function, examples, dynamic or {})
     inputs = []
     for i, example in enumerate(examples):
-        shape = [-1 if axis in free.get(i, ()) else n for axis, n in enumerate(example.shape)]
-        inputs.append((shape, example.dtype, f"input{i}"))
+        shape = [-1 if names[i][axis] else n for axis, n in enumerate(example.shape)]
+        inputs.append((shape, example.dtype, f"input{i}", names[i], tuple(example.shape)))
     constants = []
     if isinstance(function, Module):
         constants = [*function.named_parameters(), *function.named_buffers()]
@@ -60,23 +63,39 @@ def capture(
     return _core._capture(_home(function, examples), inputs, call, constants, simplify)
 
 
+def _extent_names(function: Callable[..., Any], examples: Sequence[Tensor], dynamic: Dynamic) -> list[list[str]]:
+    """Returns the name of the free extent for each dimension of each example; an empty string where the size is fixed."""
+    names = [[""] * example.ndim for example in examples]
+    parameters: list[str] = []
+    if any(isinstance(key, str) for key in dynamic):
+        parameters = list(inspect.signature(function.forward if isinstance(function, Module) else function).parameters)
+    for key, axes in dynamic.items():
+        place = parameters.index(key) if isinstance(key, str) and key in parameters else key
+        if not isinstance(place, int) or not 0 <= place < len(examples):
+            raise ValueError(f"[capture] dynamic names an input that is not there: got {key!r}, with {len(examples)} examples")
+        for axis, name in axes.items() if isinstance(axes, Mapping) else ((axis, "n") for axis in axes):
+            rank = examples[place].ndim
+            if not -rank <= axis < rank:
+                raise ValueError(f"[capture] dynamic names dimension {axis} of input {key!r}, which has {rank}")
+            if not isinstance(name, str) or not name:
+                raise TypeError(f"[capture] the name of a dynamic dimension must be a str: got {name!r}")
+            names[place][axis] = name
+    return names
+
+
 def compile(
-    model: Callable[..., Any],
-    *examples: Tensor,
-    free_axes: Mapping[int, Sequence[int]] | None = None,
-    simplify: bool = True,
-    device: Any = None,
+    model: Callable[..., Any], *examples: Tensor, dynamic: Dynamic | None = None, simplify: bool = True, device: Any = None
 ) -> Session:
     """Captures a model and returns a Session that runs it without Python code.
 
     Args:
         model: A model or any function of tensors.
         *examples: Example inputs, as for capture.
-        free_axes: As for capture.
+        dynamic: As for capture.
         simplify: As for capture.
         device: The device; by default that of the model's weights, or of the examples if there are none.
     """
-    return Session(capture(model, *examples, free_axes=free_axes, simplify=simplify), _home(model, examples) if device is None else device)
+    return Session(capture(model, *examples, dynamic=dynamic, simplify=simplify), _home(model, examples) if device is None else device)
 
 
 def _home(function: Callable[..., Any], examples: Sequence[Tensor]) -> Any:
@@ -101,16 +120,56 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
     return Session(_core._load_graph(os.fspath(path), target), target)
 
 
-def _run(self: Session, *inputs: Tensor) -> Any:
-    """Runs the graph; returns a tensor, or a tuple if there are several outputs."""
-    result = self._run(inputs)
-    return result[0] if len(result) == 1 else result
-
-
 def _save(self: Session, path: str | os.PathLike[str]) -> None:
     """Saves the graph and its constants to a file."""
     self.graph.save(os.fspath(path))
 
 
-Session.run = Session.__call__ = _run  # type: ignore[method-assign]
+def _profile(self: Session, *inputs: Tensor, runs: int = 20) -> Profile:
+    """Runs the session several times and measures each step.
+
+    Args:
+        *inputs: The inputs of the runs.
+        runs: How many runs to measure; times are medians.
+
+    Returns:
+        A Profile: `print(profile)` shows the slowest steps, `profile.save_chrome_trace(path)` writes a timeline.
+
+    Raises:
+        UnsupportedOp: The device has decorators, or the size of a result depends on values, so that there are no prepared steps.
+    """
+    return self._profile(inputs, runs)
+
+
+def _save_chrome_trace(self: Profile, path: str | os.PathLike[str]) -> None:
+    """Writes the last run as a timeline for chrome://tracing or Perfetto."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(self._chrome_trace())
+
+
+def _plot(self: Graph | Session, path: str | os.PathLike[str] | None = None) -> str:
+    """Draws the graph as SVG.
+
+    Args:
+        path: Where to write the drawing; None for no file.
+
+    Returns:
+        The SVG text. In a notebook, a Graph shows its drawing by itself.
+    """
+    drawing = (self.graph if isinstance(self, Session) else self).to_svg()
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(drawing)
+    return drawing
+
+
+def _summary(self: Session, *inputs: Tensor) -> str:
+    """Describes what runs for inputs of these shapes: operations, kernels, and memory next to its lower bound."""
+    return self._summary(inputs)
+
+
+Graph.plot = Session.plot = _plot  # type: ignore[method-assign]
+Session.profile = _profile  # type: ignore[method-assign]
+Session.summary = _summary  # type: ignore[method-assign]
+Profile.save_chrome_trace = _save_chrome_trace  # type: ignore[method-assign]
 Session.save = _save  # type: ignore[attr-defined]

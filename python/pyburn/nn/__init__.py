@@ -18,7 +18,6 @@ from . import (  # noqa: E402
     embedding,
     gru,
     init,
-    inner_methods,
     lazy_layers,
     linear,
     loss,
@@ -44,13 +43,13 @@ from .transformer import (  # noqa: E402
     TransformerEncoderLayer,
 )
 
-inner_methods.install()
-
 if TYPE_CHECKING:
-    from . import grad, graph, modules
+    from . import geometric, grad, modules
     from .cross_entropy_options import LinearCrossEntropyOptions
 else:
-    __getattr__, __dir__ = on_demand(__name__, "grad", "graph", "modules", places={"LinearCrossEntropyOptions": "cross_entropy_options"})
+    __getattr__, __dir__ = on_demand(
+        __name__, "geometric", "grad", "modules", places={"LinearCrossEntropyOptions": "cross_entropy_options"}
+    )
 
 __all__ = [
     *_layers.__all__,
@@ -80,8 +79,8 @@ __all__ = [
     "conv",
     "embedding",
     "functional",
+    "geometric",
     "grad",
-    "graph",
     "gru",
     "init",
     "linear",

@@ -45,7 +45,7 @@ class ModuleHooks:
 class RemovableHandle:
     """Unregisters a hook; also a context manager. Its creator stores the hook in the dict under the handle's `id`.
 
-    >>> from pyburn.utils.hooks import RemovableHandle
+    >>> from pyburn.nn.hooks import RemovableHandle
     >>> hooks = {}
     >>> with RemovableHandle(hooks) as handle:
     ...     hooks[handle.id] = print
@@ -116,6 +116,14 @@ def _tell_core() -> None:
 def hooks_of(module: Any) -> ModuleHooks:
     """Returns the hooks of a module; an empty object if it has none."""
     return module.__dict__.get("_pb_hooks", _none)
+
+
+def pre_hook_of(module: Any, kind: type, name: str) -> tuple[int, Any] | None:
+    """Returns the id and the forward pre-hook of a class that computes the tensor `name` of a module, or None."""
+    for key, hook in hooks_of(module).forward_pre.items():
+        if isinstance(hook, kind) and name in (getattr(hook, "name", None), getattr(hook, "_tensor_name", None)):
+            return key, hook
+    return None
 
 
 def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = False, wants: Iterable[str] = ()) -> RemovableHandle:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _core
 from .._core._nn import Module, ModuleDict, ModuleList, Sequential
 from .containers import ModuleDictMethods, SequenceMethods, SequentialMethods
 from .hook_methods import HookMethods
 from .module_methods import ModuleMethods
+from .module_moves import MoveMethods
 from .module_state import StateMethods
+from .parameter import Parameter
 
 _SOURCES: dict[Any, list[type]] = {
-    Module: [ModuleMethods, StateMethods, HookMethods],
+    Module: [ModuleMethods, MoveMethods, StateMethods, HookMethods],
     Sequential: [SequenceMethods, SequentialMethods],
     ModuleList: [SequenceMethods],
     ModuleDict: [ModuleDictMethods],
@@ -27,7 +30,8 @@ def copy_methods(source: type, target: Any) -> None:
 
 
 def install() -> None:
-    """Copies all methods into the classes from C++."""
+    """Copies all methods into the classes from C++, and tells the core the class of parameters."""
+    _core._set_parameter_class(Parameter)
     for target, sources in _SOURCES.items():
         for source in sources:
             copy_methods(source, target)

@@ -146,6 +146,3 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 def is_lazy(param: Any) -> bool:
     """Returns whether a parameter or buffer has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
-
-
-_core._set_parameter_class(Parameter)

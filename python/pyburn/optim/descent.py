@@ -32,7 +32,6 @@ class SGD(NativeOptimizer):
     """
 
     _core_name = "SGD"
-    _parts = {}
 
     def __init__(
         self,
@@ -77,7 +76,6 @@ class ASGD(NativeOptimizer):
     """
 
     _core_name = "ASGD"
-    _parts = {}
     _counters = ("step", "eta", "mu")
 
     def __init__(

@@ -134,6 +134,8 @@ class NativeOptimizer(Optimizer):
         """Returns the options of a group with the names of the core."""
         numbers = {key: value for key, value in group.items() if value is not None and key not in self._parts}
         for key, names in self._parts.items():
+            if key not in group:
+                continue
             values = tuple(group[key])
             if len(values) != len(names):
                 raise ValueError(f"expected {len(names)} values for {key}: got {values}")

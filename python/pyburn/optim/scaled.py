@@ -33,7 +33,6 @@ class Adagrad(NativeOptimizer):
     """
 
     _core_name = "Adagrad"
-    _parts = {}
 
     def __init__(
         self,
@@ -81,7 +80,6 @@ class Adadelta(NativeOptimizer):
     """
 
     _core_name = "Adadelta"
-    _parts = {}
 
     def __init__(
         self,
@@ -126,7 +124,6 @@ class RMSprop(NativeOptimizer):
     """
 
     _core_name = "RMSprop"
-    _parts = {}
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .._html import tensor_html
 from . import creation
 from .unique import unique, unique_consecutive
 
@@ -61,10 +62,7 @@ def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
     """
     if dtype is None:
         return f"pyburn.{_LEGACY_NAMES[self.dtype.name]}Tensor"
-    if isinstance(dtype, str) and dtype.endswith("Tensor"):  # such as "torch.FloatTensor"
-        names = {f"{name}Tensor": known for known, name in _LEGACY_NAMES.items()}
-        dtype = names.get(dtype.rpartition(".")[2], dtype)
-    return _core._to(self, getattr(dtype, "of", dtype), None, False)  # FloatTensor has the dtype float32
+    return _core._to(self, dtype, None, False)
 
 
 def new(self: Tensor, *args: Any) -> Tensor:
@@ -326,6 +324,7 @@ _FUNCTIONS = {
 
 def install() -> None:
     """Adds the methods to the Tensor class."""
+    setattr(Tensor, "_repr_html_", tensor_html)  # noqa: B010
     setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
     for name, example in _FUNCTIONS.items():
         setattr(Tensor, name, _of_a_function(name, example))

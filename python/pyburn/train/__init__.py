@@ -4,11 +4,13 @@ Metrics, checkpoints, run folders, progress displays, mixed precision with gradi
 separate classes that work without a Learner.
 """
 
+from .._progress import Progress
 from . import metrics
 from .callbacks import Callback, EarlyStopping, Samples, When
 from .checkpoints import Best, CheckpointFolder, Every, Last, Rule
 from .displays import ProgressBar, ProgressLines, Quiet
 from .errors import CheckpointError, NonFiniteLoss, RunInUseError, TrainingError
+from .histograms import Histograms
 from .history import History
 from .interrupt import StopRequest
 from .learner import Learner, TrainingState
@@ -27,12 +29,14 @@ __all__ = [
     "EarlyStopping",
     "EventWriter",
     "Every",
+    "Histograms",
     "History",
     "Last",
     "Learner",
     "LrFinding",
     "NonFiniteLoss",
     "Profiler",
+    "Progress",
     "ProgressBar",
     "ProgressLines",
     "Quiet",

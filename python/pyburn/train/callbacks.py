@@ -22,8 +22,13 @@ HOOKS = (
     "on_step_start",
     "on_step_end",
     "on_validation_start",
+    "on_validation_batch_start",
     "on_validation_batch_end",
     "on_validation_end",
+    "on_predict_start",
+    "on_predict_batch_start",
+    "on_predict_batch_end",
+    "on_predict_end",
     "on_checkpoint",
     "on_message",
     "on_error",
@@ -109,9 +114,20 @@ class Callback:
 
     def on_validation_start(self, learner: Learner) -> None: ...
 
+    def on_validation_batch_start(self, learner: Learner) -> None: ...
+
     def on_validation_batch_end(self, learner: Learner) -> None: ...
 
     def on_validation_end(self, learner: Learner) -> None: ...
+
+    def on_predict_start(self, learner: Learner) -> None: ...
+
+    def on_predict_batch_start(self, learner: Learner) -> None: ...
+
+    def on_predict_batch_end(self, learner: Learner) -> None:
+        """Called after a batch of `predict`: `state.result.output` is the prediction."""
+
+    def on_predict_end(self, learner: Learner) -> None: ...
 
     def on_checkpoint(self, learner: Learner) -> None:
         """Called after the checkpoint `state.checkpoint` was written.
@@ -141,6 +157,16 @@ class Callback:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+def adapted(callbacks: Sequence[Any]) -> list[Any]:
+    """Replaces callbacks of another interface, such as Keras's, by their adapters.
+
+    The attribute `learner_adapter` of such a callback is a subclass of Callback that is created with all callbacks of its kind.
+    """
+    kinds = {id(kind): kind for kind in (getattr(type(c), "learner_adapter", None) for c in callbacks) if kind is not None}
+    adapters = [kind([c for c in callbacks if getattr(type(c), "learner_adapter", None) is kind]) for kind in kinds.values()]
+    return [*(c for c in callbacks if getattr(type(c), "learner_adapter", None) is None), *adapters]
 
 
 class CallbackList:

@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .._progress import Output, bar_text, duration
+from .._progress import Output, bar_text, duration, value_text
 from .callbacks import Callback
 
 if TYPE_CHECKING:
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 30.0
-NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
+_MOST_SHARE = 20  # values over the epoch so far are computed at most in 1/20 of the time
+NAMES = ("auto", "notebook", "dashboard", "bar", "lines", "quiet")
 
 
 def display_for(wanted: Any) -> Callback | None:
     """Returns the display for a name.
 
     Args:
-        wanted: "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is the dashboard on a terminal if textual is
-            installed, the bar on a terminal without it, and lines elsewhere. The environment variable PYBURN_DISPLAY overrides "auto".
+        wanted: "notebook", "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is a chart in a notebook, the dashboard on a
+            terminal if textual is installed, the bar on a terminal without it, and lines elsewhere. The environment variable
+            PYBURN_DISPLAY overrides "auto".
 
     Raises:
         ValueError: The name is unknown.
@@ -36,6 +39,11 @@ def display_for(wanted: Any) -> Callback | None:
         wanted = os.environ.get("PYBURN_DISPLAY", "auto")
     if wanted not in NAMES:
         raise ValueError(f"[display] expected one of {', '.join(NAMES)}, or a callback: got {wanted!r}")
+    if wanted in ("auto", "notebook"):
+        from .notebook import NotebookProgress, in_notebook
+
+        if wanted == "notebook" or in_notebook():
+            return NotebookProgress()
     if wanted == "auto":
         terminal = Output(sys.stderr).isatty() and Output(sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
         wanted = "lines" if not terminal else "dashboard" if importlib.util.find_spec("textual") is not None else "bar"
@@ -44,15 +52,6 @@ def display_for(wanted: Any) -> Callback | None:
 
         return TerminalDashboard()
     return {"bar": ProgressBar, "lines": ProgressLines, "quiet": Quiet}[wanted]()
-
-
-def value_text(name: str, value: float) -> str:
-    """Formats a name and a number briefly.
-
-    >>> [pyburn.train.displays.value_text("loss", x) for x in (0.25, 0.00004, 123456.0)]
-    ['loss 0.2500', 'loss 4.0e-05', 'loss 1.2346e+05']
-    """
-    return f"{name} {value:.1e}" if abs(value) < 1e-3 and value else f"{name} {value:.4f}" if abs(value) < 1000 else f"{name} {value:.5g}"
 
 
 class Pace:
@@ -116,12 +115,11 @@ class ProgressLines(Quiet):
     def on_batch_end(self, learner: Learner) -> None:
         if not self._pace.started:
             self._pace.remaining(learner)
-        now = time.monotonic()
-        if now - self._last >= _LINE_SECONDS:
-            self._last = now
+        if time.monotonic() - self._last >= _LINE_SECONDS:
+            self._last = time.monotonic()
             state = learner.state
             where = f"epoch {state.epoch} batch {state.batch}" + (f"/{state.batches}" if state.batches else "")
-            self._print(learner, where, value_text("loss", state.values["train/loss"]))
+            self._print(learner, where, split_text("train", state.running()))
 
     def on_epoch_end(self, learner: Learner) -> None:
         self._last = time.monotonic()
@@ -135,20 +133,45 @@ class ProgressLines(Quiet):
 
 
 def epoch_text(learner: Learner) -> str:
-    """Formats the values of the epoch: `loss 0.5 / 0.6` is training / validation."""
-    rows = learner.history.rows
-    row = {key: value for key, value in (rows[-1] if rows else {}).items() if key != "epoch"}
-    names = list(dict.fromkeys(key.partition("/")[2] for key in row))
-    parts = []
-    for name in names:
-        values = [row[f"{split}/{name}"] for split in ("train", "valid") if f"{split}/{name}" in row]
-        texts = [value_text("", value).strip() for value in values]
-        parts.append(f"{name} {' / '.join(texts)}")
-    return "  ".join(parts)
+    """Formats the values of the epoch by split: `train: loss 0.5000, accuracy 0.8000   valid: loss 0.6000, accuracy 0.7500`."""
+    splits: dict[str, dict[str, float]] = {}
+    for key, value in (learner.history.rows[-1] if learner.history.rows else {}).items():
+        split, _, name = key.partition("/")
+        if name:
+            splits.setdefault(split, {})[name] = value
+    return "   ".join(split_text(split, values) for split, values in splits.items())
+
+
+def split_text(split: str, values: Mapping[str, float]) -> str:
+    """Formats the values of a split.
+
+    >>> pyburn.train.displays.split_text("valid", {"loss": 0.25, "accuracy": 0.5})
+    'valid: loss 0.2500, accuracy 0.5000'
+    """
+    return f"{split}: " + ", ".join(value_text(name, value) for name, value in values.items())
+
+
+class RunningValues:
+    """The values of the current pass so far, computed again only when a display may redraw, and only as often as they are cheap."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self.batches = 0  # of a validation
+
+    def due(self) -> bool:
+        """Returns whether a display should redraw."""
+        return time.monotonic() >= self._next
+
+    def read(self, learner: Learner) -> dict[str, float]:
+        """Returns the values; they are read from the device."""
+        start = time.monotonic()
+        values = learner.state.running()
+        self._next = time.monotonic() + max(_REDRAW_SECONDS, _MOST_SHARE * (time.monotonic() - start))
+        return values
 
 
 class ProgressBar(ProgressLines):
-    """Draws a progress bar for the current epoch and prints a line for each completed epoch.
+    """Draws a progress bar for the current epoch, with the values so far, and prints a line for each completed epoch.
 
     Args:
         file: The stream to print to; None for standard error.
@@ -156,29 +179,30 @@ class ProgressBar(ProgressLines):
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)
-        self._drawn = 0.0
-        self._shown = False
+        self._values, self._shown = RunningValues(), False
 
     def on_batch_end(self, learner: Learner) -> None:
-        if time.monotonic() - self._drawn >= _REDRAW_SECONDS:
-            self._draw(learner)
+        if self._values.due():
+            state = learner.state
+            self._draw(learner, state.batch, state.batches, "train")
+
+    def on_validation_start(self, learner: Learner) -> None:
+        self._values.batches = 0
 
     def on_validation_batch_end(self, learner: Learner) -> None:
-        if time.monotonic() - self._drawn >= _REDRAW_SECONDS:
-            self._draw(learner, "validating")
+        self._values.batches += 1
+        if self._values.due():
+            self._draw(learner, self._values.batches, None, "valid")
 
-    def _draw(self, learner: Learner, doing: str = "") -> None:
-        self._drawn = time.monotonic()
+    def _draw(self, learner: Learner, batch: int, batches: int | None, split: str) -> None:
         state, left = learner.state, self._pace.remaining(learner)
-        of = f"/{state.epochs}" if state.epochs else ""
-        text = f" {state.batch}" + (f"/{state.batches}" if state.batches else "")
-        text += f"  {value_text('loss', state.values.get('train/loss', state.loss))}"
+        text = f" {batch}" + (f"/{batches}" if batches else "") + f"  {split_text(split, self._values.read(learner))}"
         text += f"  {duration(left)} left" if left is not None else ""
-        text += f"  {doing}" if doing else ""
-        head = f"epoch {state.epoch}{of} "
-        room = min(40, shutil.get_terminal_size().columns - len(head) - len(text) - 1)
-        bar = bar_text(state.batch / state.batches, room) if state.batches and room >= 8 else ""
-        self.file.write("\r\x1b[2K" + (head + bar + text)[: shutil.get_terminal_size().columns - 1])
+        head = f"epoch {state.epoch}" + (f"/{state.epochs}" if state.epochs else "") + " "
+        columns = shutil.get_terminal_size().columns
+        room = min(40, columns - len(head) - len(text) - 1)
+        bar = bar_text(batch / batches, room) if batches and room >= 8 else ""
+        self.file.write("\r\x1b[2K" + (head + bar + text)[: columns - 1])
         self.file.flush()
         self._shown = True
 

@@ -72,6 +72,11 @@ class History:
         last = ", ".join(f"{key}={value:.4g}" for key, value in (self.rows[-1] if self.rows else {}).items())
         return f"History({len(self.rows)} epochs: {last})" + (f" stopped: {self.stopped}" if self.stopped else "")
 
+    def _repr_html_(self) -> str:
+        from .notebook import history_html
+
+        return history_html(self)
+
     def chart(self, metric: str = "loss") -> str:
         """Returns an SVG line chart of a metric over the epochs, one curve per split.
 

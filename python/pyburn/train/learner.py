@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._progress import watched
+from .._progress import Progress
 from ..autograd import no_grad
-from .callbacks import Callback, CallbackList
+from .callbacks import Callback, CallbackList, adapted
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
 from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
+from .losses import loss_from
 from .metrics import Loss, Metric, metrics_from
 from .run import Run
 from .schedules import advances_per_step, schedule_state
 from .state import TrainingState
-from .steps import StepFunction, run_step, split_batch, supervised_step, to_device
+from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
 
 
@@ -32,7 +33,7 @@ class Learner:
         optimizer: Its optimizer; only `fit` needs one.
         lr_scheduler: A learning-rate schedule. A schedule whose `step` takes a metric (ReduceLROnPlateau) gets the value of `monitor`.
         loss: Called as `loss(output, target)`, where the output is the model's result for all but the last item of a batch and the target
-            is the last item.
+            is the last item; or a class of losses such as nn.MSELoss, or a name such as "mse" or "cross_entropy".
         metrics: Metrics or their names, as a list or as a dict by name.
         callbacks: Callbacks for all calls of fit.
         step: Replaces model call and loss: `step(model, batch)` returns the loss or a `Step`.
@@ -66,7 +67,7 @@ class Learner:
         model: Any,
         optimizer: Any = None,
         lr_scheduler: Any = None,
-        loss: Callable[..., Tensor] | None = None,
+        loss: Callable[..., Tensor] | str | None = None,
         metrics: Any = (),
         *,
         callbacks: Sequence[Callback] = (),
@@ -91,10 +92,11 @@ class Learner:
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
         per_step = schedule == "step" if schedule else advances_per_step(lr_scheduler)
         self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
-        self.step_function = step if step is not None else supervised_step(loss)
+        self.step_function = step if step is not None else supervised_step(loss_from(loss))
         self.has_loss = step is not None or loss is not None
+        self._own_step = step is not None
         self.metrics: dict[str, Metric] = metrics_from(metrics)
-        self.callbacks = list(callbacks)
+        self.callbacks = adapted(callbacks)
         options = {"accumulate": accumulate, "clip_norm": clip_norm, "clip_value": clip_value}
         self.updater = Updater(model, optimizer, precision=precision, scaler=scaler, ema=ema, **options)  # type: ignore[arg-type]
         self.state = TrainingState()
@@ -123,7 +125,7 @@ class Learner:
         config: Any = None,
         checkpoints: Sequence[Rule] | None = None,
         resume: bool | str | os.PathLike[str] = False,
-        validate_every: int = 1,
+        validate_every: int | Collection[int] = 1,
         log_every: int = 10,
         display: Any = "auto",
         resume_with: str | None = None,
@@ -143,7 +145,7 @@ class Learner:
             checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
             resume: True resumes from the newest checkpoint in the run folder, if there is one, with bit-identical results to an
                 uninterrupted run. A path resumes from that file.
-            validate_every: Validate every this many epochs.
+            validate_every: Validate every this many epochs and after the last one; or a collection of the epochs to validate after.
             log_every: Log every this many steps.
             display: "auto", "dashboard", "bar", "lines", "quiet" or a callback.
             resume_with: The text shown to tell the user how to resume.
@@ -160,7 +162,7 @@ class Learner:
         """
         from .fit_loop import FitLoop
 
-        if self.optimizer is None:
+        if self.optimizer is None and not self._own_step:  # a step may update the weights itself
             raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
         if epochs is None and max_steps is None:
             raise ValueError("[fit] give epochs or max_steps")
@@ -180,12 +182,16 @@ class Learner:
             resume_with=resume_with,
         )
         rules = checkpoints if checkpoints is not None else [Last(), Best("valid/loss")]
-        loop.open(run, config, rules, resume)
+        loop.record.open(run, config, rules, resume)
         try:
             return loop.fit(display)
         finally:
             if self.run is not None:
                 self.run.close()  # also if fit failed before the run was finished
+
+    def start_training(self) -> None:
+        """Sets the mode of the model before the first epoch; a subclass may override it."""
+        self.model.train()
 
     def stop(self, reason: str = "stopped") -> None:
         """Stops training after the current step.
@@ -253,21 +259,25 @@ class Learner:
         Raises:
             ValueError: data has no batches.
         """
-        return self._validated(self._watched(data, "evaluating", progress), split)
+        return self.validated(self._watched(data, "evaluating", progress), split)
 
     def _watched(self, data: Iterable[Any], doing: str, progress: bool) -> Iterable[Any]:
         """Adds a progress bar, unless the display of fit is active."""
-        return watched(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
+        return Progress(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
 
-    def _validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
+    def validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
+        """Like `validate`, without a progress bar; with `leave`, a stop request raises ValidationLeft."""
         state = self.state
         loss, metrics = Loss(), {name: metric.fresh() for name, metric in self.metrics.items()}
+        before, state.split, state.result = state.split, split, None
+        state.running = lambda: self.values_so_far(loss, metrics)
         self.hooks.call("on_validation_start", self)
         empty = True
         with self.evaluating() as model:
             for batch in data:
                 empty = False
-                batch = to_device(batch, self.device)
+                state.inputs = batch = self.place(batch)
+                self.hooks.call("on_validation_batch_start", self)
                 result = run_step(self.step_function, model, batch, need_loss=False)
                 if result.loss is not None:
                     loss.update(result.loss, result.count)
@@ -280,21 +290,23 @@ class Learner:
                     raise ValidationLeft
         if empty:
             raise ValueError(f"[Learner] the data for {split!r} gave no batches: is it empty, or an iterator that is used up?")
-        values = self._computed(loss, metrics, split)
+        values = self.computed(loss, metrics, split)
         self.hooks.call("on_validation_end", self)
+        state.split = before
         return values
 
-    def _computed(self, loss: Loss, metrics: dict[str, Metric], split: str) -> dict[str, float]:
-        """Returns the scalar results and stores them in the state; tables are only stored."""
-        values: dict[str, float] = {}
-        if loss.state["weight"]:
-            values["loss"] = loss.compute()
-        for name, metric in metrics.items():
-            table = metric.table()
-            if table is not None:
-                self.state.tables[f"{split}/{name}"] = table
-            else:
-                values[name] = float(metric.compute())
+    def values_so_far(self, loss: Loss, metrics: dict[str, Metric]) -> dict[str, float]:
+        """Returns the mean loss, the metrics that are numbers, and the running values of the last step."""
+        values = {"loss": loss.compute()} if loss.state["weight"] else {}
+        values.update({name: float(metric.compute()) for name, metric in metrics.items() if metric.table() is None})
+        result = self.state.result
+        return {**values, **(result.running() if result is not None and result.running is not None else {})}
+
+    def computed(self, loss: Loss, metrics: dict[str, Metric], split: str) -> dict[str, float]:
+        """Returns the values of a pass over the data and stores them in the state; tables are only stored."""
+        values = self.values_so_far(loss, metrics)
+        tables = {f"{split}/{name}": metric.table() for name, metric in metrics.items()}
+        self.state.tables.update({name: table for name, table in tables.items() if table is not None})
         self.state.values.update({f"{split}/{name}": value for name, value in values.items()})
         return values
 
@@ -331,14 +343,34 @@ class Learner:
         Returns:
             A tensor, or a list with one output per batch if the outputs are not all tensors with at least one dimension.
         """
-        outputs: list[Any] = []
-        with self.evaluating() as model:
-            for batch in [data] if isinstance(data, Tensor) else self._watched(data, "predicting", progress):
-                inputs, named, _ = split_batch(to_device(batch, self.device))
-                outputs.append(model(*inputs, **named))
+        outputs = self.outputs([data] if isinstance(data, Tensor) else self._watched(data, "predicting", progress))
         if outputs and all(isinstance(output, Tensor) and output.dim() for output in outputs):
             return _core.cat(outputs)
         return outputs
+
+    def outputs(self, data: Iterable[Any]) -> list[Any]:
+        """Returns the predictions for each batch, without concatenating them."""
+        found: list[Any] = []
+        self.hooks.call("on_predict_start", self)
+        with self.evaluating() as model:
+            for batch in data:
+                self.state.inputs = batch = self.place(batch)
+                self.hooks.call("on_predict_batch_start", self)
+                found.append(self.output_of(model, batch))
+                self.state.result = Step(None, found[-1])
+                self.hooks.call("on_predict_batch_end", self)
+        self.hooks.call("on_predict_end", self)
+        self.state.inputs = self.state.result = None
+        return found
+
+    def place(self, batch: Any) -> Any:
+        """Moves a batch to the device; a subclass may override it."""
+        return to_device(batch, self.device)
+
+    def output_of(self, model: Any, batch: Any) -> Any:
+        """Returns the prediction for a batch; a subclass may override it."""
+        inputs, named, _ = split_batch(batch)
+        return model(*inputs, **named)
 
     # --- checkpoints -------------------------------------------------------------------------------------------------------
 

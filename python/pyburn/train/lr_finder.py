@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _html
 from .errors import TrainingError
 from .random_state import random_state, set_random_state
 from .run.svg_plots import Curve, line_chart
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 
-@dataclass
+@dataclass(repr=False)
 class LrFinding:
     """Result of a learning-rate range test.
 
@@ -48,6 +49,12 @@ class LrFinding:
             mark=self.suggestion,
             alone=True,
         )
+
+    def __repr__(self) -> str:
+        return f"LrFinding(suggestion={self.suggestion:.2g}, {len(self.rates)} rates from {self.rates[0]:.1g} to {self.rates[-1]:.1g})"
+
+    def _repr_html_(self) -> str:
+        return _html.picture(self.chart())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the chart to an .svg file.

@@ -56,6 +56,11 @@ class LossRecord:
         if len(self._waiting) >= _MOST_WAITING:
             self.look()
 
+    def add_unchecked(self, loss: Tensor, count: int) -> None:
+        """Adds the loss of a batch after which the weights were updated in any case."""
+        self.epoch.update(loss, count)
+        self.recent.update(loss, count)
+
     def look(self) -> None:
         """Reads the pending losses from the device."""
         if not self._waiting:

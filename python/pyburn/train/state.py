@@ -68,6 +68,9 @@ class TrainingState:
         tables: The latest results that are not numbers.
         checkpoint: The latest checkpoint.
         seconds: The duration of this call of fit.
+        done: The number of completed epochs.
+        epoch_over: Set to True to end the epoch after this batch, as if the data had ended.
+        running: Returns the loss and the metrics over the current pass so far. Calling it synchronizes with the device.
     """
 
     epoch: int = 1
@@ -85,6 +88,9 @@ class TrainingState:
     tables: dict[str, Any] = field(default_factory=dict)
     checkpoint: Entry | None = None
     seconds: float = 0.0
+    done: int = 0
+    epoch_over: bool = False
+    running: Callable[[], dict[str, float]] = dict
 
     @property
     def loss(self) -> float:

@@ -22,6 +22,9 @@ class Step:
         target: The targets for the metrics.
         count: The number of samples; by default the length of the batch.
         values: Additional values to log.
+        updated: Whether the step function has updated the weights itself, as a GAN with two optimizers does. The loss is optional then, and
+            it is not checked for NaN.
+        running: Returns additional values over the epoch so far; those of the last batch are the values of the epoch.
     """
 
     loss: Tensor | None
@@ -29,6 +32,8 @@ class Step:
     target: Any = None
     count: int | None = None
     values: dict[str, float] = field(default_factory=dict)
+    updated: bool = False
+    running: Callable[[], Mapping[str, float]] | None = None
 
 
 StepFunction = Callable[[Any, Any], Any]
@@ -113,7 +118,7 @@ def run_step(step: StepFunction, model: Any, batch: Any, *, need_loss: bool) -> 
         result = Step(result)
     elif not isinstance(result, Step):
         raise TypeError(f"[Learner] a step returns the loss or a pyburn.train.Step: got {type(result).__name__}")
-    if need_loss and not isinstance(result.loss, Tensor):
+    if need_loss and not result.updated and not isinstance(result.loss, Tensor):
         raise TypeError("[Learner] there is no loss: give the Learner one, or a step that returns it")
     if result.loss is not None and result.loss.numel() != 1:
         raise ValueError(f"[Learner] the loss must be one number: got shape {tuple(result.loss.shape)}")

@@ -7,6 +7,5 @@ from .._on_demand import on_demand
 if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
-    from . import hooks as hooks
 else:
-    __getattr__, __dir__ = on_demand(__name__, "checkpoint", "data", "hooks")
+    __getattr__, __dir__ = on_demand(__name__, "checkpoint", "data")

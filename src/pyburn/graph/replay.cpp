@@ -1,6 +1,6 @@
 #include "pyburn/graph/replay.h"
 
-#include "pyburn/graph/free_extent.h"
+#include "pyburn/graph/extents.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/transfer.h"
@@ -28,19 +28,9 @@ Replay::Replay(Ref<Graph> graph, Device& device) : graph_(std::move(graph)), dev
   dead_after_ = last_uses(*graph_);
 }
 
-Replay::Operations Replay::operations(int64_t n) {
-  constexpr size_t kKept = 8;
-  std::lock_guard lock(mutex_);
-  for (const auto& [size, ops] : sized_)
-    if (size == n) return ops;
-  if (sized_.size() == kKept) sized_.erase(sized_.begin());
-  sized_.emplace_back(n, std::make_shared<const std::vector<Operation>>(operations_at(*graph_, n)));
-  return sized_.back().second;
-}
-
 Tensors Replay::run(std::span<const TensorHandle> inputs) {
   const Graph& g = *graph_;
-  const Operations ops = operations(free_extent_of(g, inputs));
+  const Extents extents = extents_of(g, inputs);
   const TensorHandle absent;
   std::vector<TensorHandle> values(g.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -55,7 +45,8 @@ Tensors Replay::run(std::span<const TensorHandle> inputs) {
     for (ValueId v : node.in) in.add(v < 0 ? absent : values[size_t(v)]);
     Tensors out;
     for (ValueId v : node.out) out.push_back(node.writes ? values[size_t(v)] : TensorHandle());
-    dispatch((*ops)[i].ref(), in, {out.data(), size_t(out.size())}, &device_);
+    const Operation op = operation_at(node, {extents.data(), size_t(extents.size())}, in);
+    dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device_);
     for (int64_t k = 0; k < out.size(); ++k) values[size_t(node.out[k])] = std::move(out[k]);
     for (ValueId v : dead_after_[i]) values[size_t(v)] = {};
   }

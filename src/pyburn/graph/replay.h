@@ -1,10 +1,7 @@
 // Replay: runs a graph on a device, operation by operation, through the door.
 #pragma once
-#include <memory>
-
 #include "pyburn/ir/graph.h"
 #include "pyburn/runtime/device.h"
-#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn {
 
@@ -20,15 +17,10 @@ class Replay {
   Device& device() const { return device_; }
 
  private:
-  using Operations = std::shared_ptr<const std::vector<Operation>>;
-  Operations operations(int64_t n);
-
   Ref<Graph> graph_;
   Device& device_;
   std::vector<TensorHandle> constants_;              // parallel to the graph's
   std::vector<SmallVector<ValueId, 4>> dead_after_;  // per node: the values that nothing reads any more
-  ForkSafeMutex mutex_;
-  std::vector<std::pair<int64_t, Operations>> sized_;  // patched for the sizes met last
 };
 
 // For each node, the values that no later node and no output needs.

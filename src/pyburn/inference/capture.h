@@ -8,8 +8,10 @@
 namespace pyburn {
 
 struct CaptureInput {
-  Meta meta;  // an extent of -1 is free; all free extents are the same number
+  Meta meta;  // an extent of -1 is free, and the same number wherever its name is the same
   std::string name;
+  std::vector<std::string> extents = {};  // names by axis, where there are several; "n" where there is none
+  Shape example = {};                     // sizes that the function takes, by axis; empty: any do
 };
 struct CaptureOptions {
   std::vector<std::string> output_names;
@@ -19,7 +21,7 @@ struct CaptureOptions {
 using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
 
 // Calls `function` with tensors that have no values, on `device`, where the tensors it uses live. Reading a value
-// raises CaptureError. With a free extent the function is called three times.
+// raises CaptureError. With free extents the function is called a few times, at sizes that are multiples of the examples.
 Ref<Graph> capture(
     Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options = {});
 

@@ -11,10 +11,10 @@
 namespace pyburn {
 namespace {
 
-// Header: magic, version, checksum of the payload, size of the payload; then the payload: the names of the operations (since version 2, so
-// that all that a reader lacks are known before the first of them is read), and the wire form of the graph.
+// Header: magic, version, checksum of the payload, size of the payload; then the payload: the names of the operations (so that all that a
+// reader lacks are known before the first of them is read), and the wire form of the graph.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};
-constexpr uint32_t kVersion = 2, kVersionWithoutNames = 1;
+constexpr uint32_t kVersion = 3;
 struct Header {
   char magic[8];
   uint32_t version;
@@ -83,8 +83,8 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   std::memcpy(&h, bytes.data(), sizeof h);
   const BytesView payload = bytes.subspan(sizeof h);
   require<FormatError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, "[graph_file] not a graph file");
-  require<FormatError>(h.version == kVersion || h.version == kVersionWithoutNames,
-      "[graph_file] another version of the format: got {}, expected {}", h.version, kVersion);
+  require<FormatError>(
+      h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}; save the model again", h.version, kVersion);
   require<FormatError>(
       h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
   require<FormatError>(h.checksum == checksum(payload), "[graph_file] the file is damaged: its checksum does not match");
@@ -92,7 +92,7 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   WireReader r(payload, names);
   r.make_constant = [&](const Meta& m, BytesView data) { return from_host(device, {const_cast<std::byte*>(data.data()), m}); };
   r.deepest = 1;  // captured graphs contain no fused operations: those exist only between a queue and its kernels
-  if (h.version != kVersionWithoutNames) read_names(r);
+  read_names(r);
   Ref<Graph> graph = decode_graph(r);
   r.end();
   check_nodes(*graph, device);  // the checksum finds damage; it does not make the file trustworthy

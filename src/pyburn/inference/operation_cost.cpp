@@ -1,7 +1,6 @@
 #include "pyburn/inference/operation_cost.h"
 
 #include "pyburn/backends/null/null_backend.h"
-#include "pyburn/graph/multiply_adds.h"
 
 namespace pyburn {
 
@@ -11,10 +10,11 @@ class CountingBackend final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override {
     run(*inner_, op, in, out);
+    if (!op.info->multiply_adds || out.empty()) return;
     static const Shape absent{};
     SmallVector<const Shape*, 8> shapes;
     for (const TensorHandle* t : in) shapes.push_back(t->defined() ? &t->shape() : &absent);
-    const int64_t cost = out.empty() ? 0 : pyburn::multiply_adds(*op.info, {shapes.data(), size_t(shapes.size())}, out[0].shape());
+    const int64_t cost = op.info->multiply_adds({shapes.data(), size_t(shapes.size())}, out[0].shape());
     if (cost > 0) counts[op.info] += cost;
   }
   KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }  // inner_ decomposes

@@ -1,21 +1,39 @@
 // Session: a graph, ready to run. Needs neither Python nor the model it came from.
 #pragma once
+#include <list>
+
+#include "pyburn/graph/extents.h"
 #include "pyburn/graph/replay.h"
+#include "pyburn/inference/prepared_program.h"
 
 namespace pyburn {
 
 class Session {
  public:
-  Session(Ref<Graph> graph, Device& device) : replay_(std::move(graph), device) {}
+  // The session keeps the constants as they are now: training the model later does not change it.
+  Session(Ref<Graph> graph, Device& device);
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
   void save(const std::string& path) const;
 
-  Tensors run(std::span<const TensorHandle> inputs) { return replay_.run(inputs); }  // inputs on device()
-  const Graph& graph() const { return replay_.graph(); }
-  Device& device() const { return replay_.device(); }
+  // Inputs on device(). Any number of threads at once; a graph that writes to its own state runs for one after the other.
+  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
+  // What run() does for these inputs. Null where it goes through the graph operation by operation: on a stack of decorators, and where
+  // the size of a result depends on values.
+  std::shared_ptr<PreparedProgram> prepared(std::span<const TensorHandle> inputs);
+
+  const Graph& graph() const { return *graph_; }
+  Device& device() const { return device_; }
 
  private:
-  Replay replay_;
+  static constexpr size_t kKept = 8;  // sizes of the free extents that stay prepared
+  std::shared_ptr<PreparedProgram> prepare(const Extents& extents, std::span<const TensorHandle> inputs);
+
+  Ref<Graph> graph_;
+  Device& device_;
+  Backend* leaf_;  // null on a stack of decorators
+  ForkSafeMutex mutex_, state_mutex_;
+  std::list<std::pair<Extents, std::shared_ptr<PreparedProgram>>> known_;  // the last used first
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace pyburn

@@ -35,6 +35,23 @@ void check_names(const std::vector<std::string>& names, size_t expected) {
 
 }  // namespace
 
+Ref<Graph> copy_of(const Graph& g) {
+  auto c = make_ref<Graph>();
+  c->values = g.values;
+  c->inputs = g.inputs;
+  c->outputs = g.outputs;
+  c->input_names = g.input_names;
+  c->output_names = g.output_names;
+  c->constants = g.constants;
+  c->constant_names = g.constant_names;
+  c->constant_names.resize(g.constants.size());
+  c->nodes = g.nodes;
+  c->updates = g.updates;
+  c->extents = g.extents;
+  c->free_axes = g.free_axes;
+  return c;
+}
+
 void check(const Graph& g) {
   Defined defined(g);
   for (ValueId v : g.inputs) defined.make(v);
@@ -51,19 +68,26 @@ void check(const Graph& g) {
     SmallVector<bool, 8> given;
     for (ValueId v : n.in) given.push_back(v != -1);
     check_signature(n.op.ref(), given, n.out.size());
+    for (const ExtentPatch& p : n.patches) {
+      require<FormatError>(p.slot >= 0, "[graph] patch out of range: got slot {}", p.slot);
+      p.value.check(int64_t(g.extents.size()));
+    }
   }
   for (ValueId v : g.outputs) defined.use(v);
   for (const auto& [state, value] : g.updates) defined.use(state), defined.use(value);
   check_names(g.input_names, g.inputs.size());
   check_names(g.output_names, g.outputs.size());
   check_names(g.constant_names, g.constants.size());
-  for (const auto& [input, axis] : g.free_axes)
-    require<FormatError>(
-        input >= 0 && size_t(input) < g.inputs.size() && axis >= 0 && axis < g.values[size_t(g.inputs[size_t(input)])].shape.rank(),
-        "[graph] free axis out of range: got axis {} of input {}", axis, input);
-  for (const ExtentPatch& p : g.patches)
-    require<FormatError>(p.node >= 0 && size_t(p.node) < g.nodes.size() && p.slot >= 0 && !g.free_axes.empty(),
-        "[graph] patch out of range: got node {}", p.node);
+  std::vector<bool> bound(g.extents.size());
+  for (const FreeAxis& f : g.free_axes) {
+    require<FormatError>(f.input >= 0 && size_t(f.input) < g.inputs.size() && f.axis >= 0 &&
+                             f.axis < g.values[size_t(g.inputs[size_t(f.input)])].shape.rank() && f.extent >= 0 &&
+                             size_t(f.extent) < g.extents.size(),
+        "[graph] free axis out of range: got axis {} of input {} for extent {}", f.axis, f.input, f.extent);
+    bound[size_t(f.extent)] = true;
+  }
+  for (size_t k = 0; k < bound.size(); ++k)
+    require<FormatError>(bound[k], "[graph] no axis of any input has the free extent '{}'", g.extents[k].substr(0, 80));
 }
 
 uint64_t hash(const Graph& g) {
@@ -90,7 +114,7 @@ bool operator==(const Graph& a, const Graph& b) {
     return false;
   for (size_t i = 0; i < a.nodes.size(); ++i) {
     const GraphNode &m = a.nodes[i], &n = b.nodes[i];
-    if (!(m.op == n.op) || !(m.in == n.in) || !(m.out == n.out) || m.writes != n.writes) return false;
+    if (!(m.op == n.op) || !(m.in == n.in) || !(m.out == n.out) || m.writes != n.writes || m.patches != n.patches) return false;
   }
   for (size_t i = 0; i < a.constants.size(); ++i)
     if (a.constants[i].first != b.constants[i].first || !a.constants[i].second.is_same(b.constants[i].second)) return false;
@@ -105,8 +129,11 @@ std::string to_text(const Graph& g) {
   };
   std::string text = "graph(" + list(g.inputs) + ")\n";
   for (const auto& [v, t] : g.constants) text += format("  %{} = constant {} {}\n", v, t.dtype(), t.shape());
-  for (const GraphNode& n : g.nodes)
-    text += format("  {} {} {} [{}]\n", list(n.out), n.writes ? "<-" : "=", to_text(n.op.ref()), list(n.in));
+  for (const GraphNode& n : g.nodes) {
+    text += format("  {} {} {} [{}]", list(n.out), n.writes ? "<-" : "=", to_text(n.op.ref()), list(n.in));
+    for (const ExtentPatch& p : n.patches) text += format(", {} = {}", p.slot, to_text(p.value));
+    text += "\n";
+  }
   return text + "  return " + list(g.outputs) + "\n";
 }
 

@@ -2,23 +2,31 @@
 #pragma once
 #include <vector>
 
+#include "pyburn/ir/extent_expression.h"
 #include "pyburn/ir/operation.h"
 
 namespace pyburn {
 
 using ValueId = int32_t;  // -1: an absent optional input
 
+// A number inside an operation that depends on free extents. `slot` counts the integers of the attributes in field order.
+struct ExtentPatch {
+  int32_t slot;
+  ExtentExpression value;
+  bool operator==(const ExtentPatch&) const = default;
+};
+
+// Where an input has a free extent.
+struct FreeAxis {
+  int32_t input, axis, extent;
+  bool operator==(const FreeAxis&) const = default;
+};
+
 struct GraphNode {
   Operation op;
   SmallVector<ValueId, 4> in, out;
-  bool writes = false;  // the outputs are existing values that the operation writes into
-};
-
-// A number inside an operation that depends on the free extent n: a * n + c. `slot` counts the integers of the
-// attributes in field order.
-struct ExtentPatch {
-  int32_t node, slot;
-  int64_t a, c;
+  bool writes = false;               // the outputs are existing values that the operation writes into
+  std::vector<ExtentPatch> patches;  // for other free extents than those of the capture
 };
 
 class Graph : public Counted {
@@ -30,9 +38,8 @@ class Graph : public Counted {
   std::vector<std::string> constant_names;  // parallel to constants; may be empty strings
   std::vector<GraphNode> nodes;
   std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
-  // Free extents: which axis of which input gives n, and what follows from it.
-  std::vector<std::pair<int32_t, int32_t>> free_axes;  // (input, axis)
-  std::vector<ExtentPatch> patches;
+  std::vector<std::string> extents;                  // names of the free extents
+  std::vector<FreeAxis> free_axes;
 
   ValueId add_value(Meta m) {
     values.push_back(std::move(m));
@@ -40,6 +47,7 @@ class Graph : public Counted {
   }
 };
 
+Ref<Graph> copy_of(const Graph&);  // operations and constants are shared
 // Every value is made before it is used, and every number is in range. FormatError otherwise.
 void check(const Graph&);
 uint64_t hash(const Graph&);  // structure only: no constants' contents

@@ -91,6 +91,17 @@ struct Reads {
 constexpr std::string_view name_in(std::string_view schema) { return schema.substr(0, schema.find('(')); }
 constexpr std::string_view function_in(std::string_view schema) { return schema.substr(0, schema.find_first_of(".(")); }
 
+// The part of an operation in a run of elementwise operations that becomes one kernel; elementwise ones are in the middle.
+enum class Fusing : uint8_t {
+  none,
+  begins,  // a product or a convolution: its result is worth waiting for, what follows is done to it on the way
+  ends,    // a reduction of trailing axes
+};
+
+// What a call costs in multiplications with an addition, from the shapes of its inputs (rank 0 where one is absent) and of its
+// first output.
+using MultiplyAdds = int64_t (*)(std::span<const Shape* const> in, const Shape& out);
+
 // What a user of `define` writes.
 struct OpSpec {
   const char* schema;
@@ -99,15 +110,17 @@ struct OpSpec {
   Cast cast = Cast::none;
   Autocast autocast = Autocast::none;
   Saves saves = nothing;
-  Reads reads = {};               // instead of Saves::inputs and outputs, where less is enough
-  bool may_alias = false;         // the result may be a view of the input: its decomposition says
-  bool in_place = false;          // has the form x.op_(), although not elementwise
-  bool changes_first = false;     // the result is the first input with changes: in place, kernels get it as the output too
-  uint8_t key = 0;                // the input whose dtype chooses the kernel
-  const char* no_grad = nullptr;  // the reason, where there is no gradient
-  const char* torch = nullptr;    // the reference for goldens where PyTorch's name differs
-  const char* example = nullptr;  // two lines of Python for the docstring
-  const char* samples = nullptr;  // one case per line, see tests/conformance/samples.py
+  Reads reads = {};            // instead of Saves::inputs and outputs, where less is enough
+  bool may_alias = false;      // the result may be a view of the input: its decomposition says
+  bool in_place = false;       // has the form x.op_(), although not elementwise
+  bool changes_first = false;  // the result is the first input with changes: in place, kernels get it as the output too
+  uint8_t key = 0;             // the input whose dtype chooses the kernel
+  Fusing fusing = Fusing::none;
+  MultiplyAdds multiply_adds = nullptr;  // of contractions; null: next to nothing
+  const char* no_grad = nullptr;         // the reason, where there is no gradient
+  const char* torch = nullptr;           // the reference for goldens where PyTorch's name differs
+  const char* example = nullptr;         // two lines of Python for the docstring
+  const char* samples = nullptr;         // one case per line, see tests/conformance/samples.py
 };
 
 // Rules receive the row with the attributes: a row that is made at run time, as those of Python are, holds what its rules need.

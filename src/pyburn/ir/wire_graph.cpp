@@ -59,6 +59,17 @@ std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
   return {id, r.make_constant(meta, data)};
 }
 
+ExtentPatch decode_patch(WireReader& r) {
+  const int32_t slot = decode_id(r);
+  std::vector<ExtentExpression::Term> terms;
+  for (int64_t n = r.length(3); n > 0; --n) {
+    const auto kind = ExtentExpression::Kind(r.byte());
+    const int64_t a = r.integer(), b = r.integer();
+    terms.push_back({kind, a, b});
+  }
+  return {slot, ExtentExpression(std::move(terms))};
+}
+
 }  // namespace
 
 void encode(WireWriter& w, const Graph& g) {
@@ -77,11 +88,17 @@ void encode(WireWriter& w, const Graph& g) {
     encode_ids(w, n.in);
     encode_ids(w, n.out);
     w.byte(n.writes);
+    w.count(n.patches.size());
+    for (const ExtentPatch& p : n.patches) {
+      w.integer(p.slot);
+      w.count(p.value.terms().size());
+      for (const ExtentExpression::Term& t : p.value.terms()) w.byte(uint8_t(t.kind)), w.integer(t.a), w.integer(t.b);
+    }
   }
   encode_pairs(w, g.updates);
-  encode_pairs(w, g.free_axes);
-  w.count(g.patches.size());
-  for (const ExtentPatch& p : g.patches) w.integer(p.node), w.integer(p.slot), w.integer(p.a), w.integer(p.c);
+  encode_names(w, g.extents);
+  w.count(g.free_axes.size());
+  for (const FreeAxis& f : g.free_axes) w.integer(f.input), w.integer(f.axis), w.integer(f.extent);
 }
 
 Ref<Graph> decode_graph(WireReader& r) {
@@ -95,16 +112,16 @@ Ref<Graph> decode_graph(WireReader& r) {
   for (int64_t n = r.length(3); n > 0; --n) g->constants.push_back(decode_constant(r));
   g->constant_names = decode_names(r);
   for (int64_t n = r.length(4); n > 0; --n) {
-    GraphNode node{decode_operation(r), decode_ids<decltype(GraphNode::in)>(r), decode_ids<decltype(GraphNode::out)>(r), false};
+    GraphNode node{decode_operation(r), decode_ids<decltype(GraphNode::in)>(r), decode_ids<decltype(GraphNode::out)>(r), false, {}};
     node.writes = r.boolean();
+    for (int64_t patches = r.length(2); patches > 0; --patches) node.patches.push_back(decode_patch(r));
     g->nodes.push_back(std::move(node));
   }
   g->updates = decode_pairs(r);
-  g->free_axes = decode_pairs(r);
-  for (int64_t n = r.length(4); n > 0; --n) {
-    const int32_t node = decode_id(r), slot = decode_id(r);
-    const int64_t a = r.integer(), c = r.integer();
-    g->patches.push_back({node, slot, a, c});
+  g->extents = decode_names(r);
+  for (int64_t n = r.length(3); n > 0; --n) {
+    const int32_t input = decode_id(r), axis = decode_id(r), extent = decode_id(r);
+    g->free_axes.push_back({input, axis, extent});
   }
   --r.depth;
   check(*g);

@@ -5,7 +5,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pointwise.h"
-#include "pyburn/ops/generated/sampling.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/operators.h"

@@ -4,7 +4,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn::nn {

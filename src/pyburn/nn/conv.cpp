@@ -2,7 +2,7 @@
 
 #include "pyburn/nn/init.h"
 #include "pyburn/nn/parts.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/support/error.h"

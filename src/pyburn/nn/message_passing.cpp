@@ -3,7 +3,7 @@
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/movement.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 
 EdgeEnds::EdgeEnds(const Edges& edges, const TensorHandle& sources, const TensorHandle& targets, int64_t node_dim, bool reversed)
     : edges_(edges), sources_(sources), targets_(targets), node_dim_(node_dim), reversed_(reversed) {}
@@ -37,4 +37,4 @@ TensorHandle MessagePassing::aggregate(const TensorHandle& messages, const Tenso
   return scatter(messages, index, config_.node_dim, nodes, config_.aggr);
 }
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric

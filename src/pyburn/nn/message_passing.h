@@ -1,15 +1,15 @@
 // MessagePassing: a layer on graphs says what a message is, how those that arrive in a node are reduced, and what becomes of it.
 //
-//   class Distances : public nn::graph::MessagePassing {
+//   class Distances : public nn::geometric::MessagePassing {
 //    public:
 //     PB_MODULE(Distances)
 //     TensorHandle message(const EdgeEnds& edge) override { return abs(edge.target() - edge.source()); }
 //   };
 #pragma once
-#include "pyburn/nn/graph_edges.h"
+#include "pyburn/nn/geometric_edges.h"
 #include "pyburn/nn/layer.h"
 
-namespace pyburn::nn::graph {
+namespace pyburn::nn::geometric {
 
 struct MessagePassingConfig {
   std::string aggr = "sum";               // or "mean", "max", "min", "mul"
@@ -54,4 +54,4 @@ class MessagePassing : public Layer<MessagePassingConfig> {
   virtual TensorHandle update(const TensorHandle& aggregated, const TensorHandle& x) { return (void)x, aggregated; }
 };
 
-}  // namespace pyburn::nn::graph
+}  // namespace pyburn::nn::geometric

@@ -2,7 +2,7 @@
 
 #include "pyburn/nn/init.h"
 #include "pyburn/ops/generated/fill.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {

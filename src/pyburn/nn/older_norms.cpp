@@ -7,7 +7,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/random.h"
 #include "pyburn/ops/operators.h"
 

@@ -9,7 +9,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/random.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/vector_norm.h"

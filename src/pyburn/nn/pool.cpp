@@ -1,7 +1,7 @@
 #include "pyburn/nn/pool.h"
 
 #include "pyburn/nn/conv.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {

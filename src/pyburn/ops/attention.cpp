@@ -16,6 +16,7 @@
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -138,15 +139,24 @@ Grads grad_grad(const Attention& a, const GradContext& c) {
 
 }  // namespace
 
+namespace {
+int64_t cost(std::span<const Shape* const> in, const Shape& out) {  // scores, and what they weigh
+  return (Checked(in[0]->numel()) + out.numel()) * (*in[1])[in[1]->rank() - 2];
+}
+int64_t cost_grad(std::span<const Shape* const> in, const Shape&) {  // the scores again, and four products
+  return (3 * Checked(in[1]->numel()) + 2 * Checked(in[0]->numel())) * (*in[2])[in[2]->rank() - 2];
+}
+}  // namespace
+
 namespace op {
 constinit OpInfo attention = define<Attention, infer, grad_attention, decompose_attention>(
     {.schema = "attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool is_causal, float scale) -> (Tensor output, Tensor "
                "logsumexp)",
-        .doc = "Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp "
-               "of the scores.",
+        .doc = "Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .saves = inputs | outputs,
+        .multiply_adds = cost,
         .torch =
             "lambda q, k, v, m, c, s: (lambda x: (torch.softmax(x, -1) @ v.repeat_interleave(q.shape[1] // v.shape[1], 1), "
             "torch.logsumexp(x, -1)))(sum([s * q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT] + ([] if m is None else [m if "
@@ -174,6 +184,7 @@ constinit OpInfo attention_grad = define<Attention, infer_grad, grad_grad, decom
         .doc = "Computes the gradients of attention; recomputes the probabilities from the scores and their log-sum-exp.",
         .kind = Kind::contract,
         .saves = inputs,
+        .multiply_adds = cost_grad,
         .torch = "lambda dy, q, k, v, m, l, d, c, s: (lambda r: (lambda x: (lambda p: (lambda e: ((e @ r(k)) * s, (e.mT @ q * "
                  "s).unflatten(1, (k.shape[1], -1)).sum(2), (p.mT @ dy).unflatten(1, (v.shape[1], -1)).sum(2)))(p * (dy @ r(v).mT - "
                  "d[..., None])))(torch.exp(x - l[..., None])))(sum([s * q @ r(k).mT] + ([] if m is None else [m]) + "

@@ -176,6 +176,16 @@ Conv Conv::from(const TensorHandle&, const TensorHandle& weight, const TensorHan
   return {per_axis(stride, axes, "stride", 1), per_axis(padding, axes, "padding", 0), per_axis(dilation, axes, "dilation", 1), groups};
 }
 
+namespace {
+// Each output (or, seen from the other side, each input) meets the taps of one filter.
+int64_t cost_of(const Shape& places, const Shape& weight) {
+  return Checked(places.numel()) * (weight[0] > 0 ? weight.numel() / weight[0] : 0);
+}
+int64_t cost(std::span<const Shape* const> in, const Shape& out) { return cost_of(out, *in[1]); }
+int64_t cost_input(std::span<const Shape* const> in, const Shape&) { return cost_of(*in[0], *in[1]); }
+int64_t cost_weight(std::span<const Shape* const> in, const Shape& out) { return cost_of(*in[1], out); }
+}  // namespace
+
 namespace op {
 constinit OpInfo conv2d =
     define<Conv, infer<2>, grad_conv<2>, by_windows<2>>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
@@ -184,6 +194,8 @@ constinit OpInfo conv2d =
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost,
         .torch = "torch.nn.functional.conv2d",
         .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
         .samples = R"(
@@ -211,6 +223,8 @@ constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>, 
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost_input,
         .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv2d_input(size, w, dy, s, p, d, g)",
         .example = "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape",
         .samples = R"(
@@ -228,6 +242,7 @@ constinit OpInfo conv2d_weight =
         .doc = "Computes the gradient of conv2d with respect to its weight.",
         .kind = Kind::contract,
         .reads = {{1}, {0}},
+        .multiply_adds = cost_weight,
         .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv2d_weight(x, size, dy, s, p, d, g)",
         .example = "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape",
         .samples = R"(
@@ -245,6 +260,8 @@ constinit OpInfo conv3d = define<Conv, infer<3>, grad_conv<3>, by_windows<3>>(
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost,
         .torch = "torch.nn.functional.conv3d",
         .example = "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape",
         .samples = R"(
@@ -269,6 +286,8 @@ constinit OpInfo conv3d_input = define<ConvGrad, infer_input<3>, grad_input<3>, 
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost_input,
         .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv3d_input(size, w, dy, s, p, d, g)",
         .example = "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), "
                    "(1, 1, 1), 1).shape",
@@ -285,6 +304,7 @@ constinit OpInfo conv3d_weight =
         .doc = "Computes the gradient of conv3d with respect to its weight.",
         .kind = Kind::contract,
         .reads = {{1}, {0}},
+        .multiply_adds = cost_weight,
         .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv3d_weight(x, size, dy, s, p, d, g)",
         .example = "pyburn.conv3d_weight(pyburn.ones(1, 1, 3, 3, 3), pyburn.ones(1, 2, 3, 3, 3), (2, 1, 1, 1, 1), (1, 1, 1), (0, 0, 0), "
                    "(1, 1, 1), 1).shape",

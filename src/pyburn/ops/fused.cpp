@@ -41,7 +41,7 @@ Tensors replay(const Fused& a, Inputs in) {
 
 namespace op {
 constinit OpInfo fused = define<Fused, infer, nullptr, replay>({.schema = "fused(Tensor[] tensors) -> Tensor[]",
-    .doc = "A sub-graph as one operation; made by the fusion decorator.",
+    .doc = "A sub-graph as one operation; made by the fuse pass.",
     .no_grad = "made below autodiff, which has recorded the operations of the body"});
 }
 

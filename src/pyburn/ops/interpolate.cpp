@@ -11,7 +11,7 @@
 #include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/pointwise.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/support/checked.h"

@@ -4,6 +4,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/support/checked.h"
@@ -45,6 +46,10 @@ Grads grad_plus(const Blend& a, const GradContext& c) {
   return {c.needs(0) ? times(dy, a.beta) : TensorHandle(), c.needs(1) ? bmm(scaled, transpose(c.input(2), 1, 2)) : TensorHandle(),
       c.needs(2) ? bmm(transpose(c.input(1), 1, 2), scaled) : TensorHandle()};
 }
+template <int factor>
+int64_t cost(std::span<const Shape* const> in, const Shape& out) {
+  return Checked(out.numel()) * (*in[factor])[2];
+}
 Tensors decompose_plus(const Blend& a, Inputs in) { return {add(times(*in[0], a.beta), bmm(*in[1], *in[2]), a.alpha)}; }
 
 }  // namespace
@@ -55,6 +60,8 @@ constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor i
     .kind = Kind::contract,
     .autocast = Autocast::lower,
     .reads = {{1}, {0}},
+    .fusing = Fusing::begins,
+    .multiply_adds = cost<0>,
     .example = "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
     .samples = R"(
 t(2, 3, 4), t(2, 4, 5)
@@ -77,6 +84,8 @@ constinit OpInfo bmm_plus = define<Blend, infer_plus, grad_plus, decompose_plus>
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{}, {2}, {1}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost<1>,
         .torch = "torch.baddbmm",
         .example = "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
         .samples = R"(
@@ -98,6 +107,83 @@ t(), t(2, 3, 4), t(2, 4, 5) ! does not fit
 t(2, 3, 5, dtype=f64), t(2, 3, 4), t(2, 4, 5) ! dtypes
 t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64), beta=0.5 ! integers
 t(2, 3, 5), t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
+}  // namespace op
+
+namespace {
+TensorHandle product(const TensorHandle& left, const TensorHandle& right, const TensorHandle& start = {});
+void check_fit(const Shape& x, const Shape& y);
+
+Meta infer_linear(const NoAttrs&, Metas in) {
+  const Shape &x = in[0].shape, &weight = in[1].shape;
+  require(x.rank() > 0 && weight.rank() > 0, "both arguments need to be at least 1D: got {} and {}", x, weight);
+  require(weight.rank() <= 2, "expected a weight of 1 or 2 axes: got {}", weight);
+  require(x.back() == weight.back(), "inner dimensions differ: got {} and {}", x, weight);
+  check_dtypes(in[0].dtype, in[1].dtype);
+  Shape y = x;
+  y.pop_back();
+  if (weight.rank() == 2) y.push_back(weight[0]);
+  if (!(in[2] == Meta{})) {
+    check_fit(in[2].shape, y);
+    require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);
+  }
+  return {y, in[0].dtype};
+}
+// The gradient of a summand that was stretched to the shape of dy.
+TensorHandle summed_to(const TensorHandle& dy, const Shape& shape) {
+  Dims over;
+  for (int i = 0; i < dy.rank(); ++i) {
+    const int axis = i - (dy.rank() - shape.rank());
+    if (axis < 0 || (shape[axis] == 1 && dy.shape()[i] != 1)) over.push_back(i);
+  }
+  return over.empty() ? dy : reshape(sum(dy, over), shape);
+}
+Grads grad_linear(const NoAttrs&, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  const Shape& weight = c.meta(1).shape;
+  const int64_t k = weight.back(), n = weight.rank() == 2 ? weight[0] : 1;
+  const int64_t rows = n == 0 ? 0 : dy.numel() / n;
+  Grads grads(3, {});
+  if (c.needs(0)) grads[0] = weight.rank() == 2 ? product(dy, c.input(1)) : unsqueeze(dy, -1) * c.input(1);
+  if (c.needs(1)) {
+    const TensorHandle x = reshape(c.input(0), Dims{n == 0 ? 0 : rows, k});
+    grads[1] = reshape(product(transpose(reshape(dy, Dims{rows, n}), 0, 1), x), weight);
+  }
+  if (c.needs(2)) grads[2] = summed_to(dy, c.meta(2).shape);
+  return grads;
+}
+Tensors decompose_linear(const NoAttrs&, Inputs in) {
+  const TensorHandle turned = t(*in[1]), &bias = *in[2];
+  const bool one_pass = bias.defined() && bias.rank() == 1 && in[1]->rank() == 2 && bias.shape()[0] == in[1]->shape()[0];
+  if (one_pass) return {product(*in[0], turned, bias)};
+  const TensorHandle y = product(*in[0], turned);
+  return {bias.defined() ? y + bias : y};
+}
+int64_t cost_linear(std::span<const Shape* const> in, const Shape& out) { return Checked(out.numel()) * in[1]->back(); }
+}  // namespace
+
+namespace op {
+constinit OpInfo linear = define<NoAttrs, infer_linear, grad_linear, decompose_linear>(
+    {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+        .doc =
+            "Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).",
+        .kind = Kind::contract,
+        .autocast = Autocast::lower,
+        .reads = {{1}, {0}, {}},
+        .fusing = Fusing::begins,
+        .multiply_adds = cost_linear,
+        .torch = "torch.nn.functional.linear",
+        .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
+        .samples = R"(
+t(2, 3), t(4, 3)
+t(2, 3), t(4, 3), t(4)
+t(3), t(4, 3), bias=t(4)
+t(2, 3), t(3)
+t(5, 2, 3), t(4, 3), t(4)
+t(0, 3), t(4, 3), t(4)
+t(3, 2).T, t(3, 4).T
+t(1, 3).expand(2, 3), t(4, 3)
+t(), t(4, 3) ! at least 1D
+t(2, 3), t(4, 5) ! inner dimensions differ)"});
 }  // namespace op
 
 namespace {
@@ -254,22 +340,6 @@ t(2, 3), t(), t(3) ! vectors)",
         .example = "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape",
         .samples = kBatches,
         .in_place = true},
-    {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-        .doc =
-            "Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).",
-        .torch = "torch.nn.functional.linear",
-        .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
-        .samples = R"(
-t(2, 3), t(4, 3)
-t(2, 3), t(4, 3), t(4)
-t(3), t(4, 3), bias=t(4)
-t(2, 3), t(3)
-t(5, 2, 3), t(4, 3), t(4)
-t(0, 3), t(4, 3), t(4)
-t(3, 2).T, t(3, 4).T
-t(1, 3).expand(2, 3), t(4, 3)
-t(), t(4, 3) ! at least 1D
-t(2, 3), t(4, 5) ! inner dimensions differ)"},
     {.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
         .doc = "Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.",
         .torch = "torch.nn.functional.bilinear",
@@ -287,7 +357,7 @@ t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 };
 
 // input @ other under the name of the function that users called, plus `start`: a vector along the last axis, or undefined.
-TensorHandle product(const TensorHandle& left, const TensorHandle& right, const TensorHandle& start = {}) {
+TensorHandle product(const TensorHandle& left, const TensorHandle& right, const TensorHandle& start) {
   const TensorHandle input = lowered(left), other = lowered(right);
   require(input.rank() > 0 && other.rank() > 0, "both arguments need to be at least 1D: got {} and {}", input.shape(), other.shape());
   const TensorHandle a = input.rank() == 1 ? unsqueeze(input, 0) : TensorHandle(input);
@@ -415,16 +485,6 @@ TensorHandle fn::addbmm(
   return addmm(input, left, right, beta, alpha);
 }
 
-TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
-  require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
-  const TensorHandle turned = t(lowered(weight)), start = bias.defined() ? lowered(bias) : bias;
-  const bool one_pass = start.defined() && start.rank() == 1 && weight.rank() == 2 && start.shape()[0] == weight.shape()[0] &&
-                        start.dtype() == turned.dtype();
-  if (one_pass) return product(input, turned, start);
-  const TensorHandle y = product(input, turned);
-  return bias.defined() ? y + start : y;
-}
-
 TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 3, "expected a weight of 3 axes: got {}", weight.shape());
   const int64_t o = weight.shape()[0], i = weight.shape()[1], j = weight.shape()[2];
@@ -441,7 +501,7 @@ TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2
 }
 
 void register_matmul(OpTable& table) {
-  table.add({&op::bmm, &op::bmm_plus});
+  table.add({&op::bmm, &op::bmm_plus, &op::linear});
   table.add(functions);
 }
 

@@ -19,6 +19,7 @@ struct Blend {
 namespace op {
 extern OpInfo bmm;       // (B, M, K) x (B, K, N): what every product becomes
 extern OpInfo bmm_plus;  // the same, added to what is given
+extern OpInfo linear;    // rows times a turned matrix, plus one row: a layer
 }  // namespace op
 
 }  // namespace pyburn

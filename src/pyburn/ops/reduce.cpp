@@ -164,19 +164,23 @@ namespace op {
 constinit OpInfo sum = summing(
     define<Reduce, infer, grad_sum>({.schema = "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
         .doc = "Computes the sum of the elements over dim (by default over all dimensions).",
+        .fusing = Fusing::ends,
         .example = "pyburn.sum(pyburn.ones(2, 3), dim=1)"}));
 constinit OpInfo mean = summing(define<Reduce, infer_mean, grad_mean>(
     {.schema = "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
         .doc = "Computes the arithmetic mean of the elements over dim (by default over all dimensions).",
+        .fusing = Fusing::ends,
         .example = "pyburn.mean(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amax =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
         .doc = "Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.",
+        .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amax(x, dim, keepdim)",
         .example = "pyburn.amax(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amin =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
         .doc = "Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.",
+        .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
         .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo prod = summing(

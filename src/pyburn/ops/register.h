@@ -18,11 +18,11 @@ void register_rnn(OpTable&);
 void register_rnn_steps(OpTable&);
 void register_interpolate(OpTable&);
 void register_attention(OpTable&);
-void register_pooling(OpTable&);
+void register_pool_functions(OpTable&);
 void register_fractional_pool(OpTable&);
 void register_pool(OpTable&);
 void register_unfold(OpTable&);
-void register_convolutions(OpTable&);
+void register_conv_functions(OpTable&);
 void register_fill(OpTable&);
 void register_window(OpTable&);
 void register_fused(OpTable&);
@@ -30,7 +30,7 @@ void register_index(OpTable&);
 void register_logic(OpTable&);
 void register_matmul(OpTable&);
 void register_movement(OpTable&);
-void register_norm(OpTable&);
+void register_normalisation(OpTable&);
 void register_batch_norm(OpTable&);
 void register_softmax(OpTable&);
 void register_cross_entropy(OpTable&);
@@ -41,7 +41,7 @@ void register_optimise(OpTable&);
 void register_pointwise(OpTable&);
 void register_random(OpTable&);
 void register_dropout(OpTable&);
-void register_sampling(OpTable&);
+void register_random_functions(OpTable&);
 void register_reduce(OpTable&);
 void register_transcendental(OpTable&);
 void register_special(OpTable&);
@@ -103,17 +103,17 @@ inline void register_operations(OpTable& table) {
            register_linalg,
            register_solvers,
            register_conv,
-           register_convolutions,
+           register_conv_functions,
            register_unfold,
            register_pool,
-           register_pooling,
+           register_pool_functions,
            register_fractional_pool,
            register_attention,
            register_interpolate,
            register_rnn_steps,
            register_rnn,
            register_grid_sample,
-           register_norm,
+           register_normalisation,
            register_batch_norm,
            register_softmax,
            register_cross_entropy,
@@ -136,7 +136,7 @@ inline void register_operations(OpTable& table) {
            register_segment,
            register_random,
            register_dropout,
-           register_sampling,
+           register_random_functions,
            register_optimise,
            register_fused,
        })

@@ -187,6 +187,11 @@ Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const 
       joined(projected, 0), a.cell == "gru" ? joined(recurrent, 0) : no_elements(output), dh, a.cell == "lstm" ? dc : no_elements(output)};
 }
 
+namespace {
+int64_t cost(std::span<const Shape* const> in, const Shape&) { return Checked(in[0]->numel()) * (*in[1])[in[1]->rank() - 1]; }
+int64_t cost_grad(std::span<const Shape* const> in, const Shape& out) { return Checked(out.numel()) * (*in[2])[in[2]->rank() - 1]; }
+}  // namespace
+
 namespace op {
 constinit OpInfo rnn_steps = define<RnnSteps, infer, grad_steps, decompose_steps>(
     {.schema = "rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, "
@@ -194,11 +199,13 @@ constinit OpInfo rnn_steps = define<RnnSteps, infer, grad_steps, decompose_steps
         .doc = "Computes the states of a recurrent layer at all time steps from the projected inputs.",
         .autocast = Autocast::lower,
         .saves = inputs | outputs,
+        .multiply_adds = cost,
         .example = "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape"});
 constinit OpInfo rnn_steps_grad = define<RnnSteps, infer_grad, nullptr, decompose_grad>(
     {.schema = "rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, "
                "Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)",
         .doc = "Computes the gradient of rnn_steps (backpropagation through time).",
+        .multiply_adds = cost_grad,
         .no_grad = "gradients of gradients do not pass here: rnn_steps then writes its gradient in public operations",
         .example = "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), "
                    "pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape"});

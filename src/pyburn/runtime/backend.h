@@ -34,6 +34,12 @@ struct HostArray {
   int64_t bytes() const { return bytes_of(meta.dtype, meta.shape.numel()); }
 };
 
+// A call that is made again and again: whatever follows from attributes, dtypes, shapes and strides has been done.
+class PreparedCall : public Counted {
+ public:
+  virtual void run() = 0;
+};
+
 class Backend : public Counted {
  public:
   // Runs op. Inputs are valid: the door has checked, promoted and broadcast them. Each output is defined; its storage
@@ -44,6 +50,9 @@ class Backend : public Counted {
   // Where the answer was `depends`: may execute() be given this call? Looks at attributes, shapes, strides and dtypes, never at storages;
   // outputs of dynamic operations are undefined.
   virtual bool supports_call(OpRef op, Inputs in, Outputs out) const;
+  // For execute(op, in, out) many times over. The tensors outlive the result and keep their dtypes, shapes and strides; their storages and
+  // offsets may change between runs, and are missing before the first. Null: execute() is as good.
+  virtual Ref<PreparedCall> prepare(OpRef op, Inputs in, Outputs out) { return (void)op, (void)in, (void)out, nullptr; }
   virtual Capabilities capabilities() const { return inner() ? inner()->capabilities() : Capabilities{}; }
   virtual Ref<Storage> allocate(DType dtype, int64_t elements) = 0;
   virtual void upload(const HostArray& from, const TensorHandle& to) = 0;    // `to` is contiguous and fresh

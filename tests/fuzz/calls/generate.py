@@ -225,7 +225,7 @@ def _session(rng: random.Random) -> str:
     """A captured function, run with inputs that it was not captured with."""
     line = rng.choice(["lambda a: a * 2", "lambda a: a.sum(0)", "lambda a: a[1:] @ a.mT", "nn.Linear(3, 2)"])
     inputs = ", ".join(rng.choice(TENSORS) for _ in range(rng.choice([0, 1, 1, 1, 2])))
-    free = rng.choice(["", ", free_axes={0: [0]}", f", free_axes={rng.choice(EVERYTHING)}"])
+    free = rng.choice(["", ", dynamic={0: [0]}", f", dynamic={rng.choice(EVERYTHING)}"])
     return f"s = pyburn.inference.Session(pyburn.inference.capture({line}, t(2, 3){free}))\nuse(s.run({inputs}))"
 
 

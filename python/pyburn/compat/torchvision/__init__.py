@@ -13,7 +13,9 @@ __all__ = list(_PARTS)
 
 
 def set_image_backend(backend: str) -> None:
-    """No effect: images are read by Pillow."""
+    """Accepts "PIL": images are read by Pillow."""
+    if backend != "PIL":
+        raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL' in pyburn.compat")
 
 
 def get_image_backend() -> str:

@@ -31,49 +31,74 @@ def box_area(boxes: Tensor) -> Tensor:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
-def _intersection_and_union(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    corner1 = _core.maximum(boxes1[..., :, None, :2], boxes2[..., None, :, :2])
-    corner2 = _core.minimum(boxes1[..., :, None, 2:], boxes2[..., None, :, 2:])
-    sides = (corner2 - corner1).clamp(min=0)
-    common = sides[..., 0] * sides[..., 1]
-    return common, box_area(boxes1)[..., :, None] + box_area(boxes2)[..., None, :] - common
+def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
+    """Each box of the one with each of the other: (..., N, 1, 4) and (..., 1, M, 4)."""
+    return boxes1[..., :, None, :], boxes2[..., None, :, :]
 
 
-def _hull(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Width and height of the smallest box around each pair."""
-    corner1 = _core.minimum(boxes1[..., :, None, :2], boxes2[..., None, :, :2])
-    corner2 = _core.maximum(boxes1[..., :, None, 2:], boxes2[..., None, :, 2:])
-    return (corner2 - corner1).clamp(min=0)
+def _overlap(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Areas of the intersection and the union, and the sides of the smallest box around both."""
+    sides = (_core.minimum(a[..., 2:], b[..., 2:]) - _core.maximum(a[..., :2], b[..., :2])).clamp(min=0)
+    hull = _core.maximum(a[..., 2:], b[..., 2:]) - _core.minimum(a[..., :2], b[..., :2])
+    common = sides.prod(-1)
+    return common, box_area(a) + box_area(b) - common, hull
+
+
+def _generalized(a: Tensor, b: Tensor, eps: float = 0.0) -> Tensor:
+    common, union, hull = _overlap(a, b)
+    area = hull.prod(-1)
+    return common / (union + eps) - (area - union) / (area + eps)
+
+
+def _distance(a: Tensor, b: Tensor, eps: float, union_eps: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The IoU less the squared distance of the centres in units of the hull's diagonal, and the IoU."""
+    common, union, hull = _overlap(a, b)
+    iou = common / (union + union_eps)
+    apart = (a[..., :2] + a[..., 2:] - b[..., :2] - b[..., 2:]) / 2
+    return iou - apart.square().sum(-1) / (hull.square().sum(-1) + eps), iou
+
+
+def _complete(a: Tensor, b: Tensor, eps: float, union_eps: float = 0.0) -> Tensor:
+    """The distance IoU less how much the proportions differ."""
+    distance, iou = _distance(a, b, eps, union_eps)
+    angles = [_core.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])) for boxes in (a, b)]
+    v = 4 / pyburn.pi**2 * (angles[0] - angles[1]).square()
+    with pyburn.no_grad():
+        alpha = v / (1 - iou + v + eps)
+    return distance - alpha * v
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """What each pair has in common over what it covers: (N, M)."""
-    common, union = _intersection_and_union(boxes1, boxes2)
+    """The intersection over the union of each pair: (N, M)."""
+    common, union, _ = _overlap(*_pairs(boxes1, boxes2))
     return common / union
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    common, union = _intersection_and_union(boxes1, boxes2)
-    sides = _hull(boxes1, boxes2)
-    area = sides[..., 0] * sides[..., 1]
-    return common / union - (area - union) / area
+    return _generalized(*_pairs(boxes1, boxes2))
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """The IoU less the distance of the centres, in units of the hull's diagonal."""
-    diagonal = _hull(boxes1, boxes2).square().sum(-1) + eps
-    centres1, centres2 = ((boxes[..., :2] + boxes[..., 2:]) / 2 for boxes in (boxes1, boxes2))
-    distance = (centres1[..., :, None, :] - centres2[..., None, :, :]).square().sum(-1)
-    return box_iou(boxes1, boxes2) - distance / diagonal
+    return _distance(*_pairs(boxes1, boxes2), eps)[0]
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """The distance IoU less how much the proportions differ."""
-    angles = [_core.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])) for boxes in (boxes1, boxes2)]
-    v = 4 / pyburn.pi**2 * (angles[0][..., :, None] - angles[1][..., None, :]).square()
-    with pyburn.no_grad():
-        alpha = v / (1 - box_iou(boxes1, boxes2) + v + eps)
-    return distance_box_iou(boxes1, boxes2, eps) - alpha * v
+    return _complete(*_pairs(boxes1, boxes2), eps)
+
+
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 minus the generalized IoU of each pair of rows."""
+    return reduced(1 - _generalized(boxes1, boxes2, eps), reduction)
+
+
+def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 minus the distance IoU of each pair of rows."""
+    return reduced(1 - _distance(boxes1, boxes2, eps, eps)[0], reduction)
+
+
+def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 minus the complete IoU of each pair of rows."""
+    return reduced(1 - _complete(boxes1, boxes2, eps, eps), reduction)
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
@@ -121,43 +146,6 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         return _core.empty(0, dtype=_core.int64)
     offsets = idxs.to(boxes.dtype) * (boxes.max() + 1)
     return nms(boxes + offsets[:, None], scores, iou_threshold)
-
-
-def _rows(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What each pair of rows has in common, what it covers, and the sides of the smallest box around it."""
-    sides = (_core.minimum(boxes1[..., 2:], boxes2[..., 2:]) - _core.maximum(boxes1[..., :2], boxes2[..., :2])).clamp(min=0)
-    hull = _core.maximum(boxes1[..., 2:], boxes2[..., 2:]) - _core.minimum(boxes1[..., :2], boxes2[..., :2])
-    common = sides.prod(-1)
-    return common, box_area(boxes1) + box_area(boxes2) - common, hull
-
-
-def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 - the generalised IoU of each pair of rows."""
-    common, union, hull = _rows(boxes1, boxes2)
-    area = hull.prod(-1)
-    return reduced(1 - (common / (union + eps) - (area - union) / (area + eps)), reduction)
-
-
-def _distance_loss(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    common, union, hull = _rows(boxes1, boxes2)
-    iou = common / (union + eps)
-    apart = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
-    return 1 - iou + apart.square().sum(-1) / (hull.square().sum(-1) + eps), iou
-
-
-def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 - the IoU of each pair of rows, and the distance of the centres."""
-    return reduced(_distance_loss(boxes1, boxes2, eps)[0], reduction)
-
-
-def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """The distance loss, and how much the proportions differ."""
-    loss, iou = _distance_loss(boxes1, boxes2, eps)
-    angles = [_core.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])) for boxes in (boxes1, boxes2)]
-    v = 4 / pyburn.pi**2 * (angles[1] - angles[0]).square()
-    with pyburn.no_grad():
-        alpha = v / (1 - iou + v + eps)
-    return reduced(loss + alpha * v, reduction)
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:

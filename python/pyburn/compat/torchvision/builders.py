@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from p_vision.models.building import rounded_channels as _make_divisible  # noqa: F401
+
 from ...nn import Module, ModuleDict
 from ..hub import load_state_dict_from_url, load_url
 
@@ -197,12 +199,6 @@ def handle_legacy_interface(**weights: tuple[str, Any]) -> Callable[[Callable[..
         return called
 
     return decorate
-
-
-def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int:
-    """The nearest multiple of the divisor that is not more than a tenth below."""
-    rounded = max(divisor if min_value is None else min_value, int(v + divisor / 2) // divisor * divisor)
-    return rounded + divisor if rounded < 0.9 * v else rounded
 
 
 def _ovewrite_value_param(param: str, actual: Any, expected: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.download import download, verify
-from ..absent import absent
+from ..absent import absent_names
 
 __all__ = ["check_integrity", "check_md5", "download_and_extract_archive", "download_url", "extract_archive", "list_dir", "list_files"]
 __path__: list[str] = []
@@ -91,7 +91,4 @@ def list_files(root: str | os.PathLike[str], suffix: str | tuple[str, ...], pref
     return [os.path.join(root, name) if prefix else name for name in names]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torchvision.datasets.utils' has no attribute {name!r}")
-    return absent(f"torchvision.datasets.utils.{name}")
+__getattr__ = absent_names("torchvision.datasets.utils")

@@ -13,7 +13,7 @@ from ... import _core
 from ..._core import Tensor
 from ...data.image_files import pillow
 from ...data.transforms import functional as F
-from ..absent import absent
+from ..absent import absent_names
 
 __all__ = ["ImageReadMode", "decode_image", "decode_jpeg", "decode_png", "read_file", "read_image", "write_file", "write_jpeg", "write_png"]
 __path__: list[str] = []
@@ -86,7 +86,4 @@ def write_png(input: Tensor, filename: str | os.PathLike[str], compression_level
     _write(input, filename, "png", compress_level=compression_level)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torchvision.io' has no attribute {name!r}")
-    return absent(f"torchvision.io.{name}")
+__getattr__ = absent_names("torchvision.io")

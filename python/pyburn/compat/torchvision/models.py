@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 from p_vision import models as _models
@@ -21,6 +23,17 @@ from .builders import (  # type: ignore[assignment]  # noqa: F401  (these know w
 
 __all__ = _models.__all__
 __path__: list[str] = []
+
+
+class _Models(ModuleType):
+    """Keeps the function `alexnet` when the module torchvision.models.alexnet is imported, as PyTorch does."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in _models.__all__):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Models
 
 
 def __getattr__(name: str) -> Any:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyburn
-from p_vision.models.mobile_blocks import SqueezeExcitation, StochasticDepth
+from p_vision.models.blocks import MLP, Conv2dNormActivation, Permute, SqueezeExcitation, StochasticDepth
 from pyburn import nn
 
 from ... import _core
 from ..._core import Tensor
 from ...nn import functional as F
-from ..absent import absent
+from ..absent import absent_names
 from . import boxes as _boxes
 from . import regions as _regions
 from .boxes import *  # noqa: F403
@@ -63,92 +64,13 @@ class FrozenBatchNorm2d(nn.Module):
         return f"{self.weight.shape[0]}, eps={self.eps}"
 
 
-class Permute(nn.Module):
-    """The axes in another order."""
+class Conv3dNormActivation(Conv2dNormActivation):
+    """The same for volumes."""
 
-    def __init__(self, dims: list[int]) -> None:
-        super().__init__()
-        self.dims = dims
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.permute(*self.dims)
-
-
-class _ConvNormActivation(nn.Sequential):
-    """A convolution that keeps the size, unless it has a stride, with a norm and an activation behind it."""
-
-    dimensions: int
-    convolution: Any
-    usual_norm: Any
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any = 3,
-        stride: Any = 1,
-        padding: Any = None,
-        groups: int = 1,
-        norm_layer: Any = ...,
-        activation_layer: Any = nn.ReLU,
-        dilation: Any = 1,
-        inplace: bool | None = True,
-        bias: bool | None = None,
-    ) -> None:
-        norm_layer = self.usual_norm if norm_layer is ... else norm_layer
-        if padding is None:
-            kernels, dilations = (v if isinstance(v, Sequence) else (v,) * self.dimensions for v in (kernel_size, dilation))
-            padding = tuple((k - 1) // 2 * d for k, d in zip(kernels, dilations, strict=True))
-        bias = norm_layer is None if bias is None else bias
-        layers: list[Any] = [self.convolution(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)]
-        if norm_layer is not None:
-            layers.append(norm_layer(out_channels))
-        if activation_layer is not None:
-            layers.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
-        super().__init__(*layers)
-        self.out_channels = out_channels
-
-
-class Conv2dNormActivation(_ConvNormActivation):
-    """Of pictures."""
-
-    dimensions, convolution, usual_norm = 2, nn.Conv2d, nn.BatchNorm2d
-
-
-class Conv3dNormActivation(_ConvNormActivation):
-    """Of volumes."""
-
-    dimensions, convolution, usual_norm = 3, nn.Conv3d, nn.BatchNorm3d
+    dimensions, convolution, default_norm = 3, nn.Conv3d, nn.BatchNorm3d
 
 
 ConvNormActivation = Conv2dNormActivation
-
-
-class MLP(nn.Sequential):
-    """Linear layers with a norm, an activation and dropout between them."""
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: list[int],
-        norm_layer: Callable[..., Any] | None = None,
-        activation_layer: Callable[..., Any] | None = nn.ReLU,
-        inplace: bool | None = None,
-        bias: bool = True,
-        dropout: float = 0.0,
-    ) -> None:
-        options = {} if inplace is None else {"inplace": inplace}
-        layers: list[Any] = []
-        for i, channels in enumerate(hidden_channels):
-            layers.append(nn.Linear(in_channels, channels, bias=bias))
-            if i + 1 < len(hidden_channels):
-                if norm_layer is not None:
-                    layers.append(norm_layer(channels))
-                if activation_layer is not None:
-                    layers.append(activation_layer(**options))
-            layers.append(nn.Dropout(dropout, **options))
-            in_channels = channels
-        super().__init__(*layers)
 
 
 class ExtraFPNBlock(nn.Module):
@@ -253,11 +175,5 @@ class MultiScaleRoIAlign(nn.Module):
         return result
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("boxes", "misc", "stochastic_depth", "feature_pyramid_network", "focal_loss", "poolers"):
-        import importlib
-
-        return importlib.import_module(__name__)
-    if name.startswith("_"):
-        raise AttributeError(f"module 'torchvision.ops' has no attribute {name!r}")
-    return absent(f"torchvision.ops.{name}")
+_FILES = ("boxes", "feature_pyramid_network", "focal_loss", "misc", "poolers", "stochastic_depth")  # where torchvision has them
+__getattr__ = absent_names("torchvision.ops", lambda name: sys.modules[__name__] if name in _FILES else None)

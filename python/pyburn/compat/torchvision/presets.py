@@ -38,30 +38,8 @@ class ObjectDetection(_Preset):
         return _floats(img)
 
 
-class ImageClassification(_Preset):
-    """The middle of a picture, of one size and normalised."""
-
-    def __init__(
-        self,
-        *,
-        crop_size: int,
-        resize_size: int = 256,
-        mean: Sequence[float] = _MEAN,
-        std: Sequence[float] = _STD,
-        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
-        antialias: bool | None = True,
-    ) -> None:
-        super().__init__()
-        self.crop_size, self.resize_size, self.mean, self.std = [crop_size], [resize_size], list(mean), list(std)
-        self.interpolation, self.antialias = interpolation, antialias
-
-    def forward(self, img: Any) -> Tensor:
-        img = F.resize(img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias)
-        return F.normalize(_floats(F.center_crop(img, self.crop_size)), self.mean, self.std)
-
-
 class SemanticSegmentation(_Preset):
-    """A whole picture, with its shorter side of one size, normalised."""
+    """A whole image, with its shorter side of one size, normalised."""
 
     def __init__(
         self,
@@ -76,10 +54,22 @@ class SemanticSegmentation(_Preset):
         self.resize_size, self.mean, self.std = None if resize_size is None else [resize_size], list(mean), list(std)
         self.interpolation, self.antialias = interpolation, antialias
 
+    def _resized(self, img: Any) -> Any:
+        return img if self.resize_size is None else F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
+
     def forward(self, img: Any) -> Tensor:
-        if self.resize_size is not None:
-            img = F.resize(img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias)
-        return F.normalize(_floats(img), self.mean, self.std)
+        return F.normalize(_floats(self._resized(img)), self.mean, self.std)
+
+
+class ImageClassification(SemanticSegmentation):
+    """The middle of an image, of one size and normalised."""
+
+    def __init__(self, *, crop_size: int, resize_size: int = 256, **options: Any) -> None:
+        super().__init__(resize_size=resize_size, **options)
+        self.crop_size = [crop_size]
+
+    def _resized(self, img: Any) -> Any:
+        return F.center_crop(super()._resized(img), self.crop_size)
 
 
 class VideoClassification(_Preset):

@@ -9,10 +9,10 @@ from typing import Any
 from ...data import transforms as _own
 from ...data.transforms import InterpolationMode, Lambda, PILToTensor, ToPILImage, ToTensor, functional
 from ...nn import Module
-from ..absent import absent
+from ..absent import absent_names
 
 __path__: list[str] = []
-_PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "eeg", "functional")
+_PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "functional")
 
 
 class TransformModule(Module):  # type: ignore[misc]
@@ -60,10 +60,5 @@ globals().update({name: _module(name) for name in _own.__all__ if name not in _P
 __all__ = ["Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "functional"]
 __all__ += [name for name in _own.__all__ if name not in _PLAIN]
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torchvision.transforms' has no attribute {name!r}")
-    if name == "transforms":  # the file that torchvision has them in
-        return sys.modules[__name__]
-    return absent(f"torchvision.transforms.{name}")
+# `transforms` is the file that torchvision has them in.
+__getattr__ = absent_names("torchvision.transforms", lambda name: sys.modules[__name__] if name == "transforms" else None)

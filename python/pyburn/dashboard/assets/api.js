@@ -18,7 +18,17 @@ const post = (path, body) =>
 export const runs = () => json("/api/runs");
 export const run = (id) => json(`/api/run?id=${encodeURIComponent(id)}`);
 export const image = (id, name) => `/api/image?id=${encodeURIComponent(id)}&name=${encodeURIComponent(name)}`;
+export const timeline = (id, kind, tag) => json(`/api/timeline?${new URLSearchParams({ id, kind, tag })}`);
+export const blob = (id, kind, tag, index, step) => `/api/blob?${new URLSearchParams({ id, kind, tag, index, step })}`;
 export const stop = (id) => post("/api/stop", { id });
+
+async function edited(path, body) {
+  const answer = await post(path, body);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+export const annotate = (id, changes) => edited("/api/annotate", { id, ...changes });
+export const remove = (id, key) => edited("/api/delete", { id, key });
 
 // Curves as pairs of arrays x and y, in the order asked for.
 export async function curves(request) {

@@ -8,18 +8,20 @@ import { colour, element } from "./text.js";
 const EVERY = 2000, MOST_AT_FIRST = 50;
 const $ = (id) => document.getElementById(id);
 
+let timer = 0;
 const state = {
   runs: [],
   on: new Map(),       // by id: whether the run is chosen
   colours: new Map(),  // by id: stays the same while the page is open
   chosen: () => state.runs.filter(({ id }) => state.on.get(id)),
   colour: (id) => colour(state.colours.get(id) ?? 0),
+  refresh: () => { clearTimeout(timer); refresh(); },
   current: () => {
     const named = location.hash.split("=")[1];
     return (state.runs.find(({ id }) => encodeURIComponent(id) === named) ?? state.chosen()[0] ?? state.runs[0])?.id;
   },
 };
-const views = { curves: new CurvesView(state), table: new TableView(state), run: new RunView(state) };
+const views = { curves: new CurvesView(state), table: new TableView(state), run: new RunView({ ...state, runs: () => state.runs }) };
 const view = () => views[location.hash.slice(1).split("=")[0]] ?? views.curves;
 
 function show() {
@@ -34,9 +36,10 @@ function show() {
   current.update();
 }
 
-// A search finds names, and options as "lr=0.1".
+// A search finds names, tags as "#baseline", and options as "lr=0.1".
 function found(run, text) {
   return text.toLowerCase().split(/\s+/).every((word) => {
+    if (word.startsWith("#")) return run.tags.some((tag) => tag.toLowerCase().startsWith(word.slice(1)));
     const [key, value] = word.split("=");
     if (value === undefined) return run.name.toLowerCase().includes(word);
     return Object.entries(run.config).some(([name, held]) => name.toLowerCase().endsWith(key) && String(held).toLowerCase().startsWith(value));
@@ -49,7 +52,8 @@ function list() {
   $("list").replaceChildren(...listed.map((run) => element("li", {},
     element("label", {}, element("input", { type: "checkbox", checked: state.on.get(run.id), onchange: (event) => { state.on.set(run.id, event.target.checked); list(); show(); } }),
       element("span", { class: "swatch", style: { background: state.colour(run.id) } }), element("span", { class: "name", title: run.id }, run.name)),
-    element("a", { class: `state ${run.state}`, href: `#run=${encodeURIComponent(run.id)}` }, run.state === "running" && run.status.epochs ? `${run.status.epoch ?? 0}/${run.status.epochs}` : run.state))));
+    element("a", { class: `state ${run.state}`, href: `#run=${encodeURIComponent(run.id)}` }, run.state === "running" && run.status.epochs ? `${run.status.epoch ?? 0}/${run.status.epochs}` : run.state),
+    run.tags.length ? element("div", { class: "tags" }, ...run.tags.map((tag) => element("span", { class: "tag" }, tag))) : null)));
   return listed;
 }
 
@@ -68,7 +72,7 @@ async function refresh() {
   } catch {
     $("live").className = "off";
   }
-  setTimeout(refresh, document.hidden ? 5 * EVERY : EVERY);
+  timer = setTimeout(refresh, document.hidden ? 5 * EVERY : EVERY);
 }
 
 function theme(name) {

@@ -1,8 +1,8 @@
 // Curves on a canvas: drag to zoom, double-click to see all, hover to read values. It draws what it is given and fetches nothing.
-import { element, labels, short, ticks } from "./text.js";
+import { csv, download, element, labels, short, ticks } from "./text.js";
 
-const LEFT = 52, RIGHT = 10, TOP = 8, BOTTOM = 24;
-const DASHES = { train: [], valid: [7, 4], test: [2, 3] };
+const LEFT = 68, RIGHT = 10, TOP = 8, BOTTOM = 40;
+const DASHES = { train: [], valid: [7, 4], test: [2, 3], events: [], system: [] };
 const MOST_IN_TIP = 12, MANY = 20;
 
 // Charts wait here and are drawn one per frame: the page answers between two of them.
@@ -16,21 +16,49 @@ function next() {
 }
 
 export class Chart {
-  // onZoom([from, to]) or onZoom(null); axisText(x) writes a value of the x axis.
-  constructor({ title, onZoom, axisText = short }) {
-    Object.assign(this, { onZoom, axisText, lines: [], range: null, logarithmic: false });
+  // onZoom([from, to]) or onZoom(null); axisText(x) writes a value of the x axis; all() gives the lines for a CSV file, drawn ones by default.
+  constructor({ title, onZoom, axisText = short, all = async () => this.lines }) {
+    Object.assign(this, { title, onZoom, axisText, all, lines: [], range: null, logarithmic: false, xLabel: "step", yLabel: title });
     this.canvas = element("canvas", { role: "img", "aria-label": title });
     this.note = element("span", { class: "faint" });
-    this.wide = element("button", { class: "plain", title: "Large or small", onclick: () => this.card.classList.toggle("wide") }, "⤢");
+    const button = (text, title, onclick) => element("button", { class: "plain", title, "aria-label": title, onclick }, text);
+    this.wide = element("span", { class: "buttons" }, button("CSV", "Save the points as CSV", () => this.saveCsv()),
+      button("PNG", "Save the chart as PNG", () => this.savePng()), button("⤢", "Large or small", () => this.card.classList.toggle("wide")));
     this.tip = element("div", { class: "tip", hidden: true });
     this.card = element("div", { class: "card" }, element("h3", {}, element("span", {}, title), this.note, this.wide), this.canvas, this.tip);
     this.watch();
   }
 
-  // lines: [{label, colour, split, dots, x, y}]; range: [from, to] of x or null for all.
-  show(lines, { range, logarithmic }) {
-    Object.assign(this, { lines, range, logarithmic });
+  // lines: [{label, colour, split, dots, x, y, low, high}], where low and high bound a band; range: [from, to] of x or null for all.
+  show(lines, { range = null, logarithmic = false, xLabel = this.xLabel, yLabel = this.yLabel } = {}) {
+    Object.assign(this, { lines, range, logarithmic, xLabel, yLabel });
     this.queue();
+  }
+
+  async saveCsv() {
+    const lines = await this.all();
+    const rows = lines.flatMap(({ label, x, y }) => Array.from(x, (v, i) => [label, v, y[i]]));
+    download(`${this.title}.csv`, csv([["curve", this.xLabel, this.yLabel], ...rows]), "text/csv");
+  }
+
+  // The chart with its title and a legend, on the colour of the card.
+  savePng() {
+    const { canvas } = this, scale = devicePixelRatio || 1, style = getComputedStyle(canvas), named = this.lines.slice(0, MANY), line = 18 * scale;
+    const copy = element("canvas", { width: canvas.width, height: canvas.height + line * (named.length + 2) }), pen = copy.getContext("2d");
+    pen.fillStyle = style.getPropertyValue("--card");
+    pen.fillRect(0, 0, copy.width, copy.height);
+    pen.font = `${13 * scale}px system-ui, sans-serif`;
+    pen.fillStyle = style.getPropertyValue("--text");
+    pen.fillText(this.title, 12 * scale, line);
+    pen.drawImage(canvas, 0, line * 1.5);
+    for (const [i, { label, colour }] of named.entries()) {
+      const y = canvas.height + line * (i + 2.2);
+      pen.fillStyle = colour;
+      pen.fillRect(12 * scale, y - 8 * scale, 10 * scale, 10 * scale);
+      pen.fillStyle = style.getPropertyValue("--text");
+      pen.fillText(label, 30 * scale, y);
+    }
+    copy.toBlob((blob) => download(`${this.title}.png`, blob));
   }
 
   queue() {
@@ -42,13 +70,14 @@ export class Chart {
     let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const { x } of this.lines) if (x.length) { x0 = Math.min(x0, x[0]); x1 = Math.max(x1, x[x.length - 1]); }
     if (this.range) [x0, x1] = this.range;
-    for (const { x, y } of this.lines)
-      for (let i = 0; i < x.length; ++i) {
-        const v = y[i];
-        if (x[i] < x0 || x[i] > x1 || !Number.isFinite(v) || (this.logarithmic && v <= 0)) continue;
-        if (v < y0) y0 = v;
-        if (v > y1) y1 = v;
-      }
+    for (const { x, y, low, high } of this.lines)
+      for (const values of low ? [low, high] : [y])
+        for (let i = 0; i < x.length; ++i) {
+          const v = values[i];
+          if (x[i] < x0 || x[i] > x1 || !Number.isFinite(v) || (this.logarithmic && v <= 0)) continue;
+          if (v < y0) y0 = v;
+          if (v > y1) y1 = v;
+        }
     if (!(x1 > x0)) [x0, x1] = Number.isFinite(x0) ? [x0 - 0.5, x0 + 0.5] : [0, 1];
     if (!(y1 >= y0)) [y0, y1] = this.logarithmic ? [0.1, 1] : [0, 1];
     if (this.logarithmic) [y0, y1] = [Math.log10(y0), Math.log10(y1)];
@@ -83,6 +112,14 @@ export class Chart {
       pen.textAlign = px(t) > width - 30 ? "right" : "center";
       pen.fillText(this.axisText(t), px(t), height - BOTTOM + 6);
     }
+    pen.textAlign = "center";
+    pen.fillText(this.xLabel, LEFT + inner[0] / 2, height - 14, inner[0]);
+    pen.save();
+    pen.translate(9, TOP + inner[1] / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.textBaseline = "middle";
+    pen.fillText(this.yLabel.length > 40 ? `${this.yLabel.slice(0, 39)}…` : this.yLabel, 0, 0, inner[1]);
+    pen.restore();
     pen.save();
     pen.beginPath(); pen.rect(LEFT, TOP, ...inner); pen.clip();
     pen.lineJoin = "bevel";
@@ -100,7 +137,8 @@ export class Chart {
     pen.restore();
   }
 
-  trace(pen, { x, y, colour, split, dots }, px, py) {
+  trace(pen, { x, y, low, high, colour, split, dots }, px, py) {
+    if (low) this.band(pen, x, low, high, colour, px, py);
     pen.strokeStyle = pen.fillStyle = colour;
     pen.setLineDash(DASHES[split] ?? [5, 2, 1, 2]);
     pen.beginPath();
@@ -116,6 +154,17 @@ export class Chart {
       if (!Number.isFinite(y[i])) continue;
       pen.beginPath(); pen.arc(px(x[i]), py(y[i]), 2.4, 0, 7); pen.fill();
     }
+  }
+
+  band(pen, x, low, high, colour, px, py) {
+    const floor = this.logarithmic ? 10 ** (this.extent()[2] - 1) : -Infinity, known = Array.from(x.keys()).filter((i) => Number.isFinite(low[i]) && Number.isFinite(high[i]));
+    pen.beginPath();
+    for (const i of known) pen.lineTo(px(x[i]), py(Math.max(high[i], floor)));
+    for (const i of known.reverse()) pen.lineTo(px(x[i]), py(Math.max(low[i], floor)));
+    pen.globalAlpha = 0.18;
+    pen.fillStyle = colour;
+    pen.fill();
+    pen.globalAlpha = 1;
   }
 
   watch() {
@@ -161,7 +210,7 @@ export class Chart {
     this.tip.hidden = !shown.length;
     this.tip.replaceChildren(
       element("div", { class: "faint" }, this.axisText(shown.length ? near[0].x : x)),
-      ...shown.map(({ line, value }) => element("div", {}, element("span", { class: "swatch", style: { background: line.colour } }), line.label, element("b", {}, short(value)))),
+      ...shown.map(({ line, value }) => element("div", {}, element("span", { class: "swatch", style: { background: line.colour } }), line.label, element("b", {}, short(value) + (line.high ? ` ± ${short(Math.abs(line.high[nearest(line.x, x)] - value))}` : "")))),
       ...(near.length > shown.length ? [element("div", { class: "faint" }, `and ${near.length - shown.length} more`)] : []),
     );
     const right = this.cursor < box.width / 2;

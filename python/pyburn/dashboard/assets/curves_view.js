@@ -1,10 +1,19 @@
 // The curves of the chosen runs, a card per metric. All cards share the range of x; what is out of sight is not fetched.
 import * as api from "./api.js";
 import { Chart } from "./chart.js";
-import { duration, element, short } from "./text.js";
+import { choices, grouped } from "./groups.js";
+import { colour, duration, element, short } from "./text.js";
 
-const settings = { axis: "step", smoothing: 0, logarithmic: false, filter: "", range: null };
-const axes = { step: "steps", epoch: "epochs", time: "time" };
+const settings = { axis: "step", smoothing: 0, logarithmic: false, filter: "", range: null, group: "" };
+const axes = { step: "step", epoch: "epoch", time: "time" };
+const MOST_POINTS = 5000;
+
+// The loss first, then other losses, then what remains by name; a learning rate is of least interest.
+const rank = (name) => (name === "loss" ? 0 : /(^|[/_ ])loss/i.test(name) ? 1 : /^(lr|grad_norm)$/.test(name) ? 3 : 2);
+// Which splits are drawn, with the pattern of their lines.
+const PATTERNS = { train: "━ train", valid: "╍ valid", test: "┅ test", system: "", events: "" }, order = Object.keys(PATTERNS);
+const splits = (lines) => [...new Set(lines.map(({ split }) => split))].sort((a, b) => order.indexOf(a) - order.indexOf(b)).map((split) => PATTERNS[split] ?? split).join("  ");
+const inOrder = ([a], [b]) => rank(a) - rank(b) || a.localeCompare(b, undefined, { numeric: true });
 
 export class CurvesView {
   constructor(state) {
@@ -19,6 +28,7 @@ export class CurvesView {
     this.metrics = element("div", { class: "grid" });
     this.system = element("div", { class: "grid" });
     this.heading = element("h2", { hidden: true }, "System");
+    this.groups = element("select", { "aria-label": "Group runs", onchange: (event) => { settings.group = event.target.value; this.update(); } });
     this.reset = element("button", { hidden: true, onclick: () => this.zoom(null) }, "Show all");
     this.node = element("div", {}, this.tools(), this.metrics, this.heading, this.system);
   }
@@ -29,11 +39,19 @@ export class CurvesView {
     return element("div", { class: "tools row" },
       element("label", {}, "Smoothing", element("input", { type: "range", min: 0, max: 0.999, step: 0.001, value: settings.smoothing, "aria-label": "Smoothing",
         oninput: (event) => { settings.smoothing = Number(event.target.value); smoothing.value = settings.smoothing.toFixed(2); this.update(); } }), smoothing),
-      element("label", {}, "Over", element("select", { "aria-label": "Axis", onchange: (event) => { settings.axis = event.target.value; settings.range = null; this.update(); } },
+      element("label", {}, "X-axis", element("select", { "aria-label": "X-axis", onchange: (event) => { settings.axis = event.target.value; settings.range = null; this.update(); } },
         ...Object.entries(axes).map(([value, text]) => element("option", { value, selected: value === settings.axis }, text)))),
       element("label", {}, element("input", { type: "checkbox", checked: settings.logarithmic, onchange: change("logarithmic", (box) => box.checked) }), "logarithmic"),
       element("input", { type: "search", placeholder: "Find metrics", value: settings.filter, style: { width: "150px" }, "aria-label": "Find metrics", oninput: change("filter", (box) => box.value) }),
-      this.reset);
+      element("label", {}, "Group by", this.groups), this.reset);
+  }
+
+  // The mean of runs can be drawn where there are several.
+  offerGroups(chosen) {
+    const offered = choices(chosen);
+    if (!offered.includes(settings.group) && chosen.length > 1) settings.group = "";
+    this.groups.parentNode.hidden = !offered.length || chosen.length < 2;
+    this.groups.replaceChildren(...["", ...offered].map((value) => element("option", { value, selected: value === settings.group }, value.replace(/^option /, "") || "no group")));
   }
 
   zoom(range) {
@@ -44,6 +62,7 @@ export class CurvesView {
   // Cards for the metrics of the chosen runs; called when runs, choices or settings change.
   update() {
     const chosen = this.state.chosen(), wanted = new Map();
+    this.offerGroups(chosen);
     const best = settings.axis === "epoch" ? "epoch" : "step";  // a second curve of the same numbers only confuses
     for (const run of chosen) {
       const known = new Set(run.curves.map((curve) => JSON.stringify(curve)));
@@ -57,26 +76,50 @@ export class CurvesView {
     }
     for (const [key, card] of this.cards)
       if (!wanted.has(key)) { this.seen.unobserve(card.chart.card); card.chart.card.remove(); this.cards.delete(key); }
-    for (const [key, { name, system, lines }] of wanted) {
+    for (const [key, { name, system, lines }] of [...wanted].sort(inOrder)) {
       let card = this.cards.get(key);
       if (!card) {
         const axisText = (x) => (settings.axis === "time" ? duration(x) : short(x));
-        card = { chart: new Chart({ title: name, onZoom: (range) => this.zoom(range), axisText }), visible: false, asked: "" };
-        this.cards.set(key, card);
-        (system ? this.system : this.metrics).append(card.chart.card);
-        this.seen.observe(card.chart.card);
+        const chart = new Chart({ title: name, onZoom: (range) => this.zoom(range), axisText, all: () => this.all(card) });
+        this.cards.set(key, card = { chart, visible: false, asked: "", name });
+        const after = [...this.cards].filter(([other]) => other.startsWith("system ") === system && inOrder([key], [other]) < 0).sort(inOrder)[0];
+        (system ? this.system : this.metrics).insertBefore(chart.card, after ? after[1].chart.card : null);
+        this.seen.observe(chart.card);
       }
       card.lines = lines;
+      card.unit = lines.map(({ run }) => run.metrics?.[name]?.unit).find(Boolean);
       this.refresh(card);
     }
     this.heading.hidden = !this.system.children.length;
     this.reset.hidden = !settings.range;
   }
 
+  // All points of the curves of a card, as far as the server sends them.
+  async all(card) {
+    const points = await api.curves({ curves: card.lines.map(({ run, kind, split, name }) => [run.id, kind, split, name]), axis: settings.axis, points: MOST_POINTS });
+    return this.labelled(card, points);
+  }
+
+  labelled(card, points) {
+    const many = new Set(card.lines.map(({ run }) => run.id)).size > 1;
+    return card.lines.map((line, i) => ({
+      ...line, ...points[i], colour: this.state.colour(line.run.id), dots: line.kind === "epoch", label: `${many ? line.run.name + " · " : ""}${line.split}`,
+    }));
+  }
+
+  draw(card) {
+    let lines = card.drawn.filter(({ run }) => card.lines.some((line) => line.run.id === run.id));
+    if (settings.group && new Set(lines.map(({ run }) => run.id)).size > 1) {
+      const means = grouped(lines, settings.group), names = [...new Set(means.map(({ group }) => group))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+      lines = means.map((line) => ({ ...line, colour: colour(names.indexOf(line.group)), dots: line.kind === "epoch", label: `${line.group} · ${line.split} (${line.count} runs)` }));
+    }
+    const yLabel = card.unit ? `${card.name} (${card.unit})` : card.name;
+    card.chart.show(lines, { range: settings.range, logarithmic: settings.logarithmic, xLabel: axes[settings.axis], yLabel });
+  }
+
   // Draws at once with the points at hand, then with those that fit the new range.
   async refresh(card) {
-    const options = { range: settings.range, logarithmic: settings.logarithmic };
-    if (card.drawn) card.chart.show(card.drawn.filter(({ run }) => card.lines.some((line) => line.run.id === run.id)), options);
+    if (card.drawn) this.draw(card);
     if (!card.visible || !card.lines) return;
     const request = {
       curves: card.lines.map(({ run, kind, split, name }) => [run.id, kind, split, name]),
@@ -91,13 +134,9 @@ export class CurvesView {
       try {
         const points = await api.curves(request);
         if (card.asked !== asked) return;  // the next answer is under way
-        const many = new Set(card.lines.map(({ run }) => run.id)).size > 1;
-        card.drawn = card.lines.map((line, i) => ({
-          ...line, ...points[i], colour: this.state.colour(line.run.id), dots: line.kind === "epoch",
-          label: `${many ? line.run.name + " · " : ""}${line.split}`,
-        }));
-        card.chart.note.textContent = [...new Set(card.lines.map(({ split }) => split))].join(", ");
-        card.chart.show(card.drawn, { range: settings.range, logarithmic: settings.logarithmic });
+        card.drawn = this.labelled(card, points);
+        card.chart.note.textContent = splits(card.lines);
+        this.draw(card);
       } catch (error) {
         card.asked = "";
         card.chart.note.textContent = error.message;

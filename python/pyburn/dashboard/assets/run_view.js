@@ -1,44 +1,64 @@
-// All about one run: where it is, confusion matrices, sample predictions, checkpoints, options, machine, messages.
+// All about one run: progress, notes, curves, confusion matrices, media, sample predictions, checkpoints, options, environment, messages.
 import * as api from "./api.js";
 import { Chart } from "./chart.js";
-import { duration, element, short } from "./text.js";
+import { CurvesView } from "./curves_view.js";
+import { MediaView } from "./media_view.js";
+import { NotesView } from "./notes_view.js";
+import { duration, element, flat, short, shown } from "./text.js";
 
 export class RunView {
   constructor(state) {
     this.state = state;
     this.node = element("div");
     this.shown = "";
+    this.chosen = element("div");
+    this.results = element("div");
+    this.rest = element("div");
+    this.notes = new NotesView({ changed: () => { state.refresh(); this.update(); }, removed: state.refresh });
+    this.curves = new CurvesView({ ...state, chosen: () => state.runs().filter(({ id }) => id === this.id) });
+    this.media = new MediaView();
+    this.parts = [this.chosen, this.curves.node, this.results, this.media.node, this.rest];
+    for (const part of this.parts) part.classList.add("part");
   }
 
   async update() {
-    const id = this.state.current();
+    const id = this.id = this.state.current();
     if (!id) return this.node.replaceChildren(element("p", { class: "empty" }, "No run is chosen."));
     try {
       const run = await api.run(id), text = JSON.stringify(run);
+      if (id !== this.id) return; // another was chosen meanwhile
+      if (this.node.firstChild !== this.chosen) this.node.replaceChildren(...this.parts);
+      this.curves.update();
+      this.media.update(id, run.media);
       if (text === this.shown) return;
       this.shown = text;
-      const opened = new Set([...this.node.querySelectorAll("details[open] summary")].map((node) => node.textContent));
+      this.notes.show(run);
+      const opened = new Set([...this.rest.querySelectorAll("details[open] summary")].map((node) => node.textContent)), focus = document.activeElement;
+      this.chosen.replaceChildren(this.chooser(id), this.head(run), this.notes.node);
+      this.results.replaceChildren(...this.tables(run));
       const details = [this.listing("Options", run.config), this.listing("Environment", run.environment), this.text("Model", run.model), this.text("Messages", run.log)];
-      this.node.replaceChildren(this.chooser(id), this.head(run), ...this.tables(run), ...this.samples(run), ...this.checkpoints(run), ...details.filter(Boolean));
-      for (const one of this.node.querySelectorAll("details")) one.open = opened.has(one.querySelector("summary").textContent);
+      this.rest.replaceChildren(...this.samples(run), ...this.checkpoints(run), ...details.filter(Boolean));
+      for (const one of this.rest.querySelectorAll("details")) one.open = opened.has(one.querySelector("summary").textContent);
+      if (this.notes.node.contains(focus) || this.notes.actions.contains(focus)) focus.focus(); // elements that move lose it
     } catch (error) {
+      this.shown = "";
       this.node.replaceChildren(element("p", { class: "empty" }, error.message));
     }
   }
 
   chooser(id) {
     return element("div", { class: "row" }, element("select", { "aria-label": "Run", onchange: (event) => { location.hash = `run=${encodeURIComponent(event.target.value)}`; } },
-      ...this.state.runs.map((run) => element("option", { value: run.id, selected: run.id === id }, run.name))));
+      ...this.state.runs().map((run) => element("option", { value: run.id, selected: run.id === id }, run.name))));
   }
 
   head({ id, name, state, status }) {
     const done = status.epochs ? ((status.epoch ?? 1) - 1 + (status.batches ? status.batch / status.batches : 0)) / status.epochs : null;
     const seconds = (status.finished ?? status.updated) - status.created, live = state === "running" || state === "paused";
     const stop = element("button", { class: "danger", onclick: async () => { stop.disabled = true; stop.textContent = "stops after the step"; await api.stop(id); } }, "Stop");
-    return element("div", { class: "card" }, element("div", { class: "row" }, element("h1", {}, name), element("span", { class: `state ${state}` }, state), live ? stop : null),
+    return element("div", { class: "card" }, element("div", { class: "row" }, element("h1", {}, name), element("span", { class: `state ${state}` }, state), live ? stop : null, this.notes.actions),
       status.message ? element("p", {}, status.message) : null,
-      element("p", { class: "faint" }, [`epoch ${status.epoch ?? "–"}${status.epochs ? ` of ${status.epochs}` : ""}`, `step ${status.step ?? "–"}`, duration(seconds), live && done > 0.01 ? `about ${duration(seconds / done - seconds)} left` : "",
-        new Date(status.created * 1000).toLocaleString()].filter(Boolean).join(" · ")),
+      element("p", { class: "faint" }, [status.epoch ? `epoch ${status.epoch}${status.epochs ? ` of ${status.epochs}` : ""}` : "", status.step ? `step ${status.step}` : "", duration(seconds), live && done > 0.01 ? `about ${duration(seconds / done - seconds)} left` : "",
+        Number.isFinite(status.created) ? `started ${new Date(status.created * 1000).toLocaleString()}` : ""].filter(Boolean).join(" · ")),
       done === null ? null : element("progress", { value: state === "finished" ? 1 : done, max: 1 }),
       status.resume_with && state !== "finished" ? element("p", { class: "faint" }, element("code", {}, status.resume_with)) : null,
       this.best(status.best ?? {}));
@@ -46,7 +66,7 @@ export class RunView {
 
   best(best) {
     if (!Object.keys(best).length) return null;
-    return element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...["best", "value", "epoch"].map((text) => element("th", {}, text))),
+    return element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...["best of", "value", "epoch"].map((text) => element("th", {}, text))),
       ...Object.entries(best).map(([name, { value, epoch }]) => element("tr", {}, element("td", {}, name), element("td", { class: "number" }, short(Number(value))), element("td", { class: "number" }, short(epoch))))));
   }
 
@@ -57,7 +77,7 @@ export class RunView {
   }
 
   title({ name, split, epoch }) {
-    return element("h3", {}, element("span", {}, name), element("span", { class: "faint" }, `${split}, epoch ${epoch}`));
+    return element("h3", {}, element("span", {}, name), element("span", { class: "faint" }, `${[split, epoch ? `epoch ${epoch}` : ""].filter(Boolean).join(", ")}`));
   }
 
   matrix(table) {
@@ -75,8 +95,7 @@ export class RunView {
 
   curve(table) {
     const chart = new Chart({ title: `${table.name} (${table.split})`, onZoom: () => {} });
-    chart.note.textContent = `${table.y_label ?? ""} over ${table.x_label ?? ""}`;
-    chart.show([{ label: table.split, colour: this.state.colour(this.state.current()), split: "train", x: table.x.map(Number), y: table.y.map(Number) }], { range: null, logarithmic: false });
+    chart.show([{ label: table.split, colour: this.state.colour(this.state.current()), split: "train", x: table.x.map(Number), y: table.y.map(Number) }], { xLabel: table.x_label ?? "x", yLabel: table.y_label ?? "y" });
     return chart.card;
   }
 
@@ -92,8 +111,8 @@ export class RunView {
     const card = ({ image, text, target, prediction, scores, ...rest }) => {
       const right = String(target) === String(prediction), score = scores?.[prediction];
       return element("div", { class: "card sample" }, image ? element("img", { src: api.image(id, image), loading: "lazy", alt: "" }) : null, text ? element("p", {}, text) : null,
-        element("span", { class: target === undefined ? "" : right ? "right" : "wrong" }, String(prediction ?? "")), target !== undefined && !right ? ` (is ${target})` : "", score === undefined ? "" : element("span", { class: "faint" }, ` ${(100 * score).toFixed(0)} %`),
-        ...Object.entries(rest).map(([key, value]) => element("div", { class: "faint" }, `${key}: ${typeof value === "object" ? JSON.stringify(value) : short(value)}`)));
+        element("span", { class: target === undefined ? "" : right ? "right" : "wrong" }, String(prediction ?? "")), target !== undefined && !right ? ` (actual: ${target})` : "", score === undefined ? "" : element("span", { class: "faint" }, ` ${(100 * score).toFixed(0)} %`),
+        ...Object.entries(rest).map(([key, value]) => element("div", { class: "faint" }, `${key}: ${shown(value)}`)));
     };
     return [element("h2", {}, `Predictions (${latest.split}, step ${latest.step})`), element("div", { class: "grid samples" }, ...latest.samples.map(card))];
   }
@@ -101,11 +120,11 @@ export class RunView {
   checkpoints({ checkpoints }) {
     if (!checkpoints.length) return [];
     const row = ({ file, epoch, step, kept_by }) => element("tr", {}, element("td", {}, file), element("td", { class: "number" }, short(epoch)), element("td", { class: "number" }, short(step)), element("td", {}, (kept_by ?? []).join(", ")));
-    return [element("h2", {}, "Checkpoints"), element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...["file", "epoch", "step", "kept as"].map((text) => element("th", {}, text))), ...[...checkpoints].reverse().map(row)))];
+    return [element("h2", {}, "Checkpoints"), element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...["file", "epoch", "step", "kept by"].map((text) => element("th", {}, text))), ...[...checkpoints].reverse().map(row)))];
   }
 
   listing(title, values) {
-    const rows = Object.entries(values).map(([key, value]) => element("tr", {}, element("td", { class: "faint" }, key), element("td", { style: { whiteSpace: "normal" } }, typeof value === "object" ? JSON.stringify(value) : short(value))));
+    const rows = flat(values).map(([key, value]) => element("tr", {}, element("td", { class: "faint" }, key), element("td", { style: { whiteSpace: "normal" } }, shown(value))));
     return rows.length ? element("details", {}, element("summary", {}, title), element("div", { class: "scroll" }, element("table", {}, ...rows))) : null;
   }
 

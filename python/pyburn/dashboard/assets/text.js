@@ -13,6 +13,13 @@ export const element = (tag, properties = {}, ...children) => {
   return made;
 };
 
+export const svg = (tag, attributes, text = "") => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+};
+
 export function short(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
@@ -23,6 +30,32 @@ export function short(value) {
   if (size >= 1e4) return (value / 1e3).toPrecision(4).replace(/\.?0+$/, "") + "k";
   if (size < 1e-3) return value.toExponential(2);
   return String(Number(value.toPrecision(4)));
+}
+
+// A value of a configuration, as text; what is not set is a dash.
+export const shown = (value) => (value === null || value === undefined || value === "" ? "–" : typeof value === "object" ? JSON.stringify(value, (_, held) => held ?? "–") : short(value));
+
+// Nested options as dotted names.
+export const flat = (values, before = "") => Object.entries(values).flatMap(([key, value]) =>
+  value && typeof value === "object" && !Array.isArray(value) ? flat(value, `${before}${key}.`) : [[before + key, value]]);
+
+// Rows as a CSV file. A text that a spreadsheet would take for a formula gets an apostrophe: runs come from anywhere.
+const cell = (value) => {
+  if (typeof value === "number" || value === null || value === undefined) return String(value ?? "");
+  const text = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+export const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+
+export function download(name, content, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  element("a", { href: address, download: name.replace(/[^\w.() -]+/g, "_") }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+export function bytes(count) {
+  const unit = Math.min(3, Math.floor(Math.log10(Math.max(count, 1)) / 3));
+  return `${Number((count / 1000 ** unit).toPrecision(3))} ${["bytes", "kB", "MB", "GB"][unit]}`;
 }
 
 export function duration(seconds) {

@@ -1,20 +1,19 @@
-"""Graph data sets: Cora and Citeseer, MUTAG and PROTEINS. Samples are `pyburn.nn.graph.Data`, which `Batch` combines."""
+"""Graph data sets: Cora and Citeseer, MUTAG and PROTEINS. Samples are `pyburn.nn.geometric.Data`, which `Batch` combines."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...nn.graph import Data
+from ...nn.geometric import Data
 from ...tensor import from_numpy
 from ...tensor import tensor as make_tensor
 from ..files import read_graph_text, read_planetoid, read_tu_folder
 from ..unpack import unpack_members
-from .place import Files, NamedSet, Resource, raw_github
+from .place import Files, NamedSet, Resource, Root, raw_github
 
 _PARTS = ("allx", "ally", "graph", "test.index", "tx", "ty", "x", "y")
 
@@ -32,9 +31,7 @@ class CitationSet(NamedSet[Data], counted="graph"):
     name: ClassVar[str]
     checksums: ClassVar[tuple[str, ...]]
 
-    def __init__(
-        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
-    ) -> None:
+    def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
         self.transform = transform
         # From kimiyoung/planetoid at the commit below; the checksums are of the files in its tree.
         repository, commit = "kimiyoung/planetoid", "af6abf468a772cc055bec88c52e4d6f51b7c37e3"
@@ -101,9 +98,7 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
 
     name: ClassVar[str]
 
-    def __init__(
-        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
-    ) -> None:
+    def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
         self.transform = transform
         name = self.name
         # From weihua916/powerful-gnns at the commit below; the git blob hash of the archive is e0ec83a.

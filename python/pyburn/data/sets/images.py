@@ -1,24 +1,20 @@
-"""Image data sets: MNIST, Fashion-MNIST, CIFAR-10, membrane segmentation."""
+"""Image data sets: MNIST, Fashion-MNIST, CIFAR-10."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...tensor import from_numpy
-from ..dataset import Dataset
 from ..files import FormatError, read_idx, read_pickled_arrays
 from ..image_files import pillow
 from ..unpack import unpack_members
-from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
-from .place import Files, NamedSet, Resource, raw_github, search_places
+from .place import Files, LabelledSet, Resource, Root, search_places
 
 
-class ImageSet(Dataset[tuple[Any, Any]]):
+class ImageSet(LabelledSet):
     """Base class of image classification data sets, with torchvision's attributes. Samples are (image, class index).
 
     With a transform, images are passed as Pillow images, as in torchvision. Without one, images are uint8 tensors (channels, height,
@@ -34,9 +30,6 @@ class ImageSet(Dataset[tuple[Any, Any]]):
     classes: list[str]
     data: Any
     targets: Any
-
-    def __init__(self, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None) -> None:
-        self.transform, self.target_transform = transform, target_transform
 
     @property
     def class_to_idx(self) -> dict[str, int]:
@@ -58,9 +51,7 @@ class ImageSet(Dataset[tuple[Any, Any]]):
             image = self.transform(pillow().fromarray(pixels))
         else:
             image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return image, target
+        return image, target if self.target_transform is None else self.target_transform(target)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} images, {len(self.classes)} classes)"
@@ -103,17 +94,8 @@ class MNIST(ImageSet):
     }
     packaged: tuple[Path, ...] = ()
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        super().__init__(transform, target_transform)
-        self.train = train
-        files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, train)
+    def _load(self, root: Root, download: bool) -> None:
+        files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, bool(self.train))
         images, labels = (read_idx(path) for path in files.locate(root, download, self.packaged if root is None else ()))
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels) or images.dtype != np.uint8 or labels.dtype != np.uint8:
             raise FormatError(f"[{type(self).__name__}] {images.shape} images and {labels.shape} labels do not fit together")
@@ -170,23 +152,14 @@ class CIFAR10(ImageSet):
 
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        super().__init__(transform, target_transform)
-        self.train = train
+    def _load(self, root: Root, download: bool) -> None:
         pictures = self._pictures(root)
         if pictures is not None:
             self.data, self.targets = self._from_pictures(pictures)
             return
         files = Files(
             "CIFAR10",
-            tuple((name,) for name in (_BATCHES if train else ["test_batch"])),
+            tuple((name,) for name in (_BATCHES if self.train else ["test_batch"])),
             ("cifar-10-batches-py", "CIFAR10/cifar-10-batches-py"),
             # URL and checksum from keras-team/keras, commit 7e4b17c, keras/src/datasets/cifar10.py.
             (
@@ -208,7 +181,7 @@ class CIFAR10(ImageSet):
     def pixels(self, index: int) -> np.ndarray:
         return self.data[index]
 
-    def _pictures(self, root: str | os.PathLike[str] | None) -> Path | None:
+    def _pictures(self, root: Root) -> Path | None:
         part = "train" if self.train else "test"
         for place in search_places(root):
             for folder in (place, place / "cifar10_folder", place / "CIFAR10"):
@@ -258,52 +231,3 @@ def read_picture(path: Path, mode: str) -> np.ndarray:
         raise
     except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # including unknown formats
         raise FormatError(f"[picture] {path.name}: {error}") from None
-
-
-class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
-    """Electron microscopy of nerve cells (ISBI 2012): 30 images of 512 x 512 with masks of membranes (0) and everything else (1).
-
-    Samples are (image, mask), both (1, 512, 512) uint8. There is no test set with known masks, so the training set is split.
-
-    Args:
-        root: The folder of the files; None searches PYBURN_DATA and the cache.
-        train: True for the first 24 images, False for the last 6, None for all.
-        transform: Applied to the image.
-        target_transform: Applied to the mask.
-        download: Whether to download missing files.
-
-    Raises:
-        DataNotFoundError: The files are missing and are not downloaded.
-    """
-
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool | None = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        self.transform, self.target_transform = transform, target_transform
-        files = Files(
-            "Membrane",
-            tuple((name,) for name in GIT_NAMES),
-            ("membrane/train", "Membrane"),
-            tuple(
-                Resource(name, raw_github(REPOSITORY, COMMIT, f"data/membrane/train/{name}"), f"git:{git}")
-                for name, git in GIT_NAMES.items()
-            ),
-        )
-        paths = files.locate(root, download)
-        images, masks = paths[:30], paths[30:]
-        kept = range(30) if train is None else range(24) if train else range(24, 30)
-        self._pairs = [(images[i], masks[i]) for i in kept]
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        picture, mask = self._pairs[index]
-        image: Any = from_numpy(read_picture(picture, "L")[None])
-        target: Any = from_numpy((read_picture(mask, "L")[None] > 127).astype(np.uint8))
-        return self._transformed(image, target)

@@ -11,13 +11,13 @@ from typing import Any
 from ..dataset import Dataset, T_co
 from ..download import cache_folder, download
 
+Root = str | os.PathLike[str] | None
+
 
 class NamedSet(Dataset[T_co]):
     """Base class of data sets whose repr has their name and size."""
 
     _counted = "samples"
-    transform: Callable[[Any], Any] | None
-    target_transform: Callable[[Any], Any] | None
 
     def __init_subclass__(cls, counted: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -27,6 +27,36 @@ class NamedSet(Dataset[T_co]):
     def __len__(self) -> int:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} {self._counted})"
+
+
+class LabelledSet(NamedSet[tuple[Any, Any]]):
+    """Base class of data sets with torchvision's constructor, whose samples are (item, target). Subclasses implement `_load`.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the item.
+        target_transform: Applied to the target.
+        download: Whether to download missing files.
+    """
+
+    def __init__(
+        self,
+        root: Root = None,
+        train: bool | None = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        self.train, self.transform, self.target_transform = train, transform, target_transform
+        self._load(root, download)
+
+    def _load(self, root: Root, download: bool) -> None:
+        """Reads the files."""
+        raise NotImplementedError
+
     def _transformed(self, item: Any, target: Any) -> tuple[Any, Any]:
         """Applies the transforms of the data set to a sample."""
         if self.transform is not None:
@@ -34,9 +64,6 @@ class NamedSet(Dataset[T_co]):
         if self.target_transform is not None:
             target = self.target_transform(target)
         return item, target
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} {self._counted})"
 
 
 class DataNotFoundError(FileNotFoundError, RuntimeError):
@@ -72,7 +99,7 @@ class Files:
     manual: str = ""
     unpack: Callable[[Path], None] | None = None
 
-    def locate(self, root: str | os.PathLike[str] | None, download_missing: bool, also: Sequence[Path] = ()) -> list[Path]:
+    def locate(self, root: Root, download_missing: bool, also: Sequence[Path] = ()) -> list[Path]:
         """Returns the paths of the wanted files, in order; downloads them if necessary.
 
         Args:
@@ -116,7 +143,7 @@ class Files:
         return paths
 
 
-def search_places(root: str | os.PathLike[str] | None) -> list[Path]:
+def search_places(root: Root) -> list[Path]:
     """Returns the folders to search for data sets: only `root` if given."""
     if root is not None:
         return [Path(root).expanduser()]

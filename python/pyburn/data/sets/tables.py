@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +9,12 @@ import numpy as np
 
 from ...tensor import from_numpy
 from ..files import FormatError, Table, read_csv
-from .place import Files, NamedSet, Resource, raw_github
+from .place import Files, LabelledSet, Resource, Root, raw_github
 
 _SKLEARN = "scikit-learn/scikit-learn", "be5a8a8bd493747a5d52c7700dc0f1d47b645be6"
 
 
-class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
+class TableSet(LabelledSet, counted="rows"):
     """Base class of tabular data sets: `data` (rows, features) float32, `targets`, `feature_names`.
 
     There is no standard split: every fifth row is for testing.
@@ -36,22 +35,25 @@ class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] | None = None,
+        root: Root = None,
         train: bool | None = None,
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
         download: bool = True,
     ) -> None:
-        self.transform, self.target_transform = transform, target_transform
-        features, targets = self._load(root, download)
+        super().__init__(root, train, transform, target_transform, download)
+
+    def _load(self, root: Root, download: bool) -> None:
+        features, targets = self._read(root, download)
         if len(features) != len(targets):
             raise FormatError(f"[{type(self).__name__}] {len(features)} rows and {len(targets)} targets do not fit together")
-        if train is not None:
-            kept = (np.arange(len(features)) % 5 != 4) == train
+        if self.train is not None:
+            kept = (np.arange(len(features)) % 5 != 4) == self.train
             features, targets = features[kept], targets[kept]
         self.data, self.targets = from_numpy(np.ascontiguousarray(features, np.float32)), from_numpy(np.ascontiguousarray(targets))
 
-    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self, root: Root, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the features and the targets of all rows."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -81,7 +83,7 @@ class CaliforniaHousing(TableSet):
     feature_names = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude"]
     table: Table
 
-    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self, root: Root, download: bool) -> tuple[np.ndarray, np.ndarray]:
         # From ageron/handson-ml2 at the commit below; the git blob hash is d5e3fa2.
         urls = raw_github("ageron/handson-ml2", "1e2115277b50f6c584cd668fa30e3af309a5b136", "datasets/housing/housing.csv")
         checksum = "sha256:8a3727f4cf54ac1a327f69b1d5b4db54c5834ea81c6e4efc0d163300022a685e"
@@ -107,7 +109,7 @@ class Diabetes(TableSet):
 
     feature_names = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 
-    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self, root: Root, download: bool) -> tuple[np.ndarray, np.ndarray]:
         files = _sklearn_file(
             "Diabetes",
             diabetes_data_raw__csv__gz="7fc0ded571454b1982210d3bb43f0aca44eae01a0b8654a3b24022bdb6b38009",
@@ -123,7 +125,7 @@ class Digits(TableSet):
     feature_names = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
     classes = [str(i) for i in range(10)]
 
-    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self, root: Root, download: bool) -> tuple[np.ndarray, np.ndarray]:
         files = _sklearn_file("Digits", digits__csv__gz="09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22")
         rows = read_csv(files.locate(root, download)[0], header=False).numpy()
         if rows.shape[1] != 65:
@@ -149,7 +151,7 @@ class BreastCancer(TableSet):
     ]
     classes = ["malignant", "benign"]
 
-    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self, root: Root, download: bool) -> tuple[np.ndarray, np.ndarray]:
         files = _sklearn_file("BreastCancer", breast_cancer__csv="fed3eb72d0575ef6192293f5093c6e801b1476b577d0386bf4455504522172ed")
         path = files.locate(root, download)[0]
         lines = path.read_bytes().split(b"\n", 1)  # the first line has the numbers of rows and columns

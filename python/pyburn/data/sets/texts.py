@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from typing import Any
 
 from ..._core import Tensor
 from ..files import FormatError, read_csv, read_lines
 from ..files.source import read_text
 from ..text import BlockDataset, CharTokeniser, Tokeniser
-from .place import Files, NamedSet, Resource, raw_github
+from .place import Files, LabelledSet, NamedSet, Resource, Root, raw_github
 
 
 class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
@@ -30,7 +28,7 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] | None = None,
+        root: Root = None,
         train: bool | None = True,
         block: int = 128,
         step: int | None = None,
@@ -54,20 +52,12 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
         return self._blocks[index]
 
 
-class TextSet(NamedSet[tuple[Any, Any]], counted="texts"):
+class TextSet(LabelledSet, counted="texts"):
     """Base class of text classification data sets: `texts`, `targets`, `classes`. Samples are (text, class index)."""
 
     classes: list[str]
-
-    def __init__(
-        self,
-        texts: list[str],
-        targets: list[int],
-        transform: Callable[[Any], Any] | None,
-        target_transform: Callable[[Any], Any] | None,
-    ) -> None:
-        self.texts, self.targets = texts, targets
-        self.transform, self.target_transform = transform, target_transform
+    texts: list[str]
+    targets: list[int]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -95,25 +85,18 @@ class AGNews(TextSet):
 
     classes = ["World", "Sports", "Business", "Sci/Tech"]
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
-        name = "train.csv" if train else "test.csv"
+    def _load(self, root: Root, download: bool) -> None:
+        name = "train.csv" if self.train else "test.csv"
         # From mhjabreel/CharCnn_Keras at the commit below; the checksums are from torchtext/datasets/ag_news.py.
         urls = raw_github("mhjabreel/CharCnn_Keras", "555590db4219b1243abb1918effd6a7425a2d75f", f"data/ag_news_csv/{name}")
-        checksum = "md5:b1a00f826fdfbd249f79597b59e1dc12" if train else "md5:d52ea96a97a2d943681189a97654912d"
+        checksum = "md5:b1a00f826fdfbd249f79597b59e1dc12" if self.train else "md5:d52ea96a97a2d943681189a97654912d"
         files = Files("AGNews", ((name,),), ("ag_news", "ag_news_csv", "AG_NEWS"), (Resource(name, urls, checksum),))
         table = read_csv(files.locate(root, download)[0], header=False, names=["class", "title", "description"], missing=())
         labels = table["class"].tolist()
         if not all(isinstance(label, int) and 1 <= label <= 4 for label in labels):
             raise FormatError("[AGNews] a row has a class that is not 1 to 4")
-        texts = [f"{title} {description}" for title, description in zip(table["title"], table["description"])]
-        super().__init__(texts, [label - 1 for label in labels], transform, target_transform)
+        self.texts = [f"{title} {description}" for title, description in zip(table["title"], table["description"])]
+        self.targets = [label - 1 for label in labels]
 
 
 class MovieReviews(TextSet):
@@ -134,14 +117,7 @@ class MovieReviews(TextSet):
 
     classes = ["negative", "positive"]
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] | None = None,
-        train: bool | None = True,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-        download: bool = True,
-    ) -> None:
+    def _load(self, root: Root, download: bool) -> None:
         # From dennybritz/cnn-text-classification-tf at the commit below; the git blob hashes are c3a8694 and 16fe138.
         repository, commit = "dennybritz/cnn-text-classification-tf", "18762b459e21d9c70e5c242f8d43fc4e6db37a0d"
         checksums = {
@@ -152,10 +128,9 @@ class MovieReviews(TextSet):
             Resource(name, raw_github(repository, commit, f"data/rt-polaritydata/{name}"), checksum) for name, checksum in checksums.items()
         )
         files = Files("MovieReviews", tuple((name,) for name in checksums), ("rt_polarity", "rt-polaritydata"), resources)
-        texts, targets = [], []
+        self.texts, self.targets = [], []
         for label, path in enumerate(files.locate(root, download)):
             for i, line in enumerate(read_lines(path, "latin-1")):
-                if train is None or (i % 10 != 9) == train:
-                    texts.append(line.strip())
-                    targets.append(label)
-        super().__init__(texts, targets, transform, target_transform)
+                if self.train is None or (i % 10 != 9) == self.train:
+                    self.texts.append(line.strip())
+                    self.targets.append(label)

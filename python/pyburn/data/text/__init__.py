@@ -1,18 +1,5 @@
 """Text: trainable tokenizers, vocabularies, batches of sequences."""
 
-from .byte_pairs import BytePairTokeniser
-from .sequences import BlockDataset, length_batches, pad_batch
-from .tokenisers import CharTokeniser, Tokeniser, WordTokeniser, load_tokeniser
-from .vocabulary import Vocabulary
+from ..._on_demand import from_stub
 
-__all__ = [
-    "BlockDataset",
-    "BytePairTokeniser",
-    "CharTokeniser",
-    "Tokeniser",
-    "Vocabulary",
-    "WordTokeniser",
-    "length_batches",
-    "load_tokeniser",
-    "pad_batch",
-]
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..._core import FormatError
-from ..._progress import watched
+from ..._progress import Progress
 from .tokenisers import Tokeniser, special_splitter, split_specials
 
 # Contractions, an optional space with letters, digits or punctuation, and whitespace; \w without digits and _ means letters.
@@ -89,12 +89,12 @@ class BytePairTokeniser(Tokeniser):
         splitter, word = special_splitter(specials), re.compile(pattern)
         counts: Counter[str] = Counter()
         read = [texts] if isinstance(texts, str) else texts
-        for text in watched(read, "reading texts") if progress else read:
+        for text in Progress(read, "reading texts") if progress else read:
             for part, special in split_specials(text, splitter):
                 if not special:
                     counts.update(word.findall(part))
         merges = _train(counts, max(1, min_frequency))
-        found = watched(merges, "merging", wanted) if progress else merges
+        found = Progress(merges, "merging", wanted) if progress else merges
         return cls(list(itertools.islice(found, wanted)), specials, pattern)
 
     def encode(self, text: str) -> list[int]:

@@ -9,7 +9,8 @@ from ..._core import Tensor
 from ..randomness import python_random
 from . import functional as F
 from .plain import Transform
-from .randomly import ColorJitter, WithProbability, chance
+from .random_choice import WithProbability, chance
+from .randomly import ColorJitter
 
 
 class RandomInvert(WithProbability):

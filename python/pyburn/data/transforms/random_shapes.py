@@ -11,7 +11,7 @@ from ..randomness import python_random
 from . import functional as F
 from .geometry import Fill, InterpolationMode, interpolation_mode
 from .plain import Transform
-from .randomly import WithProbability
+from .random_choice import WithProbability
 
 
 class RandomPerspective(WithProbability):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
@@ -12,46 +12,23 @@ from ..randomness import python_random
 from . import functional as F
 from .geometry import Fill, InterpolationMode, interpolation_mode
 from .plain import Transform, both
+from .random_choice import WithProbability, chance
 
 Range = tuple[float, float]
 
 
-def chance(p: float) -> bool:
-    """Returns True with probability p."""
-    return float(_core.rand(())) < p
-
-
-class WithProbability(Transform):
-    """Base class of transforms that are applied with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        return self._changed(img) if chance(self.p) else img
-
-    def _changed(self, img: Any) -> Any:
-        raise NotImplementedError
-
-
-class RandomHorizontalFlip(Transform):
+class RandomHorizontalFlip(WithProbability):
     """Flips an image horizontally with probability p."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        return F.hflip(img) if chance(self.p) else img
+    def _changed(self, img: Any) -> Any:
+        return F.hflip(img)
 
 
-class RandomVerticalFlip(Transform):
+class RandomVerticalFlip(WithProbability):
     """Flips an image vertically with probability p."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        return F.vflip(img) if chance(self.p) else img
+    def _changed(self, img: Any) -> Any:
+        return F.vflip(img)
 
 
 class RandomCrop(Transform):
@@ -324,14 +301,14 @@ class ColorJitter(Transform):
         return img
 
 
-class RandomGrayscale(Transform):
+class RandomGrayscale(WithProbability):
     """Converts an image to grayscale with probability p, keeping the number of channels."""
 
     def __init__(self, p: float = 0.1) -> None:
-        self.p = p
+        super().__init__(p)
 
-    def __call__(self, img: Any) -> Any:
-        return F.rgb_to_grayscale(img, 1 if F.get_image_num_channels(img) == 1 else 3) if chance(self.p) else img
+    def _changed(self, img: Any) -> Any:
+        return F.rgb_to_grayscale(img, 1 if F.get_image_num_channels(img) == 1 else 3)
 
 
 class GaussianBlur(Transform):
@@ -415,52 +392,3 @@ class RandomErasing(Transform):
             raise ValueError(f"If value is a sequence, it should have either a single value or {channels} (number of input channels)")
         top, left, height, width, content = self.get_params(img, self.scale, self.ratio, value)
         return F.erase(img, top, left, height, width, content.to(img.dtype), self.inplace)
-
-
-class RandomApply(Transform):
-    """Applies several transforms in order, with probability p for all of them."""
-
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
-        self.transforms = transforms
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        if chance(self.p):
-            for transform in self.transforms:
-                img = transform(img)
-        return img
-
-
-class RandomOrder(Transform):
-    """Applies several transforms in random order."""
-
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
-        self.transforms = transforms
-
-    def __call__(self, img: Any) -> Any:
-        order = list(self.transforms)
-        python_random().shuffle(order)
-        for transform in order:
-            img = transform(img)
-        return img
-
-
-class RandomChoice(Transform):
-    """Applies one randomly chosen transform.
-
-    Args:
-        transforms: The transforms.
-        p: Their weights; None for equal ones.
-
-    Raises:
-        ValueError: The number of weights does not match.
-    """
-
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None) -> None:
-        if p is not None and len(p) != len(transforms):
-            raise ValueError(f"expected a weight per transform: got {len(p)} and {len(transforms)}")
-        self.transforms = transforms
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        return python_random().choices(list(self.transforms), self.p)[0](img)

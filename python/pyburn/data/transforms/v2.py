@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 _transforms = importlib.import_module("..transforms", __package__)
-__all__ = [name for name in _transforms.__all__ if name not in ("eeg", "v2")]
+__all__ = [name for name in _transforms.__all__ if name != "v2"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,62 +1,36 @@
 """PyTorch's import paths: `from pyburn.nn.modules.batchnorm import _BatchNorm`.
 
-Layers are in pyburn.nn; this package also has their base classes, for isinstance checks.
+Layers are in pyburn.nn; this package also has their base classes, for isinstance checks. Custom layers can derive from the base classes
+after `pyburn.compat.install()`, which adds their constructors.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..._core import _nn
 from .. import _layers, containers, hooks, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
-from . import roots
 
-
-def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:
-    """Returns a function that repeats a number n times and converts sequences to tuples."""
-
-    def repeated(value: Any) -> tuple[Any, ...]:
-        return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
-
-    return repeated
-
-
-# The base classes of layers, by PyTorch's file name.
+# The base classes of layers, by PyTorch's file name; other files have only layers.
+_OTHERS = (
+    "activation adaptive channelshuffle container distance flatten fold normalization padding pixelshuffle sparse transformer upsampling"
+)
 _BEHIND: dict[str, dict[str, Any]] = {
-    "activation": {},
-    "adaptive": {},
+    **{name: {} for name in _OTHERS.split()},
     "batchnorm": {"_BatchNorm": _nn._BatchNorm, "_NormBase": _nn._NormBase},
-    "channelshuffle": {},
-    "container": {},
     "conv": {"_ConvNd": _nn._ConvNd, "_ConvTransposeNd": _nn._ConvTransposeNd},
-    "distance": {},
     "dropout": {"_DropoutNd": _nn._DropoutNd},
-    "flatten": {},
-    "fold": {},
     "instancenorm": {"_InstanceNorm": _nn._InstanceNorm},
     "lazy": {"LazyModuleMixin": lazy.LazyModuleMixin},
     "linear": {"NonDynamicallyQuantizableLinear": _nn.NonDynamicallyQuantizableLinear},
     "loss": {"_Loss": _nn._Loss, "_WeightedLoss": _nn._WeightedLoss},
-    "module": {
-        "_EXTRA_STATE_KEY_SUFFIX": "_extra_state",
-        "_IncompatibleKeys": module_state.IncompatibleKeys,
-        **{name: value for name, value in vars(hooks).items() if name.startswith("register_module_")},
-    },
-    "normalization": {},
-    "padding": {},
-    "pixelshuffle": {},
+    "module": {name: value for name, value in vars(hooks).items() if name.startswith("register_module_")},
     "pooling": {name: value for name, value in vars(_nn).items() if name.lower().endswith("poolnd")},
     "rnn": {"RNNBase": _nn.RNNBase, "RNNCellBase": _nn.RNNCellBase},
-    "sparse": {},
-    "transformer": {},
-    "upsampling": {},
-    "utils": {f"_{name}": _repeated(n) for n, name in enumerate(("single", "pair", "triple", "quadruple"), 1)}
-    | {"_ntuple": _repeated, "consume_prefix_in_state_dict_if_present": module_state.consume_prefix_in_state_dict_if_present},
+    "utils": {"consume_prefix_in_state_dict_if_present": module_state.consume_prefix_in_state_dict_if_present},
 }
-roots.install()
 _PUBLIC: dict[str, Any] = {}
 for _home in (_layers, containers, lazy_layers, loss, parameter_containers, transformer):
     _PUBLIC |= {name: value for name, value in vars(_home).items() if isinstance(value, type) and issubclass(value, _layers.Module)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
-from ..hooks import hooks_of
+from ..hooks import hooks_of, pre_hook_of
 from .pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
@@ -23,7 +23,6 @@ from .pruning_methods import (
     _compute_nparams_toprune,
     _validate_pruning_amount,
     _validate_pruning_amount_init,
-    hook_key,
 )
 
 __all__ = [
@@ -231,13 +230,12 @@ def remove(module: Any, name: str) -> Any:
     >>> list(pyburn.nn.utils.prune.remove(layer, "weight").state_dict())
     ['bias', 'weight']
     """
-    key = hook_key(module, name)
-    if key is None:
+    pruned = pre_hook_of(module, BasePruningMethod, name)
+    if pruned is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
-    hooks = hooks_of(module).forward_pre
-    method: Any = hooks[key]
+    key, method = pruned
     method.remove(module)
-    del hooks[key]
+    del hooks_of(module).forward_pre[key]
     return module
 
 

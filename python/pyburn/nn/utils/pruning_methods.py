@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
-from ..hooks import hooks_of
+from ..hooks import hooks_of, pre_hook_of
 from ..parameter import Parameter
 
 
@@ -98,8 +98,8 @@ class BasePruningMethod(ABC):
         if importance_scores is not None and importance_scores.shape != parameter.shape:
             raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
         scores = (parameter if importance_scores is None else importance_scores).detach()
-        key = hook_key(module, name)
-        if key is None:
+        pruned = pre_hook_of(module, BasePruningMethod, name)
+        if pruned is None:
             if not isinstance(parameter, Parameter):
                 raise TypeError(f"expected a Parameter as '{name}': got {type(parameter).__name__}")
             mask = method.compute_mask(scores, _core.ones_like(parameter.detach()))
@@ -108,12 +108,11 @@ class BasePruningMethod(ABC):
             module.register_buffer(name + "_mask", mask)
             module.register_forward_pre_hook(method)
         else:
-            hooks = hooks_of(module).forward_pre
-            old: Any = hooks[key]
+            key, old = pruned
             container = PruningContainer(*old) if isinstance(old, PruningContainer) else PruningContainer(old)
             container.add_pruning_method(method)
             setattr(module, name + "_mask", container.compute_mask(scores, getattr(module, name + "_mask")))
-            hooks[key] = method = container
+            hooks_of(module).forward_pre[key] = method = container
         method(module, ())
         return method
 
@@ -302,11 +301,3 @@ class CustomFromMask(BasePruningMethod):
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"expected a mask of shape {tuple(default_mask.shape)}: got {tuple(self.mask.shape)}")
         return default_mask * self.mask.to(default_mask.dtype)
-
-
-def hook_key(module: Any, name: str) -> int | None:
-    """Returns the id of the hook that prunes a parameter of a module, or None."""
-    for key, hook in hooks_of(module).forward_pre.items():
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            return key
-    return None

@@ -8,7 +8,7 @@ from ... import _core
 from ..._core import Tensor
 from ...autograd import no_grad
 from .. import functional
-from ..hooks import hooks_of
+from ..hooks import hooks_of, pre_hook_of
 from ..parameter import Parameter, is_lazy
 
 
@@ -48,7 +48,7 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
     """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    if _hook_of(module, name):
+    if pre_hook_of(module, SpectralNorm, name):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
@@ -79,7 +79,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     >>> list(pyburn.nn.utils.remove_spectral_norm(layer).state_dict())
     ['bias', 'weight']
     """
-    found = _hook_of(module, name)
+    found = pre_hook_of(module, SpectralNorm, name)
     if found is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     key, hook = found
@@ -90,10 +90,3 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     module.register_parameter(name, Parameter(weight.detach()))
     del hooks_of(module).forward_pre[key]
     return module
-
-
-def _hook_of(module: Any, name: str) -> tuple[int, SpectralNorm] | None:
-    for key, hook in hooks_of(module).forward_pre.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            return key, hook
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core import _nn
-from ..hooks import hooks_of
+from ..hooks import hooks_of, pre_hook_of
 from ..parameter import Parameter, is_lazy
 from .parametrizations import norm_except
 
@@ -32,7 +32,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     >>> [name for name, _ in layer.named_parameters()]
     ['bias', 'weight_g', 'weight_v']
     """
-    if _hook_of(module, name):
+    if pre_hook_of(module, WeightNorm, name):
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
@@ -56,7 +56,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     >>> list(pyburn.nn.utils.remove_weight_norm(layer).state_dict())
     ['bias', 'weight']
     """
-    found = _hook_of(module, name)
+    found = pre_hook_of(module, WeightNorm, name)
     if found is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
     key, hook = found
@@ -66,10 +66,3 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     module.register_parameter(name, Parameter(weight.detach()))
     del hooks_of(module).forward_pre[key]
     return module
-
-
-def _hook_of(module: Any, name: str) -> tuple[int, WeightNorm] | None:
-    for key, hook in hooks_of(module).forward_pre.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            return key, hook
-    return None

@@ -194,6 +194,9 @@ class LRScheduler:
         plot(self, steps, file, metrics)
 
 
+_LRScheduler = LRScheduler  # its name in PyTorch before 2.0
+
+
 def check_optimizer(optimizer: Any) -> None:
     """Raises TypeError if the value is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):

@@ -97,6 +97,14 @@ def metric_by_name(name: str, **options: Any) -> Metric:
     return _BY_NAME[name](**options)
 
 
+def _metric(given: Any) -> Any:
+    """Returns the metric of a name; a metric of another interface, such as Keras's, has the class of its adapter as `learner_adapter`."""
+    if isinstance(given, str):
+        return metric_by_name(given)
+    adapter = None if isinstance(given, Metric) else getattr(type(given), "learner_adapter", None)
+    return given if adapter is None else adapter(given)
+
+
 def metrics_from(given: Any) -> dict[str, Metric]:
     """Returns metrics by name, from a dict or from a list of metrics and metric names.
 
@@ -112,13 +120,13 @@ def metrics_from(given: Any) -> dict[str, Metric]:
     """
     if given is None:
         return {}
-    if isinstance(given, (str, Metric)):
+    if isinstance(given, (str, Metric)) or hasattr(type(given), "learner_adapter"):
         given = [given]
     if isinstance(given, Mapping):
         items: Iterable[tuple[str, Any]] = given.items()
-        found = {name: metric_by_name(metric) if isinstance(metric, str) else metric for name, metric in items}
+        found = {name: _metric(metric) for name, metric in items}
     else:
-        listed = [metric_by_name(metric) if isinstance(metric, str) else metric for metric in given]
+        listed = [_metric(metric) for metric in given]
         found = {}
         for metric in listed:
             if getattr(metric, "name", None) in found:

@@ -107,12 +107,18 @@ _SAMPLES: Fields = {
     "step": _count,
     "samples": lambda found: [one for one in found if isinstance(one, dict)] if isinstance(found, list) else None,
 }
+_NOTES: Fields = {"name": _text, "notes": _text, "tags": _texts}
 _TABLE: Fields = {"name": _text, "split": _text, "type": _text, "epoch": _count, "step": _count, "x_label": _text, "y_label": _text}
 
 
 def checked_status(found: Any) -> dict[str, Any]:
     """Validates run.json."""
     return _checked(found, _STATUS)
+
+
+def checked_notes(found: Any) -> dict[str, Any]:
+    """Validates notes.json."""
+    return {key: value for key, value in _checked(found, _NOTES).items() if key in _NOTES and value is not None}
 
 
 def checked_checkpoint(found: Any) -> dict[str, Any]:

@@ -6,10 +6,15 @@ import itertools
 import os
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from ..metrics.metric import array
 from .append_file import AppendFile
+from .protobuf import pack
 
 _numbers = itertools.count()
 
@@ -39,7 +44,8 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def _masked_crc(data: bytes) -> bytes:
+def masked_crc(data: bytes) -> bytes:
+    """Returns the checksum of a part of a TFRecord."""
     crc = crc32c(data)
     return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
 
@@ -47,7 +53,7 @@ def _masked_crc(data: bytes) -> bytes:
 def record(data: bytes) -> bytes:
     """Encodes a TFRecord: length, checksum of the length, data, checksum of the data."""
     length = struct.pack("<Q", len(data))
-    return length + _masked_crc(length) + data + _masked_crc(data)
+    return length + masked_crc(length) + data + masked_crc(data)
 
 
 def records(data: bytes) -> Iterator[bytes]:
@@ -59,50 +65,15 @@ def records(data: bytes) -> Iterator[bytes]:
     at = 0
     while at + 12 <= len(data):
         (length,) = struct.unpack_from("<Q", data, at)
-        if data[at + 8 : at + 12] != _masked_crc(data[at : at + 8]):
+        if data[at + 8 : at + 12] != masked_crc(data[at : at + 8]):
             raise ValueError(f"[events] the length at byte {at} has a wrong checksum")
         if at + length + 16 > len(data):
             return
         body = data[at + 12 : at + 12 + length]
-        if data[at + 12 + length : at + 16 + length] != _masked_crc(body):
+        if data[at + 12 + length : at + 16 + length] != masked_crc(body):
             raise ValueError(f"[events] the record at byte {at} has a wrong checksum")
         yield body
         at += length + 16
-
-
-def _varint(number: int) -> bytes:
-    number &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _integer(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _double(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 1) + struct.pack("<d", value)
-
-
-def _float(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 5) + struct.pack("<f", _single(value))
-
-
-def _single(value: float) -> float:
-    """Rounds to float32 range: larger numbers become infinite, where struct would raise."""
-    return (
-        value
-        if not abs(value) > 3.4028234663852886e38 or value in (float("inf"), float("-inf"))
-        else float("inf") * (1 if value > 0 else -1)
-    )
-
-
-def _message(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(data)) + data
 
 
 def _stamp(path: Path) -> int:
@@ -111,8 +82,43 @@ def _stamp(path: Path) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else 0
 
 
+def histogram(values: Any, bins: Any = 64) -> dict[int, Any] | None:
+    """Returns the HistogramProto of the finite values; None if there are none.
+
+    Args:
+        values: Numbers of any shape.
+        bins: A number of bins of equal width, their edges, or a rule of numpy.histogram such as "auto".
+    """
+    found = array(values).astype(np.float64).reshape(-1)
+    found = found[np.isfinite(found)].clip(-1e150, 1e150)  # so that the sum of squares is finite
+    if not len(found):
+        return None
+    low, high = float(found.min()), float(found.max())
+    if isinstance(bins, int) and not low + abs(low) * 1e-12 < high:  # numpy cannot divide so small a range
+        counts, edges = np.array([len(found)]), np.array([low, high])
+    else:
+        counts, edges = np.histogram(found, bins)
+    used = np.flatnonzero(counts)
+    first, last = (used[0], used[-1] + 1) if len(used) else (0, len(counts))
+    limits, counts = edges[first : last + 1], np.concatenate([[0], counts[first:last]])
+    numbers = {1: low, 2: high, 3: float(len(found)), 4: float(found.sum()), 5: float(found @ found)}
+    return {**numbers, 6: limits.astype("<f8"), 7: counts.astype("<f8")}
+
+
+def wav(samples: Any, rate: int) -> tuple[bytes, int, int]:
+    """Encodes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV. Returns it with its channels and frames."""
+    found = np.nan_to_num(np.atleast_2d(array(samples)).astype(np.float64)).clip(-1, 1)
+    if found.ndim != 2:
+        raise ValueError(f"[audio] expected shape (frames,) or (channels, frames): got {found.shape}")
+    data = (found.T * 32767).round().astype("<i2").tobytes()
+    channels, frames = found.shape
+    form = struct.pack("<IHHIIHH", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16)
+    head = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + form + b"data" + struct.pack("<I", len(data))
+    return head + data, channels, frames
+
+
 class EventWriter:
-    """Writes scalars, text and images as TensorBoard events. Events are buffered until `flush`.
+    """Writes scalars, text, images, histograms, audio and graphs as TensorBoard events. Events are buffered until `flush`.
 
     Args:
         folder: The folder of the event file.
@@ -129,14 +135,20 @@ class EventWriter:
         latest = max((_stamp(path) for path in Path(folder).glob("events.out.tfevents.*")), default=0)
         name = f"events.out.tfevents.{int(now) if latest < int(now) else latest + 1}.pyburn.{os.getpid()}.{next(_numbers)}"
         self._file = AppendFile(Path(folder) / name)
-        self._file.add(record(_double(1, now) + _message(3, b"brain.Event:2")))
+        self._add({1: now, 3: "brain.Event:2"})
         if from_step is not None:  # session restart: TensorBoard discards events of older files from this step on
-            self._file.add(record(_double(1, now) + _integer(2, from_step) + _message(7, _integer(1, 1))))
+            self._add({1: now, 2: from_step, 7: {1: 1}})
 
     @property
     def path(self) -> Path:
         """The event file."""
         return self._file.path
+
+    def _add(self, event: dict[int, Any]) -> None:
+        self._file.add(record(pack(event)))
+
+    def _summary(self, values: list[dict[int, Any]], step: int, when: float | None) -> None:
+        self._add({1: time.time() if when is None else float(when), 2: step, 5: {1: values}})
 
     def scalars(self, values: Mapping[str, float], step: int, when: float | None = None) -> None:
         """Writes scalars by tag.
@@ -146,29 +158,69 @@ class EventWriter:
             step: The step.
             when: The time in seconds since the epoch; None for now.
         """
-        summary = b"".join(_message(1, _message(1, tag.encode()) + _float(2, value)) for tag, value in values.items())
-        self._event(summary, step, when)
+        with np.errstate(over="ignore"):  # numbers above the range of float32 become infinite
+            self._summary([{1: tag, 2: np.float32(value)} for tag, value in values.items()], step, when)
 
-    def text(self, tag: str, text: str, step: int = 0) -> None:
+    def text(self, tag: str, text: str, step: int = 0, when: float | None = None) -> None:
         """Writes Markdown text, for TensorBoard's text page.
 
         Args:
             tag: The name.
             text: The text.
             step: The step.
+            when: The time in seconds since the epoch; None for now.
         """
-        tensor = _integer(1, 7) + _message(2, b"") + _message(8, text.encode())  # a scalar of dtype string
-        metadata = _message(1, _message(1, b"text"))
-        self._event(_message(1, _message(1, tag.encode()) + _message(8, tensor) + _message(9, metadata)), step, None)
+        self.tensor(tag, text, "text", step=step, when=when)
 
-    def image(self, tag: str, png: bytes, height: int, width: int, step: int) -> None:
+    def image(self, tag: str, png: bytes, step: int, when: float | None = None) -> None:
         """Writes an encoded PNG image."""
-        image = _integer(1, height) + _integer(2, width) + _integer(3, 3) + _message(4, png)
-        self._event(_message(1, _message(1, tag.encode()) + _message(4, image)), step, None)
+        width, height, channels = *struct.unpack(">II", png[16:24]), {0: 1, 2: 3, 4: 2, 6: 4}.get(png[25], 3)
+        self._summary([{1: tag, 4: {1: height, 2: width, 3: channels, 4: png}}], step, when)
 
-    def _event(self, summary: bytes, step: int, when: float | None) -> None:
-        head = _double(1, time.time() if when is None else when) + _integer(2, step)
-        self._file.add(record(head + _message(5, summary)))
+    def histogram(self, tag: str, values: Any, step: int, when: float | None = None, *, bins: Any = 64) -> None:
+        """Writes a histogram of the finite values; nothing if there are none.
+
+        Args:
+            tag: The tag.
+            values: An array of any shape.
+            step: The step.
+            when: The time in seconds since the epoch; None for now.
+            bins: A number of bins of equal width, their edges, or a rule of numpy.histogram such as "auto".
+        """
+        found = histogram(values, bins)
+        if found is not None:
+            self._summary([{1: tag, 5: found}], step, when)
+
+    def audio(self, tag: str, samples: Any, rate: int, step: int, when: float | None = None) -> None:
+        """Writes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV."""
+        data, channels, frames = wav(samples, rate)
+        self._summary([{1: tag, 6: {1: np.float32(rate), 2: channels, 3: frames, 4: data, 5: "audio/wav"}}], step, when)
+
+    def tensor(
+        self, tag: str, value: Any, plugin: str, content: bytes | dict[int, Any] = b"", *, step: int = 0, when: float | None = None
+    ) -> None:
+        """Writes a value for a plugin of TensorBoard.
+
+        Args:
+            tag: The tag.
+            value: An array of float32, or a string; None for metadata alone.
+            plugin: The name of the plugin.
+            content: The plugin's own metadata.
+            step: The step.
+            when: The time in seconds since the epoch; None for now.
+        """
+        if isinstance(value, (str, bytes)):
+            tensor: dict[int, Any] | None = {1: 7, 2: b"", 8: value}
+        elif value is not None:
+            array = np.asarray(value, "<f4")
+            tensor = {1: 1, 2: {2: [{1: size} for size in array.shape]}, 4: array.tobytes()}
+        else:
+            tensor = None
+        self._summary([{1: tag, 8: tensor, 9: {1: {1: plugin, 2: content or None}}}], step, when)
+
+    def graph(self, nodes: Iterable[dict[int, Any]]) -> None:
+        """Writes a graph: NodeDef messages by field number."""
+        self._add({1: time.time(), 4: pack({1: list(nodes), 4: {1: 22}})})
 
     def flush(self) -> OSError | None:
         """Writes buffered events. Returns an OSError instead of raising it; the events then stay buffered."""

@@ -19,7 +19,7 @@ from .events import EventWriter
 from .lock import RunLock
 from .plain_values import number, plain
 from .reader import RunRecord
-from .samples import write_samples
+from .samples import png, write_samples
 from .scalar_files import KINDS, ScalarFiles, stays
 from .tables import checked_table
 
@@ -41,7 +41,7 @@ class Run:
         folder: The run folder; created if needed.
         config: The configuration to save.
         name: The name of the run; by default that of the folder.
-        tensorboard: Whether to write TensorBoard event files as well.
+        tensorboard: Whether to write scalars as TensorBoard events as well.
         resume: The step to resume from, or True for the last logged one. Later entries are removed, since they will be logged again.
         resume_epoch: When resuming within an epoch, the number of completed epochs.
 
@@ -115,9 +115,9 @@ class Run:
         if exists and resume is not True:
             self._scalars.cut_after(int(resume), resume_epoch)
             _cut_lines(self._tables.path, int(resume), resume_epoch)
-        self._events = (
-            EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
-        )
+        self._from_step = int(resume) + 1 if exists and resume is not True else None
+        self._events = EventWriter(self.folder, from_step=self._from_step) if tensorboard else None
+        self._tensorboard = tensorboard
         self._told = ""
         if config is not None or not exists:
             replace_text(self.folder / "config.json", json.dumps(plain(config if config is not None else {}), indent=2) + "\n")
@@ -182,7 +182,7 @@ class Run:
         numbers = {name: self._number(name, value) for name, value in values.items()}
         self._lock.acquire()
         self._scalars.add(numbers, kind=kind, split=split, epoch=epoch, step=step, time=self.seconds)
-        if self._events is not None:
+        if self._events is not None and self._tensorboard:
             prefix = "epoch_" if kind == "epoch" else ""
             self._events.scalars({f"{name}/{prefix}{split}": value for name, value in numbers.items()}, step)
         if split != "system":
@@ -229,6 +229,69 @@ class Run:
         except OSError as error:
             self._complain(error)
         self.tick()
+
+    def log_histogram(self, name: str, values: Any, *, step: int) -> None:
+        """Logs the distribution of the finite values of a tensor, such as weights or gradients, as TensorBoard events.
+
+        Args:
+            name: The name of the timeline.
+            values: A tensor or array of any shape.
+            step: The optimizer step.
+
+        >>> with pyburn.train.Run("runs/media") as run:
+        ...     run.log_histogram("weights", pyburn.randn(100), step=1)
+        ...     run.log_image("noise", pyburn.rand(3, 8, 8), step=1)
+        ...     run.log_text("generated", "To be, or not to be", step=1)
+        ...     run.log_audio("tone", pyburn.arange(800.0).sin(), 8000, step=1)
+        """
+        self._media().histogram(name, values, step)
+        self.tick()
+
+    def log_image(self, name: str, image: Any, *, step: int) -> None:
+        """Logs an image as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            image: Of shape (height, width), (height, width, channels) or (channels, height, width). Floats are in [0, 1].
+            step: The optimizer step.
+
+        Raises:
+            ValueError: The shape is not one of these.
+        """
+        self._media().image(name, png(image), step)
+        self.tick()
+
+    def log_text(self, name: str, text: str, *, step: int) -> None:
+        """Logs a text, such as what a language model generates, as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            text: The text.
+            step: The optimizer step.
+        """
+        self._media().text(name, text, step)
+        self.tick()
+
+    def log_audio(self, name: str, samples: Any, rate: int, *, step: int) -> None:
+        """Logs audio as TensorBoard events; see `log_histogram` for an example.
+
+        Args:
+            name: The name of the timeline.
+            samples: Of shape (frames,) or (channels, frames), from -1 to 1.
+            rate: The number of frames per second.
+            step: The optimizer step.
+
+        Raises:
+            ValueError: The shape is not one of these.
+        """
+        self._media().audio(name, samples, rate, step)
+        self.tick()
+
+    def _media(self) -> EventWriter:
+        """The event file, in which histograms, images, texts and audio are stored even if TensorBoard's scalars are not wanted."""
+        self._lock.acquire()
+        self._events = self._events or EventWriter(self.folder, from_step=self._from_step)
+        return self._events
 
     def write(self, text: str) -> None:
         """Appends a line to log.txt.

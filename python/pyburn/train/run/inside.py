@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,19 @@ def open_inside(folder: str | os.PathLike[str], name: str) -> BinaryIO:
 def touch_inside(folder: str | os.PathLike[str], name: str) -> None:
     """Creates an empty file in a folder if it does not exist; does not follow links."""
     os.close(_descend(folder, name, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)))
+
+
+def replace_inside(folder: str | os.PathLike[str], name: str, data: bytes) -> None:
+    """Replaces a file in a folder atomically; a link of that name is replaced, not followed."""
+    temporary = f".{name}.{secrets.token_hex(8)}"
+    path = Path(folder) / temporary
+    try:
+        with os.fdopen(_descend(folder, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(data)
+        os.replace(path, Path(folder) / name)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _descend(folder: str | os.PathLike[str], name: str, flags: int) -> int:

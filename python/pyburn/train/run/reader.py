@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .checked_fields import checked_checkpoint, checked_samples, checked_status, checked_table_line, loads
+from .checked_fields import checked_checkpoint, checked_notes, checked_samples, checked_status, checked_table_line, loads
 from .inside import lines_inside, names_inside, open_inside, read_inside
 from .scalar_files import KINDS, rows_of, series_file, series_of_file
 from .tables import checked_table
@@ -63,8 +63,13 @@ class RunRecord:
 
     @property
     def name(self) -> str:
-        """The name of the run; by default that of the folder."""
-        return str(self.status.get("name") or self.folder.name)
+        """The name given in the dashboard, or by the program; by default that of the folder."""
+        return str(self.notes.get("name") or self.status.get("name") or self.folder.name)
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The content of notes.json, which users write in the dashboard: `name`, `notes` and `tags`."""
+        return checked_notes(self._json("notes.json", {}))
 
     @property
     def state(self) -> str:

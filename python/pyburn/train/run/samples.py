@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ..metrics.metric import array
 from .append_file import replace_text
 from .plain_values import plain
 
@@ -29,7 +30,7 @@ def png(image: Any) -> bytes:
     >>> pyburn.train.run.png(pyburn.zeros(1, 8, 8))[:4]
     b'\x89PNG'
     """
-    pixels = np.asarray(image.detach().cpu().numpy() if hasattr(image, "detach") else image)
+    pixels = array(image)
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]
     if pixels.ndim != 3 or 0 in pixels.shape:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._progress import Output
 from ..callbacks import Callback
-from ..displays import ProgressBar, epoch_text
+from ..displays import ProgressBar, RunningValues, epoch_text
 from ..metrics import CpuUse, MemoryUse
 from .live_view import LiveView
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 10.0
 _SYSTEM_SECONDS = 1.0
-_REDRAW_SECONDS = 0.1
 
 
 class TerminalDashboard(Callback):
@@ -43,7 +42,7 @@ class TerminalDashboard(Callback):
         self._lines: list[str] = []
         self._bar: ProgressBar | None = None
         self._cpu, self._memory, self._sampled = CpuUse(), MemoryUse(), 0.0
-        self._drawn = 0.0
+        self._values = RunningValues()
         self._resize_handler: Any = None
         self._learner: Learner | None = None
 
@@ -126,16 +125,18 @@ class TerminalDashboard(Callback):
             bar.on_batch_end(learner)
             return
         now = time.monotonic()
-        if now - self._drawn >= _REDRAW_SECONDS:  # reading values synchronizes with the device
-            self._drawn = now
-            self.view.progress(learner)
+        if self._values.due():  # reading values synchronizes with the device
+            self.view.progress(learner, self._values.read(learner))
             self.view.step(learner)
         if now - self._sampled >= _SYSTEM_SECONDS:
             self._sampled = now
             self.view.system(self._cpu.read(), self._memory.read())
 
     def on_validation_batch_end(self, learner: Learner) -> None:
-        self.view.progress(learner)
+        if self._bar is not None:
+            self._bar.on_validation_batch_end(learner)
+        elif self._values.due():
+            self.view.progress(learner, self._values.read(learner))
 
     def on_epoch_end(self, learner: Learner) -> None:
         self.view.progress(learner)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..displays import Pace
@@ -75,7 +77,8 @@ class LiveView:
                 self._add_epoch(row, learner.state.step)
         self.progress(learner)
 
-    def progress(self, learner: Learner) -> None:
+    def progress(self, learner: Learner, running: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Updates the position and the values; `running` are those of the current pass so far."""
         state = learner.state
         with self._lock:
             now = self._now
@@ -86,6 +89,7 @@ class LiveView:
                 self._first_step = state.step
             now.speed = (state.step - self._first_step) / now.elapsed if now.elapsed > 0 else 0.0
             now.values.update(state.values)
+            now.values.update({f"{state.split}/{name}": value for name, value in running.items()})
             now.state = _doing(learner)
 
     def doing(self, learner: Learner) -> None:

@@ -9,6 +9,7 @@
 #include "pyburn/backends/cpu/conv/direct.h"
 #include "pyburn/backends/cpu/conv/planes.h"
 #include "pyburn/backends/cpu/conv/pointwise.h"
+#include "pyburn/backends/cpu/conv/small_planes.h"
 #include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/derived_cache.h"
@@ -22,23 +23,41 @@ template <class T>
 TensorHandle plain_input(const TensorHandle& x) {
   return is_plain<T>(x) ? x : converted(x, dtype_of<T>);
 }
-template <class T>
-TensorHandle plain_output(const TensorHandle& y) {
-  return is_plain<T>(y) ? y : scratch(y, dtype_of<T>);
-}
 bool rows_follow(const TensorHandle& x) { return x.strides()[2] == x.strides()[3] * x.shape()[3]; }
 template <class T>
-TensorHandle ordered_output(const TensorHandle& y) {
+bool is_ordered(const TensorHandle& y) {
   const Dims& s = y.strides();
-  return y.dtype() == dtype_of<T> && (s[3] == 1 || s[1] == 1) && rows_follow(y) ? y : scratch(y, dtype_of<T>);
+  return y.dtype() == dtype_of<T> && (s[3] == 1 || s[1] == 1) && rows_follow(y);
 }
 template <class T>
 bool plain_rows(const TensorHandle& x) {  // planes may lie anywhere, but each is contiguous
   return x.dtype() == dtype_of<T> && x.strides()[3] == 1 && rows_follow(x);
 }
-void deliver(const TensorHandle& from, const TensorHandle& to) {
-  if (!from.is_same(to)) convert_into(from, to);
-}
+
+// Where the results of a convolution are made, and what becomes of them: they are finished on the way where they are made in y, else when
+// they are there.
+template <class T>
+class Result {
+ public:
+  Result(const TensorHandle& y, bool fits, Finish finish = {}) : y_(y), made_(fits ? y : scratch(y, dtype_of<T>)), finish_(finish) {}
+  const TensorHandle& tensor() const { return made_; }
+  T* data() const { return made_.template data<T>(); }
+  // For an algorithm that finishes its results.
+  ImageFinish finish() {
+    if (!finish_ || !made_.is_same(y_)) return {};
+    const Shape& s = y_.shape();
+    return {std::exchange(finish_, {}), s[1], s[2] * s[3], !y_.layout().is_contiguous()};
+  }
+  void deliver() const {
+    if (!made_.is_same(y_)) convert_into(made_, y_);
+    if (finish_) finish_all(y_.numel(), finish_);
+  }
+
+ private:
+  const TensorHandle& y_;
+  const TensorHandle made_;
+  Finish finish_;
+};
 
 // The weights of each group with channels as rows.
 template <class T>
@@ -54,15 +73,19 @@ Ref<Derived> transposed_weights(const ConvGeometry& g, const TensorHandle& w) {
 // do not fill a vector.
 constexpr int64_t kFewPixels = 8;
 template <class T>
-void product_per_image(const ConvGeometry& g, int64_t rows, int64_t depth, const T* a, const T* from, const T* bias, T* to) {
+void product_per_image(
+    const ConvGeometry& g, int64_t rows, int64_t depth, const T* a, const T* from, const T* bias, T* to, ImageFinish finish) {
   const int64_t pixels = g.pixels();
   for (int64_t plane = 0; plane < g.batch * g.groups; ++plane) {
     const int64_t group = plane % g.groups;
     T* result = to + plane * rows * pixels;
     if (bias)
       for (int64_t r = 0; r < rows; ++r) std::fill_n(result + r * pixels, pixels, bias[group * rows + r]);
-    gemm(rows, pixels, depth, {a + group * rows * depth, depth, 1}, {from + plane * depth * pixels, pixels, 1}, {result, pixels, 1},
-        bias != nullptr);
+    const auto finish_part = [&](int64_t i, int64_t count, int64_t j, int64_t columns) {
+      finish(plane / g.groups, group * rows + i, count, j, columns);
+    };
+    gemm_plus(rows, pixels, depth, {a + group * rows * depth, depth, 1}, {from + plane * depth * pixels, pixels, 1},
+        Matrix<const T>{bias ? result : nullptr, pixels, 1}, {result, pixels, 1}, finish ? Finish(finish_part) : Finish());
   }
 }
 template <class T>
@@ -88,112 +111,133 @@ Images<T> images(const TensorHandle& x) {
   return {x.data<std::remove_const_t<T>>(), s[0], s[1], s[2], s[3]};
 }
 
+bool is_channels_last(const TensorHandle& x) { return x.strides()[1] == 1 && x.shape()[1] > 1; }
+constexpr int64_t kSmallPlanesKey = -1;  // other keys begin with the size of an element, or with 0 or 1
+
 // The convolution that the plan describes, with weights that are packed once while they stay the same.
 template <class T>
-void run_plan(
-    const ConvPlan& plan, bool input_gradient, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y) {
+void run_plan(const ConvPlan& plan, bool input_gradient, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y,
+    ImageFinish finish) {
   Dims key{int64_t(sizeof(T)), input_gradient, plan.groups, plan.y.stride, plan.x.stride, plan.y.dilation, plan.x.dilation};
   if constexpr (std::is_same_v<T, float>) {
     if (suits_winograd(plan)) {
       const auto packed = derived_from<T>(w, Dims{input_gradient, plan.groups}, winograd_weights_size(plan),
           [&](T* to) { pack_winograd_weights(plan, input_gradient, w.data<T>(), to); });
-      return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y));
+      return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
     }
   }
   const auto packed =
       derived_from<T>(w, key, packed_weights_size(plan, sizeof(T)), [&](T* to) { pack_weights<T>(plan, input_gradient, w.data<T>(), to); });
-  convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y));
+  convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
 }
 
 }  // namespace
 
 template <class T>
-void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& w_, const TensorHandle& bias_, const TensorHandle& y_) {
+void convolve_images(
+    const Conv& a, const TensorHandle& x_, const TensorHandle& w_, const TensorHandle& bias_, const TensorHandle& y_, Finish finish) {
   if (y_.numel() == 0) return;
   const TensorHandle w = plain_input<T>(w_), bias = bias_.defined() ? plain_input<T>(bias_) : bias_;
   const T* b = bias.defined() ? bias.data<T>() : nullptr;
   if (x_.numel() == 0) {  // no channels: a sum of nothing
-    const TensorHandle y = plain_output<T>(y_);
+    const Result<T> y(y_, is_plain<T>(y_), finish);
     const int64_t outputs = y_.shape()[1], pixels = y_.shape()[2] * y_.shape()[3];
     for (int64_t plane = 0; plane < y_.shape()[0] * outputs; ++plane)
-      std::fill_n(y.data<T>() + plane * pixels, pixels, b ? b[plane % outputs] : T(0));
-    return deliver(y, y_);
+      std::fill_n(y.data() + plane * pixels, pixels, b ? b[plane % outputs] : T(0));
+    return y.deliver();
   }
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
+  if constexpr (std::is_same_v<T, float>) {
+    if (goes_by_pixels<T>(g) && g.pointwise() && suits_small_planes(g, is_channels_last(x_) && is_channels_last(y_))) {
+      Result<T> y(y_, is_ordered<T>(y_), finish);
+      const auto packed = derived_from<T>(
+          w, Dims{kSmallPlanesKey, g.groups}, small_planes_weights_size(g), [&](T* to) { pack_small_planes_weights(g, w.data<T>(), to); });
+      const TensorHandle x = is_ordered<T>(x_) ? x_ : converted(x_, dtype_of<T>);
+      convolve_small_planes(g, images<const T>(x), packed->template data<T>(), b, images<T>(y.tensor()), y.finish());
+      return y.deliver();
+    }
+  }
   const ConvPlan plan = ConvPlan::forward(g);
   const bool planes = suits_planes(plan);
   if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
-    const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
-    if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
-    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data<T>()), w.data<T>(), b);
-    else if (goes_by_image<T>(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
-    else if constexpr (std::is_same_v<T, float>) convolve_pointwise(g, x.data<T>(), w.data<T>(), b, y.data<T>());
-    return deliver(y, y_);
+    const TensorHandle x = plain_input<T>(x_);
+    Result<T> y(y_, is_plain<T>(y_), finish);
+    if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
+    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data()), w.data<T>(), b, y.finish());
+    else if (goes_by_image<T>(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data(), y.finish());
+    else if constexpr (std::is_same_v<T, float>) convolve_pointwise(g, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
+    return y.deliver();
   }
-  const TensorHandle x = ordered_input<T>(x_), y = ordered_output<T>(y_);
-  run_plan<T>(plan, false, x, w, b, y);
-  deliver(y, y_);
+  Result<T> y(y_, is_ordered<T>(y_), finish);
+  run_plan<T>(plan, false, ordered_input<T>(x_), w, b, y.tensor(), y.finish());
+  y.deliver();
 }
 
 template <class T>
-void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, const TensorHandle& dx_) {
+void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, const TensorHandle& dx_, Finish finish) {
   if (dx_.numel() == 0) return;
   if (dy_.numel() == 0) {
-    const TensorHandle dx = plain_output<T>(dx_);
-    std::fill_n(dx.data<T>(), dx.numel(), T(0));
-    return deliver(dx, dx_);
+    const Result<T> dx(dx_, is_plain<T>(dx_), finish);
+    std::fill_n(dx.data(), dx_.numel(), T(0));
+    return dx.deliver();
   }
   const TensorHandle w = plain_input<T>(w_);
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   const ConvPlan plan = ConvPlan::input_gradient(g);
   const bool planes = suits_planes(plan);
   if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
-    const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
-    if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data<T>()), w.data<T>(), nullptr);
+    const TensorHandle dy = plain_input<T>(dy_);
+    Result<T> dx(dx_, is_plain<T>(dx_), finish);
+    if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data(), dx.finish());
+    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data()), w.data<T>(), nullptr, dx.finish());
     else {
       const auto transposed = transposed_weights<T>(g, w);
       const T* rows = transposed->template data<T>();
-      if (goes_by_image<T>(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
-      else if constexpr (std::is_same_v<T, float>) convolve_pointwise_input(g, dy.data<T>(), rows, dx.data<T>());
+      const ImageFinish finish_part = g.pointwise() ? dx.finish() : ImageFinish();
+      if (goes_by_image<T>(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data(), finish_part);
+      else if constexpr (std::is_same_v<T, float>) convolve_pointwise_input(g, dy.data<T>(), rows, dx.data(), finish_part);
     }
-    return deliver(dx, dx_);
+    return dx.deliver();
   }
-  const TensorHandle dy = ordered_input<T>(dy_), dx = ordered_output<T>(dx_);
-  run_plan<T>(plan, true, dy, w, nullptr, dx);
-  deliver(dx, dx_);
+  Result<T> dx(dx_, is_ordered<T>(dx_), finish);
+  run_plan<T>(plan, true, ordered_input<T>(dy_), w, nullptr, dx.tensor(), dx.finish());
+  dx.deliver();
 }
 
 template <class T>
 void convolve_images_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, const TensorHandle& dw_) {
   if (dw_.numel() == 0) return;
-  const TensorHandle dw = plain_output<T>(dw_);
-  const ConvGeometry g(a, x_.shape(), dw.shape(), dy_.shape());
+  const Result<T> dw(dw_, is_plain<T>(dw_));
+  const ConvGeometry g(a, x_.shape(), dw_.shape(), dy_.shape());
   if (dy_.numel() == 0) {
-    std::fill_n(dw.data<T>(), dw.numel(), T(0));
+    std::fill_n(dw.data(), dw_.numel(), T(0));
   } else if (g.depthwise() || suits_planes_weight(g)) {
     const TensorHandle x = plain_input<T>(x_), dy = plain_input<T>(dy_);
-    if (g.depthwise()) convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
-    else convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+    if (g.depthwise()) convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data());
+    else convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data());
   } else {
     const TensorHandle x = ordered_input<T>(x_), dy = plain_rows<T>(dy_) ? dy_ : converted(dy_, dtype_of<T>);
-    convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());
+    convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data());
   }
-  deliver(dw, dw_);
+  dw.deliver();
 }
 
-template void convolve_images<float>(const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
-template void convolve_images<double>(const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
-template void convolve_images_input<float>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
-template void convolve_images_input<double>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images<float>(
+    const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, Finish);
+template void convolve_images<double>(
+    const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, Finish);
+template void convolve_images_input<float>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&, Finish);
+template void convolve_images_input<double>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&, Finish);
 template void convolve_images_weight<float>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
 template void convolve_images_weight<double>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
 
 namespace {
 
+TensorHandle bias_of(Inputs in) { return in.size() > 2 ? *in[2] : TensorHandle(); }
+
 template <class T>
 void conv2d(const Conv& a, Inputs in, Outputs out) {
-  convolve_images<T>(a, *in[0], *in[1], in.size() > 2 ? *in[2] : TensorHandle(), out[0]);
+  convolve_images<T>(a, *in[0], *in[1], bias_of(in), out[0]);
 }
 template <class T>
 void conv2d_input(const ConvGrad& a, const TensorHandle& dy, const TensorHandle& w, TensorHandle& dx) {
@@ -204,7 +248,24 @@ void conv2d_weight(const ConvGrad& a, const TensorHandle& x, const TensorHandle&
   convolve_images_weight<T>(a, x, dy, dw);
 }
 
+template <class T>
+void convolve_finished(OpRef op, Inputs in, TensorHandle& y, Finish finish) {
+  if (op.info == &op::conv2d) return convolve_images<T>(op.as<Conv>(), *in[0], *in[1], bias_of(in), y, finish);
+  if (op.info == &op::conv2d_input) return convolve_images_input<T>(op.as<ConvGrad>(), *in[0], *in[1], y, finish);
+  cpu_backend().kernels().find(*op.info, y.dtype())(op.attrs, in, {&y, 1});
+  if (finish) finish_all(y.numel(), finish);
+}
+
 }  // namespace
+
+bool is_convolution(const OpInfo& op) {
+  return &op == &op::conv2d || &op == &op::conv2d_input || &op == &op::conv3d || &op == &op::conv3d_input;
+}
+
+void convolve(OpRef op, Inputs in, TensorHandle& y, Finish finish) {
+  if (y.dtype() == DType::float64) convolve_finished<double>(op, in, y, finish);
+  else convolve_finished<float>(op, in, y, finish);
+}
 
 void register_conv(KernelTable& kernels) {
   const auto single = {DType::float32, DType::float16, DType::bfloat16};

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "pyburn/backends/cpu/derived_cache.h"
+#include "pyburn/backends/cpu/fused/fused.h"
 #include "pyburn/backends/cpu/shared_memory.h"
 #include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -148,6 +149,12 @@ void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   if (const Tile tile = kernels_.tile(*op.info, key); tile.fn) return run_tile(tile, compute_dtype(key), op.attrs, in, out[0]);
   const KernelFn kernel = kernels_.find(*op.info, key);
   may_take_long(*op.info, in, out) ? run_long(kernel, op, in, out) : kernel(op.attrs, in, out);
+}
+
+// Long calls run where an interrupt can leave them behind: see run_long().
+Ref<PreparedCall> CpuBackend::prepare(OpRef op, Inputs in, Outputs out) {
+  if (op.info != &op::fused || may_take_long(*op.info, in, out)) return nullptr;
+  return prepare_fused(op.as<Fused>(), in, out);
 }
 
 Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, bytes_of(dtype, elements)); }

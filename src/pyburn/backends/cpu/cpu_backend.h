@@ -10,6 +10,7 @@ class CpuBackend final : public Backend {
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
   bool supports_call(OpRef op, Inputs in, Outputs out) const override;
+  Ref<PreparedCall> prepare(OpRef op, Inputs in, Outputs out) override;
   Capabilities capabilities() const override { return {.host_memory = true, .byte_views = true, .channels_last = true}; }
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray& from, const TensorHandle& to) override;

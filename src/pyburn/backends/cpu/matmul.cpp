@@ -1,4 +1,4 @@
-// bmm and bmm_plus.
+// bmm, bmm_plus and linear.
 #include "pyburn/backends/cpu/matmul.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/ops/matmul.h"
+#include "pyburn/ops/movement.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -194,16 +195,44 @@ void bmm_plus(const Blend& blend, const TensorHandle& start, const TensorHandle&
   multiply({&start, &a, &b, &c, blend, {}});
 }
 
+// linear as one product: all axes of the input but the last are rows, the weight is seen turned.
+void multiply_linear(Inputs in, TensorHandle& y, Finish finish) {
+  const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
+  const int64_t n = weight.shape()[0], k = weight.shape()[1], rows = n == 0 ? 0 : y.numel() / n;
+  const Shape left{1, rows, k};
+  const TensorHandle a = alias(x, {left, view_strides(x.layout(), left).value(), x.layout().offset});
+  const TensorHandle b = alias(weight, {Shape{1, k, n}, Dims{0, weight.strides()[1], weight.strides()[0]}, weight.layout().offset});
+  const Shape result{1, rows, n};
+  const std::optional<Dims> strides = view_strides(y.layout(), result);
+  TensorHandle c = strides ? alias(y, {result, *strides, y.layout().offset}) : scratch(y.device(), result, y.dtype());
+  TensorHandle start;
+  if (bias.defined()) start = alias(bias, {Shape{1, rows, n}, Dims{0, 0, bias.strides()[0]}, bias.layout().offset});
+  multiply({bias.defined() ? &start : nullptr, &a, &b, &c, {}, finish});
+  if (!strides) convert_into(alias(c, contiguous_layout(y.shape())), y);  // out= of any layout
+}
+void linear(const NoAttrs&, Inputs in, Outputs out) { multiply_linear(in, out[0], {}); }
+
+// The others become several operations: a weight of one axis, a bias that is a matrix, rows that need a copy.
+bool is_one_product(const void*, Inputs in) {
+  const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
+  if (weight.rank() != 2 || (bias.defined() && !(bias.shape() == Shape{weight.shape()[0]}))) return false;
+  const int64_t k = weight.shape()[1];
+  return k > 0 && view_strides(x.layout(), Shape{1, x.numel() / k, k}).has_value();
+}
+
 }  // namespace
 
 void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish) {
-  if (op.info == &op::bmm) multiply({nullptr, in[0], in[1], &c, {}, finish});
+  if (op.info == &op::linear) multiply_linear(in, c, finish);
+  else if (op.info == &op::bmm) multiply({nullptr, in[0], in[1], &c, {}, finish});
   else multiply({in[0], in[1], in[2], &c, op.as<Blend>(), finish});
 }
 
 void register_matmul(KernelTable& kernels) {
   kernels.add_for_all<bmm>(op::bmm);
   kernels.add_for_all<bmm_plus>(op::bmm_plus);
+  kernels.add_for_all<linear>(op::linear);
+  kernels.only_if(op::linear, is_one_product);
 }
 
 }  // namespace pyburn::cpu

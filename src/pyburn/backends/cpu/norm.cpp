@@ -14,7 +14,7 @@
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/streaming-inl.h"
-#include "pyburn/ops/norm.h"
+#include "pyburn/ops/normalisation.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();

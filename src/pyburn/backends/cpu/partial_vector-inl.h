@@ -75,6 +75,17 @@ class LanesInside {
     return hn::Load(d, lanes);
 #endif
   }
+  // The same with `outside` for the other lanes.
+  HWY_INLINE hn::Vec<D> load_or(D d, const T* p, hn::Vec<D> outside) const {
+#if HWY_TARGET <= HWY_AVX2
+    return hn::IfThenElse(mask_, hn::MaskedLoad(mask_, d, p), outside);
+#else
+    HWY_ALIGN T lanes[HWY_LANES(T)];
+    hn::Store(outside, d, lanes);
+    for (int64_t i = first_; i < last_; i += step_) lanes[i] = p[i];
+    return hn::Load(d, lanes);
+#endif
+  }
 
  private:
 #if HWY_TARGET <= HWY_AVX2

@@ -6,13 +6,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
+#include "pyburn/backends/cpu/pool_windows-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
-#include "pyburn/ops/pool.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -20,22 +19,11 @@
 #define PYBURN_POOL_TYPES
 namespace pyburn::cpu {
 
-// The windows of a plane; missing axes have extent 1.
-struct PoolWindows {
-  PoolAxis z, y, x;
-  bool count_padding = false;
-  int64_t divisor = 0;
-  int64_t plane() const { return z.in * y.in * x.in; }
-  int64_t windows() const { return z.out * y.out * x.out; }
-  int64_t elements() const {  // read for one plane
-    return windows() * std::max<int64_t>(1, z.kernel * y.kernel * x.kernel) + plane();
-  }
-};
 template <class T>
 struct PoolFunctions {
-  void (*max)(const PoolWindows&, const T* x, T* y, T* row);
+  void (*max)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
   void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices, T* row);
-  void (*mean)(const PoolWindows&, const T* x, T* y, T* row);
+  void (*mean)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
   void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
 };
 
@@ -45,23 +33,6 @@ struct PoolFunctions {
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
-
-struct Largest {
-  template <class T>
-  static constexpr T start = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-  template <class T>
-  static T join(T a, T b) {
-    return b > a || b != b ? b : a;
-  }
-};
-struct Total {
-  template <class T>
-  static constexpr T start = T(0);
-  template <class T>
-  static T join(T a, T b) {
-    return a + b;
-  }
-};
 
 // body(row of the window) for the rows of the window at (z, y).
 template <class Body>
@@ -116,10 +87,24 @@ void join_window(const PoolWindows& w, int64_t z, int64_t y, const T* x, T* HWY_
   join_columns<Fold>(w.x, row, result);
 }
 
+// body(x, y) for each plane and its windows.
+template <class T, class Body>
+void for_each_plane(const PoolWindows& w, int64_t planes, const T* x, T* y, Body body) {
+  for (int64_t plane = 0; plane < planes; ++plane, x += w.plane(), y += w.windows()) body(x, y);
+}
+
 template <class T>
-void max_plane(const PoolWindows& w, const T* x, T* y, T* row) {
-  for (int64_t i = 0; i < w.z.out; ++i)
-    for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out) join_window<Largest>(w, i, j, x, row, y);
+void max_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row) {
+  if (w.whole()) return for_each_plane(w, planes, x, y, [&](const T* from, T* to) { *to = join_all<Largest>(from, w.plane()); });
+  if (has_regular_windows(w))
+    return with_regular_windows<Largest, T>(w, [&](const auto& windows) {
+      for_each_plane(w, planes, x, y,
+          [&](const T* from, T* to) { windows.run(from, to, [](auto value, int64_t, int64_t, int64_t) HWY_ATTR { return value; }); });
+    });
+  for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
+    for (int64_t i = 0; i < w.z.out; ++i)
+      for (int64_t j = 0; j < w.y.out; ++j, to += w.x.out) join_window<Largest>(w, i, j, from, row, to);
+  });
 }
 
 // The first of equal elements counts, and a NaN before all. `places` is as wide as T, so that both fit the same vectors; a row of
@@ -163,13 +148,36 @@ T divisor_of(const PoolWindows& w, int64_t z, int64_t y, int64_t x) {
   return T(w.z.count(z, w.count_padding) * w.y.count(y, w.count_padding) * w.x.count(x, w.count_padding));
 }
 
+// What is divided by: numbers of elements of the columns, times those of the row of windows.
 template <class T>
-void mean_plane(const PoolWindows& w, const T* x, T* y, T* row) {
-  for (int64_t i = 0; i < w.z.out; ++i)
-    for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out) {
-      join_window<Total>(w, i, j, x, row, y);
-      for (int64_t o = 0; o < w.x.out; ++o) y[o] /= divisor_of<T>(w, i, j, o);
-    }
+void mean_regular(const PoolWindows& w, int64_t planes, const T* x, T* y, T* columns) {
+  const hn::ScalableTag<T> d;
+  for (int64_t o = 0; o < w.x.out; ++o) columns[o] = T(w.divisor ? w.divisor : w.x.count(o, w.count_padding));
+  std::fill_n(columns + w.x.out, kVector<T>, T(1));
+  with_regular_windows<Total, T>(w, [&](const auto& windows) {
+    for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
+      windows.run(from, to, [&](auto value, int64_t i, int64_t j, int64_t o) HWY_ATTR {
+        const T rows = w.divisor ? T(1) : T(w.z.count(i, w.count_padding) * w.y.count(j, w.count_padding));
+        return hn::Div(value, hn::Mul(hn::Set(d, rows), hn::LoadU(d, columns + o)));
+      });
+    });
+  });
+}
+
+template <class T>
+void mean_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row) {
+  if (w.whole())
+    return for_each_plane(
+        w, planes, x, y, [&](const T* from, T* to) { *to = join_all<Total>(from, w.plane()) / divisor_of<T>(w, 0, 0, 0); });
+  if constexpr (std::is_floating_point_v<T>)
+    if (has_regular_windows(w)) return mean_regular(w, planes, x, y, row);
+  for_each_plane(w, planes, x, y, [&](const T* from, T* to) {
+    for (int64_t i = 0; i < w.z.out; ++i)
+      for (int64_t j = 0; j < w.y.out; ++j, to += w.x.out) {
+        join_window<Total>(w, i, j, from, row, to);
+        for (int64_t o = 0; o < w.x.out; ++o) to[o] /= divisor_of<T>(w, i, j, o);
+      }
+  });
 }
 
 template <class T>
@@ -192,7 +200,7 @@ void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT 
 
 template <class T>
 PoolFunctions<T> functions_for() {
-  return {max_plane<T>, max_indices_plane<T>, mean_plane<T>, mean_input_plane<T>};
+  return {max_planes<T>, max_indices_plane<T>, mean_planes<T>, mean_input_plane<T>};
 }
 FunctionsOf<PoolFunctions, float, double, int64_t> make_functions() {
   return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()};
@@ -220,12 +228,12 @@ PoolWindows windows_of(const auto& a, const Shape& x) {
   return w;
 }
 
-// body(plane, buffer of a row) for all planes.
+// body(first plane, planes, buffer of a row, with a vector behind it) for all planes.
 template <class T, class Body>
 void for_planes(const PoolWindows& w, int64_t planes, Body body) {
   parallel_for(planes, std::max<int64_t>(1, kGrain / w.elements()), [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> row(std::max(w.x.in, w.x.out));
-    for (int64_t i = begin; i < end; ++i) body(i, row.data());
+    ScratchBuffer<T> row(std::max(w.x.in, w.x.out) + 64 / int64_t(sizeof(T)));
+    body(begin, end - begin, row.data());
   });
 }
 
@@ -236,7 +244,7 @@ void max_pool(const MaxPool& a, const TensorHandle& x_, TensorHandle& y_) {
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
   for_planes<T>(w, y.numel() / w.windows(),
-      [&](int64_t i, T* row) { functions<T>().max(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+      [&](int64_t i, int64_t count, T* row) { functions<T>().max(w, count, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
 }
 template <class T>
 void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
@@ -245,8 +253,9 @@ void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
   const PlainOutput<int64_t> indices(out[1]);
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
-  for_planes<T>(w, y.numel() / w.windows(), [&](int64_t i, T* row) {
-    functions<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
+  for_planes<T>(w, y.numel() / w.windows(), [&](int64_t first, int64_t count, T* row) {
+    for (int64_t i = first; i < first + count; ++i)
+      functions<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
   });
 }
 template <class T>
@@ -256,7 +265,7 @@ void avg_pool(const AvgPool& a, const TensorHandle& x_, TensorHandle& y_) {
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
   for_planes<T>(w, y.numel() / w.windows(),
-      [&](int64_t i, T* row) { functions<T>().mean(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+      [&](int64_t i, int64_t count, T* row) { functions<T>().mean(w, count, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
 }
 template <class T>
 void avg_pool_input(const AvgPool& a, const TensorHandle& dy_, TensorHandle& dx_) {
@@ -264,8 +273,10 @@ void avg_pool_input(const AvgPool& a, const TensorHandle& dy_, TensorHandle& dx_
   const PlainOutput<T> dx(dx_);
   if (dx.numel() == 0) return;
   const PoolWindows w = windows_of(a, dx.shape());
-  for_planes<T>(w, dx.numel() / w.plane(),
-      [&](int64_t i, T* row) { functions<T>().mean_input(w, dy.data() + i * w.windows(), dx.data() + i * w.plane(), row); });
+  for_planes<T>(w, dx.numel() / w.plane(), [&](int64_t first, int64_t count, T* row) {
+    for (int64_t i = first; i < first + count; ++i)
+      functions<T>().mean_input(w, dy.data() + i * w.windows(), dx.data() + i * w.plane(), row);
+  });
 }
 
 int64_t checked_place(int64_t index, int64_t plane) {

@@ -4,17 +4,16 @@
 
 #include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/ops/fused.h"
-#include "pyburn/ops/movement.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 
 namespace pyburn {
 namespace {
 
-bool covers(const Queue& queue, const QueuedOperand& o) { return covers(queue.storage(o.slot), o.dtype, o.layout); }
+bool covers(const Queue& queue, const LoweredOperand& o) { return covers(queue.storage(o.slot), o.dtype, o.layout); }
 
 // Raises the error that a target carries, unless the operation replaces all of its elements.
-void check_target(const Queue& queue, const QueuedOperand& o, const OpInfo& op) {
+void check_target(const Queue& queue, const LoweredOperand& o, const OpInfo& op) {
   if (queue.storage(o.slot).error.is_set() && (reads_output(op) || !covers(queue, o))) raise_if_spoiled(queue.storage(o.slot));
 }
 
@@ -23,7 +22,7 @@ template <class Visit>
 void for_each_target(const Step& step, const Queue& queue, Visit visit) {
   if (!step.fused) {
     if (step.node >= 0)
-      for (const QueuedOperand& o : queue.nodes()[size_t(step.node)].out) visit(o);
+      for (const LoweredOperand& o : queue.nodes()[size_t(step.node)].out) visit(o);
     return;
   }
   const auto& outputs = step.fused->outputs;
@@ -31,44 +30,19 @@ void for_each_target(const Step& step, const Queue& queue, Visit visit) {
     if (std::find(outputs.begin(), outputs.end(), n.out) != outputs.end()) visit(queue.nodes()[size_t(n.node)].out[0]);
 }
 
-Meta meta_of(const QueuedOperand& o) { return {o.layout.shape, o.dtype}; }
-
-const QueuedOperand& operand_at(const Queue& queue, FusedStep::Place place) {
-  const QueuedNode& node = queue.nodes()[size_t(place.node)];
-  return place.input < 0 ? node.out[0] : node.in[place.input];
-}
-
-Ref<Graph> body_of(const FusedStep& step, const Queue& queue) {
-  auto body = make_ref<Graph>();
-  body->values.reserve(step.values.size());
-  body->nodes.reserve(step.nodes.size());
-  for (FusedStep::Place place : step.values) body->add_value(meta_of(operand_at(queue, place)));
-  body->inputs = step.inputs;
-  body->outputs = step.outputs;
-  for (const FusedStep::Node& n : step.nodes) {
-    GraphNode& node = body->nodes.emplace_back();
-    if (n.view) {
-      const View as{body->values[size_t(n.out)].shape};
-      node.op = Operation(OpRef{&op::view, &as});
-    } else {
-      node.op = queue.nodes()[size_t(n.node)].op;
-    }
-    node.in.append(n.in.begin(), n.in.end());
-    node.out.push_back(n.out);
-  }
-  return body;
-}
-
 }  // namespace
 
 Ref<const Plan> Fusion::plan() {
-  const QueueStructure structure = describe(queue_, inner_->known_support(op::fused, DType::float32) != KernelSupport::none);
+  std::vector<bool> visible;
+  for (int32_t slot = 0; slot < queue_.slots(); ++slot) visible.push_back(queue_.held_elsewhere(slot));
+  const bool fuses = inner_->known_support(op::fused, DType::float32) != KernelSupport::none;
+  const FuseStructure structure = describe(queue_.nodes(), std::move(visible), fuses);
   std::vector<uint32_t> key = structure.key();
   if (Ref<const Plan> known = plans_.find(key)) {
     ++statistics_.plans_found;
     return known;
   }
-  Ref<const Plan> made = cut(structure);
+  Ref<const Plan> made = fuse(structure);
   plans_.add(std::move(key), made);
   ++statistics_.plans_made;
   return made;
@@ -90,7 +64,7 @@ void Fusion::flush_locked() {
     } catch (...) {
       error = std::current_exception();
     }
-    for_each_target(step, queue_, [&](const QueuedOperand& o) {
+    for_each_target(step, queue_, [&](const LoweredOperand& o) {
       Storage& s = queue_.storage(o.slot);
       if (error || (s.error.is_set() && covers(queue_, o))) s.error.set(error);
     });
@@ -103,7 +77,7 @@ void Fusion::flush_locked() {
 void Fusion::run_step(const Step& step) {
   if (!step.fused && step.node < 0) return;
   ++statistics_.kernels;
-  const QueuedNode& last = queue_.nodes()[size_t(step.fused ? step.fused->nodes.back().node : step.node)];
+  const LoweredNode& last = queue_.nodes()[size_t(step.fused ? step.fused->nodes.back().node : step.node)];
   try {
     step.fused ? run_fused(*step.fused) : run_node(last);
   } catch (Error& e) {
@@ -112,15 +86,15 @@ void Fusion::run_step(const Step& step) {
   }
 }
 
-void Fusion::run_node(const QueuedNode& node) {
+void Fusion::run_node(const LoweredNode& node) {
   SmallVector<TensorHandle, 4> inputs;
   Tensors outputs;
   InputList list;
-  for (const QueuedOperand& o : node.in)
+  for (const LoweredOperand& o : node.in)
     inputs.push_back(o.slot < 0 ? TensorHandle() : inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
   list.add(inputs);
-  for (const QueuedOperand& o : node.out) check_target(queue_, o, node.op.info());
-  for (const QueuedOperand& o : node.out) outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
+  for (const LoweredOperand& o : node.out) check_target(queue_, o, node.op.info());
+  for (const LoweredOperand& o : node.out) outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
   run(*inner_, node.op.ref(), list, {outputs.data(), size_t(outputs.size())});
 }
 
@@ -129,16 +103,16 @@ void Fusion::run_fused(const FusedStep& step) {
   Tensors outputs;
   InputList list;
   for (ValueId v : step.outputs) {
-    const QueuedOperand& o = operand_at(queue_, step.values[size_t(v)]);
+    const LoweredOperand& o = operand_at(queue_.nodes(), step.values[size_t(v)]);
     check_target(queue_, o, op::fused);
     outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
   }
   for (ValueId v : step.inputs) {
-    const QueuedOperand& o = operand_at(queue_, step.values[size_t(v)]);
+    const LoweredOperand& o = operand_at(queue_.nodes(), step.values[size_t(v)]);
     inputs.push_back(inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
   }
   list.add(inputs);
-  const Fused attrs{body_of(step, queue_)};
+  const Fused attrs{body_of(step, queue_.nodes())};
   run(*inner_, {&op::fused, &attrs}, list, {outputs.data(), size_t(outputs.size())});
   ++statistics_.fused_kernels;
   statistics_.fused_nodes += int64_t(step.nodes.size());

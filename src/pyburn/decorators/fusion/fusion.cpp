@@ -33,7 +33,7 @@ FusionStorage& Fusion::storage_of(const TensorHandle& t) const {
 bool Fusion::may_pass(const OpInfo& op, Inputs in, Outputs out) const {
   const int64_t limit = small_limit();
   if (limit == 0) return false;
-  if ((op.kind == Kind::elementwise || may_begin_run(op)) && out[0].numel() > limit) return false;
+  if ((op.kind == Kind::elementwise || op.fusing == Fusing::begins) && out[0].numel() > limit) return false;
   // What a spoiled storage means for the result is settled by the queue.
   for (const TensorHandle* t : in)
     if (t->defined() && (storage_of(*t).pending.load(std::memory_order_acquire) == Pending::written || t->storage()->error.is_set()))

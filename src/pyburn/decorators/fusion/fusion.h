@@ -1,7 +1,8 @@
 // Fusion: runs of elementwise operations become one operation of the backend below. Operations wait in a queue until
 // somebody looks at a value; inference has happened at the door, so errors of the user rise at the call.
 #pragma once
-#include "pyburn/decorators/fusion/cut.h"
+#include "pyburn/decorators/fusion/queue.h"
+#include "pyburn/graph/fuse.h"
 #include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/inner_device.h"
 #include "pyburn/support/fork_safe_mutex.h"
@@ -68,7 +69,7 @@ class Fusion final : public Decorator {
   void flush_locked();  // in flush.cpp, as are the following
   Ref<const Plan> plan();
   void run_step(const Step& step);
-  void run_node(const QueuedNode& node);
+  void run_node(const LoweredNode& node);
   void run_fused(const FusedStep& step);
 
   Backend& memory_owner_;  // the backend below that makes storages

@@ -2,7 +2,7 @@
 
 namespace pyburn {
 
-void Queue::describe(const TensorHandle& t, FusionStorage::Pending use, QueuedOperand& operand) {
+void Queue::describe(const TensorHandle& t, FusionStorage::Pending use, LoweredOperand& operand) {
   if (!t.defined()) return;
   auto& storage = static_cast<FusionStorage&>(*t.storage());
   if (storage.slot < 0) {
@@ -17,7 +17,7 @@ void Queue::describe(const TensorHandle& t, FusionStorage::Pending use, QueuedOp
 }
 
 void Queue::add(OpRef op, Inputs in, Outputs out) {
-  QueuedNode& node = nodes_.emplace_back();
+  LoweredNode& node = nodes_.emplace_back();
   try {
     node.op = Operation(op);
     node.in.resize(int64_t(in.size()));

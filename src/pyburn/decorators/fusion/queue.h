@@ -3,22 +3,9 @@
 #include <vector>
 
 #include "pyburn/decorators/fusion/fusion_storage.h"
-#include "pyburn/ir/operation.h"
+#include "pyburn/graph/lowered.h"
 
 namespace pyburn {
-
-// A tensor as a queued operation sees it. A view is nothing but its layout.
-struct QueuedOperand {
-  int32_t slot = -1;  // of its storage in the table of the queue; -1: an absent optional input
-  DType dtype = DType::float32;
-  Layout layout;
-};
-
-struct QueuedNode {
-  Operation op;
-  SmallVector<QueuedOperand, 3> in;
-  SmallVector<QueuedOperand, 1> out;
-};
 
 class Queue {
  public:
@@ -35,14 +22,14 @@ class Queue {
   void release(int32_t slot);  // no later node uses it
   void clear();
 
-  const std::vector<QueuedNode>& nodes() const { return nodes_; }
+  const std::vector<LoweredNode>& nodes() const { return nodes_; }
   int32_t slots() const { return int32_t(storages_.size()); }
   FusionStorage& storage(int32_t slot) const { return *storages_[size_t(slot)]; }
 
  private:
-  void describe(const TensorHandle&, FusionStorage::Pending use, QueuedOperand& operand);
+  void describe(const TensorHandle&, FusionStorage::Pending use, LoweredOperand& operand);
 
-  std::vector<QueuedNode> nodes_;
+  std::vector<LoweredNode> nodes_;
   std::vector<Ref<FusionStorage>> storages_;  // one reference each, however many nodes use it; null once released
   int64_t computed_bytes_ = 0;                // of the storages that have memory: bounds what is held for nobody
 };

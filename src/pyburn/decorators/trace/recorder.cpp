@@ -81,7 +81,7 @@ Recorder::Pending Recorder::before(OpRef op, Inputs in, Outputs out) {
 }
 
 void Recorder::after(OpRef op, const Pending& pending, Outputs out) {
-  GraphNode node{Operation(op), pending.in, {}, false};
+  GraphNode node{Operation(op), pending.in, {}, false, {}};
   bool needed = out.empty();
   for (size_t i = 0; i < out.size(); ++i) {
     ValueId id = pending.written[int64_t(i)];

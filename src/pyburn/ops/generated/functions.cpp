@@ -264,6 +264,7 @@ Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle
 Tensor pdist(const TensorHandle& input, double p) { return naming("pdist", [&] { return fn::pdist(input, p); }); }
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2) { return fn::bmm(input, mat2); }
 Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { return fn::bmm_plus(start, input, mat2, beta, alpha); }
+Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) { return fn::linear(input, weight, bias); }
 Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return naming("matmul", [&] { return fn::matmul(input, other); }); }
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) { return naming("mm", [&] { return fn::mm(input, mat2); }); }
 Tensor mv(const TensorHandle& input, const TensorHandle& vec) { return naming("mv", [&] { return fn::mv(input, vec); }); }
@@ -277,7 +278,6 @@ Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHan
 Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { return naming("addr", [&] { return fn::addr(input, vec1, vec2, beta, alpha); }); }
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("addbmm", [&] { return fn::addbmm(input, batch1, batch2, beta, alpha); }); }
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("baddbmm", [&] { return fn::baddbmm(input, batch1, batch2, beta, alpha); }); }
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) { return naming("linear", [&] { return fn::linear(input, weight, bias); }); }
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) { return naming("bilinear", [&] { return fn::bilinear(input1, input2, weight, bias); }); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) { return as_tensors(fn::var_mean(input, dim, correction, keepdim)); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) { return as_tensors(naming("var_mean", [&] { return fn::var_mean(input, dim, unbiased, keepdim); })); }
@@ -390,6 +390,14 @@ Tensor normal_(const TensorHandle& input, double mean, double std, Generator* ge
 Tensor bernoulli_(const TensorHandle& input, double p, Generator* generator) { return naming("bernoulli_", [&] { return fn::bernoulli_(input, p, generator); }); }
 Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator) { return naming("bernoulli_", [&] { return fn::bernoulli_(input, p, generator); }); }
 Tensor exponential_(const TensorHandle& input, double lambd, Generator* generator) { return naming("exponential_", [&] { return fn::exponential_(input, lambd, generator); }); }
+Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
+Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
+Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
+Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
+Tensor poisson(const TensorHandle& input, Generator* generator) { return naming("poisson", [&] { return fn::poisson(input, generator); }); }
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) { return naming("binomial", [&] { return fn::binomial(count, prob, generator); }); }
 Tensor flip(const TensorHandle& input, const Dims& dims) { return fn::flip(input, dims); }
 Tensor tril(const TensorHandle& input, int64_t diagonal) { return fn::tril(input, diagonal); }
 Tensor triu(const TensorHandle& input, int64_t diagonal) { return fn::triu(input, diagonal); }
@@ -431,14 +439,6 @@ Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& g
 Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight) { return fn::sample_planes(input, places, weight); }
 Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size) { return fn::sample_planes_input(input, places, weight, size); }
 Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places) { return fn::sample_planes_weight(input, planes, places); }
-Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
-Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
-Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
-Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
-Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
-Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
-Tensor poisson(const TensorHandle& input, Generator* generator) { return naming("poisson", [&] { return fn::poisson(input, generator); }); }
-Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) { return naming("binomial", [&] { return fn::binomial(count, prob, generator); }); }
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumsum(input, dim, dtype); }
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumprod(input, dim, dtype); }
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim) { return fn::logcumsumexp(input, dim); }
@@ -1089,6 +1089,7 @@ Tensor Tensor::multilabel_margin_loss(const TensorHandle& target, const std::str
 Tensor Tensor::multilabel_soft_margin_loss(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) const { return pyburn::multilabel_soft_margin_loss(*this, target, weight, reduction); }
 Tensor Tensor::pdist(double p) const { return pyburn::pdist(*this, p); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
+Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
 Tensor Tensor::mv(const TensorHandle& vec) const { return pyburn::mv(*this, vec); }
@@ -1122,7 +1123,6 @@ const Tensor& Tensor::baddbmm_(const TensorHandle& batch1, const TensorHandle& b
   baddbmm_into(*this, *this, batch1, batch2, beta, alpha);
   return *this;
 }
-Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var_mean(*this, dim, correction, keepdim); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var_mean(*this, dim, unbiased, keepdim); }
 Results<2> Tensor::var_mean(bool unbiased) const { return pyburn::var_mean(*this, unbiased); }
@@ -1295,6 +1295,16 @@ Tensor Tensor::normal_(double mean, double std, Generator* generator) const { re
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
 Tensor Tensor::bernoulli_(const TensorHandle& p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
 Tensor Tensor::exponential_(double lambd, Generator* generator) const { return pyburn::exponential_(*this, lambd, generator); }
+Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
+const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
+  rrelu_into(*this, *this, lower, upper, training, generator);
+  return *this;
+}
+Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) const { return pyburn::random_(*this, from_, to, generator); }
+Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
+Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
+Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
+Tensor Tensor::poisson(Generator* generator) const { return pyburn::poisson(*this, generator); }
 Tensor Tensor::flip(const Dims& dims) const { return pyburn::flip(*this, dims); }
 Tensor Tensor::tril(int64_t diagonal) const { return pyburn::tril(*this, diagonal); }
 const Tensor& Tensor::tril_(int64_t diagonal) const {
@@ -1341,16 +1351,6 @@ Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, c
 Tensor Tensor::sample_planes(const TensorHandle& places, const TensorHandle& weight) const { return pyburn::sample_planes(*this, places, weight); }
 Tensor Tensor::sample_planes_input(const TensorHandle& places, const TensorHandle& weight, int64_t size) const { return pyburn::sample_planes_input(*this, places, weight, size); }
 Tensor Tensor::sample_planes_weight(const TensorHandle& planes, const TensorHandle& places) const { return pyburn::sample_planes_weight(*this, planes, places); }
-Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
-const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
-  rrelu_into(*this, *this, lower, upper, training, generator);
-  return *this;
-}
-Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) const { return pyburn::random_(*this, from_, to, generator); }
-Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
-Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
-Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
-Tensor Tensor::poisson(Generator* generator) const { return pyburn::poisson(*this, generator); }
 Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
 const Tensor& Tensor::cumsum_(int64_t dim, std::optional<DType> dtype) const {
   cumsum_into(*this, *this, dim, dtype);

@@ -12,7 +12,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -35,20 +35,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -329,6 +329,7 @@ Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle
 Tensor pdist(const TensorHandle& input, double p = 2.0);  // Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).
 Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * start + alpha * bmm(input, mat2) in one pass.
+Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies two matrices: (N, M) @ (M, P) gives (N, P).
 Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Multiplies a matrix by a vector: (N, M) @ (M) gives (N).
@@ -342,7 +343,6 @@ Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHan
 Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance and the mean over dim.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance and the mean over dim.
@@ -455,6 +455,14 @@ Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Gener
 Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with samples of 0 or 1 with probability p of 1.
 Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1.
 Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with samples from the exponential distribution with rate lambd.
+Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with samples from the geometric distribution with success probability p.
+Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with samples from the Cauchy distribution.
+Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
+Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Samples from Poisson distributions with the rates in input.
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // Samples from binomial distributions with the given counts and success probabilities.
 Tensor flip(const TensorHandle& input, const Dims& dims);  // Reverses the order of the elements along the given dimensions. Returns a copy.
 Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // Returns the lower triangle of matrices; the other elements are set to 0.
 Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // Returns the upper triangle of matrices; the other elements are set to 0.
@@ -496,14 +504,6 @@ Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& g
 Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.
 Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Computes the gradient of sample_planes with respect to its input.
 Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Computes the gradient of sample_planes with respect to its weight.
-Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
-Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
-Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
-Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with samples from the geometric distribution with success probability p.
-Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with samples from the Cauchy distribution.
-Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
-Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Samples from Poisson distributions with the rates in input.
-Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // Samples from binomial distributions with the given counts and success probabilities.
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative sum along dim.
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative product along dim.
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // Computes log(cumsum(exp(input))) along dim in a numerically stable way.
@@ -801,6 +801,7 @@ using fn::isneginf_into;
 using fn::bitwise_not_into;
 using fn::bmm_into;
 using fn::bmm_plus_into;
+using fn::linear_into;
 using fn::matmul_into;
 using fn::mm_into;
 using fn::mv_into;
@@ -849,6 +850,8 @@ using fn::unpool_into;
 using fn::unpool_input_into;
 using fn::avg_pool_into;
 using fn::avg_pool_input_into;
+using fn::rrelu_into;
+using fn::binomial_into;
 using fn::flip_into;
 using fn::tril_into;
 using fn::triu_into;
@@ -870,8 +873,6 @@ using fn::rnn_steps_grad_into;
 using fn::sample_planes_into;
 using fn::sample_planes_input_into;
 using fn::sample_planes_weight_into;
-using fn::rrelu_into;
-using fn::binomial_into;
 using fn::cumsum_into;
 using fn::cumprod_into;
 using fn::logcumsumexp_into;

@@ -8,6 +8,8 @@ TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2);  // Multi
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * start + alpha * bmm(input, mat2) in one pass.
 void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
+TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
+void linear_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});
 TensorHandle matmul(const TensorHandle& input, const TensorHandle& other);  // Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle mm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies two matrices: (N, M) @ (M, P) gives (N, P).
@@ -34,7 +36,6 @@ TensorHandle addbmm(const TensorHandle& input, const TensorHandle& batch1, const
 void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
 TensorHandle baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
 void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
 TensorHandle bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
 
 }  // namespace pyburn::fn

@@ -10,7 +10,7 @@
 #include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/cdist.h"
 #include "pyburn/ops/generated/conv.h"
-#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
@@ -33,20 +33,20 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
-#include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/pool_functions.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
@@ -87,7 +87,7 @@
 #include "pyburn/ops/matmul.h"
 #include "pyburn/ops/moments.h"
 #include "pyburn/ops/movement.h"
-#include "pyburn/ops/norm.h"
+#include "pyburn/ops/normalisation.h"
 #include "pyburn/ops/pad.h"
 #include "pyburn/ops/pointwise.h"
 #include "pyburn/ops/polynomial.h"
@@ -111,7 +111,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, _view_bits, frexp, _cdist, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, grid_sample, grid_sample_input, grid_sample_grid, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, sample_planes, sample_planes_input, sample_planes_weight, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, _view_bits, frexp, _cdist, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, grid_sample, grid_sample_input, grid_sample_grid, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, linear, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, sample_planes, sample_planes_input, sample_planes_weight, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn::fn {
@@ -1040,6 +1040,14 @@ void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const Ten
   InputList in; in.add(start); in.add(input); in.add(mat2);
   call_into(op::bmm_plus, naming(op::bmm_plus, [&] { return Blend::from(start, input, mat2, beta, alpha); }), in, out);
 }
+TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  return call(op::linear, naming(op::linear, [&] { return NoAttrs{}; }), in);
+}
+void linear_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  call_into(op::linear, naming(op::linear, [&] { return NoAttrs{}; }), in, out);
+}
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, matmul(input, other)); }
 void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2) { write_result(out, mm(input, mat2)); }
 void mv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec) { write_result(out, mv(input, vec)); }
@@ -1307,6 +1315,8 @@ void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_outpu
   InputList in; in.add(grad_output);
   call_into(op::avg_pool_input, naming(op::avg_pool_input, [&] { return AvgPool::from(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in, out);
 }
+void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
+void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
 TensorHandle flip(const TensorHandle& input, const Dims& dims) {
   InputList in; in.add(input);
   return call(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in);
@@ -1461,8 +1471,6 @@ void sample_planes_weight_into(const TensorHandle& out, const TensorHandle& inpu
   InputList in; in.add(input); in.add(planes); in.add(places);
   call_into(op::sample_planes_weight, naming(op::sample_planes_weight, [&] { return SamplePlanes::from(input, planes, places); }), in, out);
 }
-void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
-void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
 TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);

@@ -25,7 +25,7 @@ namespace pyburn::cpu {
 
 template <class T>
 struct DepthwiseFunctions {
-  void (*convolve)(const ConvPlan&, const T* x, const T* w, const T* b, T* y);
+  void (*convolve)(const ConvPlan&, const T* x, const T* w, const T* b, T* y, ImageFinish);
   void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
 };
 
@@ -62,6 +62,7 @@ class DepthwisePlan {
   }
 
   int64_t blocks() const { return divided_up(plan.y.result, rows_); }  // of rows of a plane
+  int64_t begin(int64_t block) const { return std::min(plan.y.result, block * rows_) * plan.x.result; }
   int64_t block_work() const { return rows_ * plan.x.result * (plan.taps() / int64_t(plan.phases.size()) + 8); }
 
   // The weights of a channel in the order of the taps, in `room` where they are not in it.
@@ -212,24 +213,26 @@ class DepthwisePlan {
 
 // By a class of kernels for small planes, several of which are summed at a time.
 template <class Planes>
-void convolve_small(const ConvPlan& plan, const float* source, const float* weight, const float* bias, float* result) {
+void convolve_small(const ConvPlan& plan, const float* source, const float* weight, const float* bias, float* result, ImageFinish finish) {
   const Planes planes(plan);
   const int64_t from = plan.y.source * plan.x.source, to = plan.y.result * plan.x.result, taps = plan.taps();
+  const int64_t most = finish ? std::max<int64_t>(4, kFinishedTogether / to / 4 * 4) : plan.groups;
   parallel_for(plan.images * plan.groups, std::max<int64_t>(1, kTaskWork / (to * (taps + 8))), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end;) {  // those of an image at a time
-      const int64_t channel = plane % plan.groups, count = std::min(end - plane, plan.groups - channel);
+      const int64_t channel = plane % plan.groups, count = std::min({end - plane, plan.groups - channel, most});
       planes.sum(source + plane * from, weight + channel * taps, bias ? bias + channel : nullptr, count, result + plane * to);
+      finish.range(plane * to, count * to);
       plane += count;
     }
   });
 }
 
 template <class T>
-void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result, ImageFinish finish) {
   if constexpr (std::is_same_v<T, float>) {
-    if (PairedPlanes<1>::suit(plan)) return convolve_small<PairedPlanes<1>>(plan, source, weight, bias, result);
-    if (PairedPlanes<2>::suit(plan)) return convolve_small<PairedPlanes<2>>(plan, source, weight, bias, result);
-    if (SmallPlanes::suit(plan)) return convolve_small<SmallPlanes>(plan, source, weight, bias, result);
+    if (PairedPlanes<1>::suit(plan)) return convolve_small<PairedPlanes<1>>(plan, source, weight, bias, result, finish);
+    if (PairedPlanes<2>::suit(plan)) return convolve_small<PairedPlanes<2>>(plan, source, weight, bias, result, finish);
+    if (SmallPlanes::suit(plan)) return convolve_small<SmallPlanes>(plan, source, weight, bias, result, finish);
   }
   const DepthwisePlan<T> depthwise(plan);
   const int64_t blocks = depthwise.blocks(), taps = plan.taps();
@@ -240,9 +243,15 @@ void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T
     std::fill_n(zeros.data(), plan.x.source, T(0));
     int64_t plane = begin / blocks, block = begin % blocks, channel = plane % plan.groups;
     const T* own = depthwise.ordered_weights(weight + channel * taps, weights.data());
+    int64_t finished = plane * to_plane + depthwise.begin(block);
     for (int64_t task = begin; task < end; ++task) {
       const Lines<T> lines{source + plane * from_plane, plan.y.source, plan.x.source, zeros.data()};
       depthwise.run(lines, own, bias ? bias[channel] : T(0), block, result + plane * to_plane);
+      const int64_t complete = plane * to_plane + depthwise.begin(block + 1);
+      if (complete - finished >= kFinishedTogether || task + 1 == end) {
+        finish.range(finished, complete - finished);
+        finished = complete;
+      }
       if (++block < blocks) continue;
       block = 0, ++plane;
       if (++channel == plan.groups) channel = 0;
@@ -361,11 +370,11 @@ PYBURN_FUNCTIONS(DepthwiseFunctions)
 }  // namespace
 
 template <class T>
-void convolve_depthwise(const ConvPlan& plan, const T* x, const T* w, const T* b, T* y) {
-  functions<T>().convolve(plan, x, w, b, y);
+void convolve_depthwise(const ConvPlan& plan, const T* x, const T* w, const T* b, T* y, ImageFinish finish) {
+  functions<T>().convolve(plan, x, w, b, y, finish);
 }
-template void convolve_depthwise(const ConvPlan&, const float*, const float*, const float*, float*);
-template void convolve_depthwise(const ConvPlan&, const double*, const double*, const double*, double*);
+template void convolve_depthwise(const ConvPlan&, const float*, const float*, const float*, float*, ImageFinish);
+template void convolve_depthwise(const ConvPlan&, const double*, const double*, const double*, double*, ImageFinish);
 template <class T>
 void convolve_depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
   functions<T>().weight(g, x, dy, dw);

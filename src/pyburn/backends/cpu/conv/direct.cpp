@@ -22,7 +22,7 @@ namespace pyburn::cpu {
 template <class T>
 struct DirectFunctions {
   void (*pack)(const ConvPlan&, bool gradient, const T* w, T* packed);
-  void (*convolve)(const ConvPlan&, Images<const T> x, const T* w, const T* b, Images<T> y);
+  void (*convolve)(const ConvPlan&, Images<const T> x, const T* w, const T* b, Images<T> y, ImageFinish);
   void (*weight)(const ConvGeometry&, Images<const T> x, Images<const T> dy, T* dw);
   int64_t panel;  // results that are computed together
 };
@@ -165,7 +165,7 @@ void run_tiles(const std::vector<Pixel>& pixels, const std::vector<Stretch<T>>& 
 }
 
 template <class T>
-void convolve_of(const ConvPlan& plan, Images<const T> source, const T* packed, const T* bias, Images<T> result) {
+void convolve_of(const ConvPlan& plan, Images<const T> source, const T* packed, const T* bias, Images<T> result, ImageFinish finish) {
   const Strip<T> strip(plan);
   const int64_t panels = divided_up(plan.results, kPanel<T>), strips = plan.images * plan.groups * strip.count();
   const int64_t panel_parts = std::min(panels, divided_up(kTasks, strips)), width = plan.x.result;
@@ -200,8 +200,13 @@ void convolve_of(const ConvPlan& plan, Images<const T> source, const T* packed, 
               columns, bias ? start : nullptr);
           weights += int64_t(plan.phases[phase].size()) * plan.sources * panel_width;
         }
-        if (!channels_last) transpose((row_end - row) * width, columns, tile.data(), kPanel<T>, plain, result.channel);
+        if (channels_last) continue;
+        transpose((row_end - row) * width, columns, tile.data(), kPanel<T>, plain, result.channel);
+        finish(image, channel, columns, row * width, (row_end - row) * width);
       }
+      if (!channels_last) continue;
+      const int64_t first = panels * part / panel_parts * kPanel<T>, last = panels * (part + 1) / panel_parts * kPanel<T>;
+      finish(image, group * plan.results + first, std::min(plan.results, last) - first, row * width, (row_end - row) * width);
     }
   });
 }
@@ -310,11 +315,11 @@ void pack_weights(const ConvPlan& plan, bool gradient, const T* w, T* packed) {
 template void pack_weights(const ConvPlan&, bool, const float*, float*);
 template void pack_weights(const ConvPlan&, bool, const double*, double*);
 template <class T>
-void convolve(const ConvPlan& plan, Images<const T> x, const T* w, const T* b, Images<T> y) {
-  functions<T>().convolve(plan, x, w, b, y);
+void convolve(const ConvPlan& plan, Images<const T> x, const T* w, const T* b, Images<T> y, ImageFinish finish) {
+  functions<T>().convolve(plan, x, w, b, y, finish);
 }
-template void convolve(const ConvPlan&, Images<const float>, const float*, const float*, Images<float>);
-template void convolve(const ConvPlan&, Images<const double>, const double*, const double*, Images<double>);
+template void convolve(const ConvPlan&, Images<const float>, const float*, const float*, Images<float>, ImageFinish);
+template void convolve(const ConvPlan&, Images<const double>, const double*, const double*, Images<double>, ImageFinish);
 template <class T>
 void convolve_weight(const ConvGeometry& g, Images<const T> x, Images<const T> dy, T* dw) {
   functions<T>().weight(g, x, dy, dw);

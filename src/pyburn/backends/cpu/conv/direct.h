@@ -1,6 +1,7 @@
 // Convolution by register tiles over pixels and channels: the source is copied, a strip of rows at a time, into an order in which channels
 // are contiguous (unless it has it), the weights into panels. Both stay in L2; no unfolded copy is made.
 #pragma once
+#include "pyburn/backends/cpu/conv/finish.h"
 #include "pyburn/backends/cpu/conv/plan.h"
 
 namespace pyburn::cpu {
@@ -19,7 +20,7 @@ void pack_weights(const ConvPlan& plan, bool input_gradient, const T* weight, T*
 
 // result = the convolution that the plan describes; bias (one per result channel of all groups) may be null.
 template <class T>
-void convolve(const ConvPlan& plan, Images<const T> source, const T* packed, const T* bias, Images<T> result);
+void convolve(const ConvPlan& plan, Images<const T> source, const T* packed, const T* bias, Images<T> result, ImageFinish finish);
 
 // dw, a plain tensor; dy's columns must be contiguous, its rows following each other.
 template <class T>

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv/planes-inl.h"
+#include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
@@ -19,8 +20,9 @@ namespace pyburn::cpu {
 
 template <class T>
 struct PlanesFunctions {
-  void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b);
+  void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b, ImageFinish);
   void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
+  int64_t panel;  // results that the register tiles of other algorithms hold
 };
 
 }  // namespace pyburn::cpu
@@ -136,7 +138,7 @@ struct PlaneTask {
 };
 
 template <class T>
-void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, const T* bias) {
+void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, const T* bias, ImageFinish finish) {
   const PlaneSplit<T> split(plan);
   std::vector<std::vector<Step>> steps;
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) steps.push_back(steps_of_phase(plan, split, phase));
@@ -168,6 +170,8 @@ void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, co
       task.result = all.result + image * all.image + group * plan.results * all.channel;
       if (plan.x.phases() == 1) task.run_whole();
       else task.run_interleaved(apart.data());
+      const int64_t row = task.row * plan.y.phases(), row_end = std::min(plan.y.result, task.row_end * plan.y.phases());
+      finish(image, group * plan.results, plan.results, row * plan.x.result, (row_end - row) * plan.x.result);
     }
   });
 }
@@ -274,7 +278,7 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
 }
 
 FunctionsOf<PlanesFunctions, float, double> make_functions() {
-  return {{convolve_of<float>, weight_of<float>}, {convolve_of<double>, weight_of<double>}};
+  return {{convolve_of<float>, weight_of<float>, kPanel<float>}, {convolve_of<double>, weight_of<double>, kPanel<double>}};
 }
 
 }  // namespace
@@ -291,8 +295,11 @@ PYBURN_FUNCTIONS(PlanesFunctions)
 bool suits_planes(const ConvPlan& p) {
   if (p.taps() == 1) return false;
   if (p.groups > 1) return p.sources <= 8 && p.results <= 16;
-  const bool wide = p.x.result >= 16;
-  return wide && (p.sources <= 12 || p.results <= 4 || p.y.kernel == 1);
+  constexpr int64_t kWide = 16;
+  const int64_t columns = p.x.result / p.x.phases(), whole = (columns + kWide - 1) / kWide * kWide;
+  const bool wide = p.x.result >= kWide, full = columns >= kWide && 4 * whole <= 5 * columns;  // few lanes are empty
+  const bool narrow = 2 * p.results <= functions<float>().panel && !suits_winograd(p);         // other tiles would be half empty
+  return wide && (p.sources <= 12 || p.results <= 4 || p.y.kernel == 1 || (narrow && full));
 }
 bool suits_planes_weight(const ConvGeometry& g) {
   constexpr int64_t kMostWeights = 1 << 14;  // each has a vector of sums
@@ -306,11 +313,11 @@ void convolve_planes_weight(const ConvGeometry& g, const T* x, const T* dy, T* d
 template void convolve_planes_weight(const ConvGeometry&, const float*, const float*, float*);
 template void convolve_planes_weight(const ConvGeometry&, const double*, const double*, double*);
 template <class T>
-void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* w, const T* b) {
-  functions<T>().convolve(plan, planes, w, b);
+void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* w, const T* b, ImageFinish finish) {
+  functions<T>().convolve(plan, planes, w, b, finish);
 }
-template void convolve_planes(const ConvPlan&, const Planes<float>&, const float*, const float*);
-template void convolve_planes(const ConvPlan&, const Planes<double>&, const double*, const double*);
+template void convolve_planes(const ConvPlan&, const Planes<float>&, const float*, const float*, ImageFinish);
+template void convolve_planes(const ConvPlan&, const Planes<double>&, const double*, const double*, ImageFinish);
 
 }  // namespace pyburn::cpu
 #endif

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "pyburn/backends/cpu/conv/finish.h"
 #include "pyburn/backends/cpu/conv/plan.h"
 
 namespace pyburn::cpu {
@@ -28,7 +29,7 @@ Planes<T> plain_planes(const ConvPlan& plan, const T* source, T* result) {
 
 // `weight` is a plain tensor; bias may be null.
 template <class T>
-void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* weight, const T* bias);
+void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* weight, const T* bias, ImageFinish finish = {});
 
 // The gradient of the weights in the same way; for one group. Tensors are plain.
 bool suits_planes_weight(const ConvGeometry& g);

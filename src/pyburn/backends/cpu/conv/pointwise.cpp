@@ -92,12 +92,14 @@ struct PointwiseProduct {
   Side source, result;
   const float *from, *weights, *bias;
   float* to;
+  ImageFinish finish;
 
   int64_t pixels() const { return images * height * width; }
   bool dense() const { return result.step_y == 1 && result.step_x == 1; }  // a slice of a single row says nothing about these steps
   // Results that the last cache does not keep until somebody reads them are written around it, from blocks of rows.
   bool streamed() const {
-    return dense() && depth <= kDepth && images * result.channels * result.plane() * int64_t(sizeof(float)) > l3_cache_bytes() / 2;
+    return dense() && !finish && depth <= kDepth &&
+           images * result.channels * result.plane() * int64_t(sizeof(float)) > l3_cache_bytes() / 2;
   }
 
   std::vector<Piece> pieces(int64_t begin, int64_t end) const {
@@ -161,6 +163,13 @@ struct PointwiseProduct {
       }
   }
 
+  // Channels [channel, channel + count) of these results, which are dense, are complete.
+  void finish_rows(const std::vector<Piece>& list, int64_t channel, int64_t count) const {
+    if (!finish) return;
+    const int64_t image = result.channels * result.plane();
+    for (const Piece& p : list) finish(p.result / image, channel, count, p.result % image, p.count);
+  }
+
   // Rows [row, row_end) of the results of a slice of pixels. While it is multiplied, what `next` says is fetched from memory.
   void run(int64_t group, const std::vector<Piece>& list, const std::vector<Piece>& next, int64_t row, int64_t row_end, float* slice,
       float* tile) const {
@@ -170,6 +179,7 @@ struct PointwiseProduct {
     const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
     // Pixels that follow each other are read where they lie by the first tile that meets them, which keeps them as panels for the others.
     const bool in_place = list.size() == 1 && source.step_x == 1;
+    const bool far = images * source.channels * source.plane() * int64_t(sizeof(float)) > l2_cache_bytes() / 2;  // to be fetched ahead
     const float* channel = from + group * depth * source.plane();
     float* target = to + (group * rows + row) * result.plane();
     float* c = direct ? target + list[0].result : tile;
@@ -190,10 +200,11 @@ struct PointwiseProduct {
         float* block = by_blocks ? tile : c + first * c_row;
         if (bias && k0 == 0)
           for (int64_t r = first; r < last; ++r) std::fill_n(block + (r - first) * c_row, columns, bias[group * rows + row + r]);
-        for (int64_t j = 0; j < columns; j += kWidth)
-          for (int64_t i = first; i < last; i += kTileRows, ++done) {
-            prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
-            const int64_t tile_rows = std::min<int64_t>(kTileRows, last - i), here = std::min(kWidth, columns - j);
+        for (int64_t j = 0; j < columns; j += kWidth) {
+          const int64_t here = std::min(kWidth, columns - j), most = rows_of_tile(int(divided_up(here, kLanes)));
+          for (int64_t i = first; i < last; i += most, ++done) {
+            if (far) prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
+            const int64_t tile_rows = std::min(most, last - i);
             float *at = block + (i - first) * c_row + j, *panel = in_place ? slice + j * count : slice + j;
             const float* start = bias || k0 > 0 ? at : nullptr;
             if (in_place && i == 0) {
@@ -205,10 +216,14 @@ struct PointwiseProduct {
                   {count, a + i * depth, depth, panel, b_row, nullptr, start, c_row, at, c_row, here});
             }
           }
+        }
         if (by_blocks) write(places, last - first, tile, target + first * result.plane());
+        if (k0 + count == depth && (direct || by_blocks)) finish_rows(places, group * rows + row + first, last - first);
       }
     }
-    if (!direct && !by_blocks) write(places, row_end - row, tile, target);
+    if (direct || by_blocks) return;
+    write(places, row_end - row, tile, target);
+    finish_rows(places, group * rows + row, row_end - row);
   }
 
   // Fewer where results are read again for each part of the channels, and where there are steps: then more slices lie in one image.
@@ -242,24 +257,24 @@ struct PointwiseProduct {
 };
 
 // Without steps an image is one long row.
-PointwiseProduct product_of(const ConvGeometry& g, const float* weights, const float* bias) {
+PointwiseProduct product_of(const ConvGeometry& g, const float* weights, const float* bias, ImageFinish finish) {
   const bool steps = g.y.stride > 1 || g.x.stride > 1;
   PointwiseProduct p{};
-  p.images = g.batch, p.groups = g.groups, p.weights = weights, p.bias = bias;
+  p.images = g.batch, p.groups = g.groups, p.weights = weights, p.bias = bias, p.finish = finish;
   p.height = steps ? g.y.out : 1, p.width = steps ? g.x.out : g.pixels();
   return p;
 }
 Side dense_side(const ConvGeometry& g, int64_t channels) { return {g.groups * channels, g.y.out, g.x.out, 1, 1}; }
 Side stepped_side(const ConvGeometry& g, int64_t channels) { return {g.groups * channels, g.y.in, g.x.in, g.y.stride, g.x.stride}; }
 
-void forward(const ConvGeometry& g, const float* x, const float* w, const float* bias, float* y) {
-  PointwiseProduct p = product_of(g, w, bias);
+void forward(const ConvGeometry& g, const float* x, const float* w, const float* bias, float* y, ImageFinish finish) {
+  PointwiseProduct p = product_of(g, w, bias, finish);
   p.rows = g.outputs, p.depth = g.channels, p.from = x, p.to = y;
   p.source = stepped_side(g, g.channels), p.result = dense_side(g, g.outputs);
   p.run_all();
 }
-void input_gradient(const ConvGeometry& g, const float* dy, const float* w, float* dx) {
-  PointwiseProduct p = product_of(g, w, nullptr);
+void input_gradient(const ConvGeometry& g, const float* dy, const float* w, float* dx, ImageFinish finish) {
+  PointwiseProduct p = product_of(g, w, nullptr, finish);
   p.rows = g.channels, p.depth = g.outputs, p.from = dy, p.to = dx;
   p.source = dense_side(g, g.outputs), p.result = stepped_side(g, g.channels);
   p.run_all();
@@ -275,11 +290,11 @@ namespace pyburn::cpu {
 HWY_EXPORT(forward);
 HWY_EXPORT(input_gradient);
 
-void convolve_pointwise(const ConvGeometry& g, const float* x, const float* w, const float* b, float* y) {
-  HWY_DYNAMIC_DISPATCH(forward)(g, x, w, b, y);
+void convolve_pointwise(const ConvGeometry& g, const float* x, const float* w, const float* b, float* y, ImageFinish finish) {
+  HWY_DYNAMIC_DISPATCH(forward)(g, x, w, b, y, finish);
 }
-void convolve_pointwise_input(const ConvGeometry& g, const float* dy, const float* w, float* dx) {
-  HWY_DYNAMIC_DISPATCH(input_gradient)(g, dy, w, dx);
+void convolve_pointwise_input(const ConvGeometry& g, const float* dy, const float* w, float* dx, ImageFinish finish) {
+  HWY_DYNAMIC_DISPATCH(input_gradient)(g, dy, w, dx, finish);
 }
 
 }  // namespace pyburn::cpu

@@ -89,6 +89,12 @@ void pack_weights_of(const ConvPlan& plan, bool input_gradient, const float* wei
 
 // --- the convolution ---
 
+// Tiles [first, last) of a block that is computed at a time.
+struct Block {
+  int64_t first, last;
+  int64_t tiles() const { return last - first; }
+};
+
 struct Tiles {
   const ConvPlan& plan;
   int64_t down, across, padded_height, padded_width;  // tiles of an image, and the source around it
@@ -104,20 +110,35 @@ struct Tiles {
   int64_t column(int64_t tile) const { return tile % across * kTile; }
   int64_t image(int64_t tile) const { return tile / (down * across); }
   int64_t padded_size() const { return padded_height * padded_width * plan.sources; }
-};
 
-// Tiles [first, last) of a block that is computed at a time.
-struct Block {
-  int64_t first, last;
-  int64_t tiles() const { return last - first; }
+  // body(image, pixel, count) for the runs of results that a block consists of: rows of tiles, or the parts of them.
+  template <class Body>
+  void for_complete(Block block, Body body) const {
+    const int64_t width = plan.x.result;
+    for (int64_t tile = block.first; tile < block.last;) {
+      const int64_t left = block.last - tile, begin = row(tile) * width + column(tile);
+      const int64_t rest = across - tile % across;  // of the row of tiles
+      if (tile % across == 0 && left >= across) {   // whole rows of tiles of one image
+        const int64_t rows = std::min(left / across, down - tile / across % down);
+        const int64_t end = std::min(plan.y.result, row(tile) + rows * kTile) * width;
+        body(image(tile), begin, end - begin);
+        tile += rows * across;
+        continue;
+      }
+      const int64_t count = std::min(left, rest), columns = std::min(width - column(tile), count * kTile);
+      for (int64_t y = 0; y < std::min(kTile, plan.y.result - row(tile)); ++y) body(image(tile), begin + y * width, columns);
+      tile += count;
+    }
+  }
 };
 
 // How the tiles are cut into blocks: of equal size, more of them where there would be little to share out. Never by the number of threads.
 struct Blocks {
   int64_t tiles, size, count;
-  Blocks(int64_t tiles, int64_t panels) : tiles(tiles) {
+  Blocks(int64_t tiles, int64_t panels, int64_t whole) : tiles(tiles) {  // whole: tiles that stay together if they fit
     const int64_t least = divided_up(tiles, kBlock), wanted = divided_up(kTasks, panels);
     size = divided_up(divided_up(tiles, std::max(least, std::min(wanted, tiles / (kBlock / 2)))), kTileRows) * kTileRows;
+    if (whole <= size) size = size / whole * whole;
     count = divided_up(tiles, size);
   }
   Block operator[](int64_t i) const { return {i * size, std::min(tiles, (i + 1) * size)}; }
@@ -142,26 +163,32 @@ void transform_sources(
   }
 }
 
-// The results of a panel of channels from products[point][tile][kWidth].
+// The results of a panel of channels from products[point][tile][kWidth]. Neighbouring tiles are written together: whole lines of memory.
 void write_results(const Tiles& t, const float* products, Block tiles, int64_t columns, const float* bias, Images<float> result) {
   const D tag;
   const int64_t plane = tiles.tiles() * kWidth, width = divided_up(columns, kLanes) * kLanes;
-  HWY_ALIGN float block[kTile * kTile * kWidth];
-  for (int64_t tile = tiles.first; tile < tiles.last; ++tile) {
-    const float* from = products + (tile - tiles.first) * kWidth;
-    for (int64_t c = 0; c < width; c += kLanes) {
-      V m[kPoints], rows[kTile * kWindow], y[kTile * kTile];
-      for (int64_t point = 0; point < kPoints; ++point) m[point] = hn::LoadU(tag, from + point * plane + c);
-      for (int column = 0; column < kWindow; ++column) transform_result(m + column, kWindow, rows + column, kWindow);
-      for (int row = 0; row < kTile; ++row) transform_result(rows + kWindow * row, 1, y + kTile * row, 1);
-      const V start = bias ? hn::LoadU(tag, bias + c) : hn::Zero(tag);
-      for (int64_t i = 0; i < kTile * kTile; ++i) hn::Store(hn::Add(y[i], start), tag, block + i * kWidth + c);
+  constexpr int64_t kTogether = 4, kRow = kTogether * kTile * kWidth;
+  HWY_ALIGN float block[kTile * kRow];  // [row][column][channel]
+  for (int64_t first = tiles.first, count; first < tiles.last; first += count) {
+    count = std::min({kTogether, tiles.last - first, t.across - first % t.across});
+    for (int64_t i = 0; i < count; ++i) {
+      const float* from = products + (first + i - tiles.first) * kWidth;
+      for (int64_t c = 0; c < width; c += kLanes) {
+        V m[kPoints], rows[kTile * kWindow], y[kTile * kTile];
+        for (int64_t point = 0; point < kPoints; ++point) m[point] = hn::LoadU(tag, from + point * plane + c);
+        for (int column = 0; column < kWindow; ++column) transform_result(m + column, kWindow, rows + column, kWindow);
+        for (int row = 0; row < kTile; ++row) transform_result(rows + kWindow * row, 1, y + kTile * row, 1);
+        const V start = bias ? hn::LoadU(tag, bias + c) : hn::Zero(tag);
+        for (int64_t row = 0; row < kTile; ++row)
+          for (int64_t x = 0; x < kTile; ++x)
+            hn::Store(hn::Add(y[row * kTile + x], start), tag, block + row * kRow + (i * kTile + x) * kWidth + c);
+      }
     }
-    const int64_t row = t.row(tile), column = t.column(tile);
-    const int64_t across = std::min(kTile, t.plan.x.result - column);
-    float* to = result.data + t.image(tile) * result.image + row * result.row + column * result.column;
+    const int64_t row = t.row(first), column = t.column(first);
+    const int64_t across = std::min(count * kTile, t.plan.x.result - column);
+    float* to = result.data + t.image(first) * result.image + row * result.row + column * result.column;
     for (int64_t y = 0; y < std::min(kTile, t.plan.y.result - row); ++y, to += result.row) {
-      const float* line = block + y * kTile * kWidth;
+      const float* line = block + y * kRow;
       if (result.channel == 1)
         for (int64_t x = 0; x < across; ++x) std::copy_n(line + x * kWidth, columns, to + x * result.column);
       else transpose(across, columns, line, kWidth, to, result.channel);
@@ -169,10 +196,11 @@ void write_results(const Tiles& t, const float* products, Block tiles, int64_t c
   }
 }
 
-void convolve_of(const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result) {
+void convolve_of(
+    const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
   const Tiles t(plan);
   const int64_t panels = divided_up(plan.results, kWidth), row_size = divided_up(plan.sources, kLanes) * kLanes;
-  const Blocks blocks(t.count(), panels);
+  const Blocks blocks(t.count(), panels, finish ? t.across : 1);
   const int64_t top = plan.y.reach(0, 1).first, left = plan.x.reach(0, 1).first;  // of the first window
   ScratchBuffer<float> padded(plan.images * t.padded_size() + kLanes);
   for (int64_t group = 0; group < plan.groups; ++group) {
@@ -202,6 +230,8 @@ void convolve_of(const ConvPlan& plan, Images<const float> source, const float* 
       Images<float> to = result;
       to.data += channel * result.channel;
       write_results(t, products, block, columns, bias ? start : nullptr, to);
+      if (finish)
+        t.for_complete(block, [&](int64_t image, int64_t pixel, int64_t count) { finish(image, channel, columns, pixel, count); });
     };
     const int64_t transformed_size = kPoints * blocks.size * row_size, products_size = kPoints * blocks.size * kWidth;
     if (blocks.count >= kTasks) {
@@ -263,8 +293,9 @@ int64_t winograd_weights_size(const ConvPlan& plan) {
 void pack_winograd_weights(const ConvPlan& plan, bool input_gradient, const float* weight, float* packed) {
   HWY_DYNAMIC_DISPATCH(pack_weights_of)(plan, input_gradient, weight, packed);
 }
-void convolve_winograd(const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result) {
-  HWY_DYNAMIC_DISPATCH(convolve_of)(plan, source, packed, bias, result);
+void convolve_winograd(
+    const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
+  HWY_DYNAMIC_DISPATCH(convolve_of)(plan, source, packed, bias, result, finish);
 }
 
 }  // namespace pyburn::cpu

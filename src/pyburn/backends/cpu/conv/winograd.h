@@ -16,6 +16,7 @@ bool suits_winograd(const ConvPlan& plan);
 int64_t winograd_weights_size(const ConvPlan& plan);  // elements
 void pack_winograd_weights(const ConvPlan& plan, bool input_gradient, const float* weight, float* packed);
 
-void convolve_winograd(const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result);
+void convolve_winograd(
+    const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish);
 
 }  // namespace pyburn::cpu

@@ -13,16 +13,22 @@ using Action = Instruction::Action;
 
 class Compiler {
  public:
-  Compiler(const Graph& body, const KernelTable& kernels, std::span<const bool> constant)
-      : body_(body), kernels_(kernels), constant_(constant), forms_(body.values.size()), input_of_(body.values.size(), -1) {
-    for (size_t i = 0; i < body.inputs.size(); ++i) input_of_[size_t(body.inputs[i])] = int(i);
-    program_.last_read.assign(body.inputs.size(), -1);
+  Compiler(const Section& section, const KernelTable& kernels, std::span<const bool> constant)
+      : section_(section),
+        kernels_(kernels),
+        constant_(constant),
+        forms_(section.body.values.size()),
+        input_of_(section.body.values.size(), -1) {
+    for (int64_t i = 0; i < section.inputs.size(); ++i) input_of_[size_t(section.inputs[i])] = int(i);
+    program_.last_read.assign(size_t(section.inputs.size()), -1);
   }
 
   std::optional<Program> compile() {
-    for (const GraphNode& node : body_.nodes)
+    for (const GraphNode& node : section_.nodes())
       if (!add(node)) return {};
-    for (ValueId v : body_.outputs)
+    for (ValueId v : section_.outputs)
+      if (!is_known(v) && v != reduced_) return {};
+    for (ValueId v : section_.outputs)
       if (v != reduced_) program_.results.push_back(form(v, dtype_of(v)));
     find_last_uses();
     share_buffers();
@@ -30,7 +36,9 @@ class Compiler {
   }
 
  private:
-  DType dtype_of(ValueId v) const { return body_.values[size_t(v)].dtype; }
+  DType dtype_of(ValueId v) const { return section_.body.values[size_t(v)].dtype; }
+
+  bool is_known(ValueId v) const { return input_of_[size_t(v)] >= 0 || !forms_[size_t(v)].empty(); }
 
   int emit(Instruction i) {
     i.out = int(program_.registers.size());
@@ -62,9 +70,9 @@ class Compiler {
 
   bool add(const GraphNode& node) {
     if (reduced_ >= 0 || node.writes || node.out.size() != 1 || node.in.empty()) return false;
-    const Shape& shape = body_.values[size_t(body_.nodes[0].in[0])].shape;
+    const Shape& shape = section_.shape(section_.inputs[0]);
     for (ValueId v : node.in)
-      if (v < 0 || !(body_.values[size_t(v)].shape == shape)) return false;
+      if (v < 0 || !is_known(v) || !(section_.shape(v) == shape)) return false;
     if (node.op.info().kind == Kind::reduce) return add_reduction(node, shape);
     return node.op.info().kind == Kind::elementwise && node.in.size() <= 3 && add_elementwise(node);
   }
@@ -138,7 +146,7 @@ class Compiler {
     }
   }
 
-  const Graph& body_;
+  const Section& section_;
   const KernelTable& kernels_;
   std::span<const bool> constant_;
   std::vector<SmallVector<std::pair<DType, int>, 2>> forms_;  // per value: where it is, by dtype
@@ -149,9 +157,9 @@ class Compiler {
 
 }  // namespace
 
-std::optional<Program> compile(const Graph& body, const KernelTable& kernels, std::span<const bool> constant) {
-  if (body.nodes.empty() || body.nodes[0].in.empty() || body.nodes[0].in[0] < 0) return {};
-  return Compiler(body, kernels, constant).compile();
+std::optional<Program> compile(const Section& section, const KernelTable& kernels, std::span<const bool> constant) {
+  if (section.nodes().empty() || section.inputs.empty()) return {};
+  return Compiler(section, kernels, constant).compile();
 }
 
 }  // namespace pyburn::cpu

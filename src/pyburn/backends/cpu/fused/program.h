@@ -1,4 +1,4 @@
-// A fused body as a straight list of instructions on tiles: what one thread does for every kTile elements.
+// A section of a fused body as a straight list of instructions on tiles: what one thread does for every kTile elements.
 #pragma once
 #include <optional>
 #include <vector>
@@ -34,18 +34,28 @@ struct Register {
   int buffer = -1;  // registers that do not live at the same time share one
 };
 
+// The nodes of a body from `begin` on, the values that they need and those that they give.
+struct Section {
+  const Graph& body;
+  size_t begin = 0;
+  SmallVector<ValueId, 8> inputs, outputs;
+
+  std::span<const GraphNode> nodes() const { return std::span(body.nodes).subspan(begin); }
+  const Shape& shape(ValueId v) const { return body.values[size_t(v)].shape; }
+};
+
 struct Program {
   std::vector<Instruction> code;
   std::vector<Register> registers;
   int buffers = 0;
-  std::vector<int> results;              // register of each elementwise output, in the order of the graph's outputs
+  std::vector<int> results;              // register of each elementwise output, in the order of the section's outputs
   std::vector<int> last_read;            // per input: the last instruction that may read its memory
   const GraphNode* reduction = nullptr;  // the last node, when it folds what the tiles hold
   int folded = -1;                       // the register that it folds, in its compute dtype
 };
 
-// Absent when a node has no tile function, or the body is not of the form that ops/fused.h describes: it is then
+// Absent when a node has no tile function, or the section is not of the form that ops/fused.h describes: it is then
 // replayed. `constant` marks inputs that are the same for every element; they are loaded once, so their buffers stay.
-std::optional<Program> compile(const Graph& body, const KernelTable& kernels, std::span<const bool> constant);
+std::optional<Program> compile(const Section&, const KernelTable&, std::span<const bool> constant);
 
 }  // namespace pyburn::cpu

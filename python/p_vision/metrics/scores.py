@@ -1,0 +1,218 @@
+"""F-beta, R² and intersection over union."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass
+from typing import Any
+
+import numpy as np
+
+import pyburn
+from pyburn import Tensor
+
+from ..symbolic.masks import spread
+from .metric import Summed, as_numbers, as_values
+
+
+@dataclass(eq=False, repr=False)
+class FBetaScore(Summed):
+    """The F-beta score of each class: the weighted harmonic mean of precision and recall.
+
+    Args:
+        average: None for the scores of all classes, or "micro", "macro" or "weighted".
+        beta: The weight of recall.
+        threshold: Outputs above it are positive; without a threshold, the largest output is the predicted class.
+        name: The name of the metric.
+    """
+
+    parts = ("tp", "said", "yes")
+    higher_is_better = True
+    average: str | None = None
+    beta: float = 1.0
+    threshold: float | None = None
+    name: str = "fbeta_score"
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, dtype: Any = None) -> None:
+        if self.average not in (None, "micro", "macro", "weighted"):
+            raise ValueError(f"[{type(self).__name__}] average is None, 'micro', 'macro' or 'weighted': got {self.average!r}")
+        super().__post_init__()
+
+    def sums_of(self, y_true: Tensor, y_pred: Tensor, weight: Tensor) -> dict[str, Any]:
+        limit = y_pred.amax(-1, keepdim=True) if self.threshold is None else self.threshold
+        said = ((y_pred >= limit) & (y_pred.abs() > 1e-9) if self.threshold is None else y_pred > limit).float()
+        parts = {"tp": said * y_true, "said": said, "yes": y_true}
+        return {name: (part * weight).reshape(-1, said.shape[-1]).sum(0) for name, part in parts.items()}
+
+    def compute(self) -> Any:
+        tp, said, yes = (self.state[part].sum() if self.average == "micro" else self.state[part] for part in self.parts)
+        square = self.beta**2
+        below = square * yes + said
+        score = np.where(below > 0, (1 + square) * tp / np.maximum(below, 1e-7), 0.0)
+        if self.average == "weighted":
+            return (score * yes / np.maximum(yes.sum(), 1e-7)).sum()
+        return score.mean() if self.average == "macro" else score
+
+
+class F1Score(FBetaScore):
+    """The F1 score of each class: the harmonic mean of precision and recall."""
+
+    def __init__(self, average: str | None = None, threshold: float | None = None, name: str = "f1_score", dtype: Any = None) -> None:
+        super().__init__(average, 1.0, threshold, name)
+
+
+@dataclass(eq=False, repr=False)
+class R2Score(Summed):
+    """The coefficient of determination (R²).
+
+    Args:
+        class_aggregation: How several outputs are combined: "uniform_average", "variance_weighted_average", or None for one score each.
+        num_regressors: Adjusts the score for this number of inputs.
+    """
+
+    parts = ("weight", "total", "squares", "errors", "seen")
+    higher_is_better = True
+    class_aggregation: str | None = "uniform_average"
+    num_regressors: int = 0
+    name: str = "r2_score"
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, dtype: Any) -> None:
+        if self.class_aggregation not in (None, "uniform_average", "variance_weighted_average"):
+            raise ValueError(
+                f"[R2Score] class_aggregation is 'uniform_average', 'variance_weighted_average' or None: got {self.class_aggregation!r}"
+            )
+        if self.num_regressors < 0:
+            raise ValueError(f"[R2Score] num_regressors is not negative: got {self.num_regressors}")
+        super().__post_init__()
+
+    def sums_of(self, y_true: Tensor, y_pred: Tensor, weight: Tensor) -> dict[str, Any]:
+        truth, said, weight = y_true.double(), y_pred.double(), weight.double()
+        parts = (weight, weight * truth, weight * truth.square(), weight * (truth - said).square())
+        return {**{name: part.reshape(-1, truth.shape[-1]).sum(0) for name, part in zip(self.parts, parts)}, "seen": truth.numel()}
+
+    def compute(self) -> Any:
+        weight, total, squares, errors, seen = (self.state[part] for part in self.parts)
+        if not weight.ndim:
+            return 0.0
+        variance = squares - total**2 / weight
+        scores = 1 - errors / np.maximum(variance, 1e-30)
+        if self.class_aggregation == "uniform_average":
+            scores = scores.mean()
+        elif self.class_aggregation == "variance_weighted_average":
+            scores = (variance * scores).sum() / variance.sum()
+        rest = seen - self.num_regressors - 1
+        if self.num_regressors and rest > 0:
+            scores = 1 - (1 - scores) * (seen - 1) / rest
+        elif self.num_regressors:
+            warnings.warn("[R2Score] there are not more examples than regressors: the score is not adjusted", stacklevel=2)
+        return scores
+
+
+@dataclass(eq=False, repr=False)
+class IoU(Summed):
+    """Intersection over union, averaged over `target_class_ids`; classes are integer labels, or one-hot vectors.
+
+    Samples whose label is `ignore_class` or not a class are not counted.
+    """
+
+    parts = ("matrix",)
+    higher_is_better = True
+    num_classes: int
+    target_class_ids: Sequence[int] | None = None
+    name: Any = None
+    dtype: InitVar[Any] = None
+    ignore_class: int | None = None
+    sparse_y_true: bool = True
+    sparse_y_pred: bool = True
+    axis: int = -1
+
+    def __post_init__(self, dtype: Any = None) -> None:
+        self.target_class_ids = None if self.target_class_ids is None else list(self.target_class_ids)
+        super().__post_init__()
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        with pyburn.no_grad():
+            truth, said = as_values(y_true), as_values(y_pred)
+            truth = truth if self.sparse_y_true else truth.argmax(self.axis)
+            said = said if self.sparse_y_pred else said.argmax(self.axis)
+            weight = None
+            if sample_weight is not None:
+                weight = spread(as_numbers(sample_weight), truth.float()).expand(truth.shape).reshape(-1)
+            n, truth, said = self.num_classes, truth.long().reshape(-1), said.long().reshape(-1)
+            counted = (truth >= 0) & (truth < n) & (said >= 0) & (said < n)
+            if self.ignore_class is not None:
+                counted = counted & (truth != self.ignore_class)
+            at = pyburn.where(counted, truth * n + said, n * n)  # ignored samples get a bin of their own
+            self.add_sums({"matrix": pyburn.bincount(at, weights=weight, minlength=n * n + 1)[:-1].reshape(n, n)})
+
+    def compute(self) -> Any:
+        if not self.state["matrix"].ndim:
+            return 0.0
+        matrix = self.state["matrix"]
+        both, union = matrix.diagonal(), matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
+        chosen = range(self.num_classes) if self.target_class_ids is None else self.target_class_ids
+        shares = [both[i] / union[i] for i in chosen if union[i]]
+        return sum(shares) / len(shares) if shares else 0.0
+
+
+class MeanIoU(IoU):
+    """The mean intersection over union of all classes."""
+
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_true: bool = True,
+        sparse_y_pred: bool = True,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
+
+
+class BinaryIoU(IoU):
+    """The intersection over union of the classes 0 and 1; outputs above a threshold are class 1."""
+
+    def __init__(
+        self, target_class_ids: Sequence[int] = (0, 1), threshold: float = 0.5, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(2, target_class_ids, name)
+        self.threshold = threshold
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        super().update_state(y_true, as_values(y_pred) >= self.threshold, sample_weight)
+
+
+class OneHotIoU(IoU):
+    """IoU of one-hot encoded classes."""
+
+    def __init__(
+        self,
+        num_classes: int,
+        target_class_ids: Sequence[int] | None,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+
+
+class OneHotMeanIoU(OneHotIoU):
+    """The mean IoU of all classes, for one-hot encoded classes."""
+
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_pred, axis)

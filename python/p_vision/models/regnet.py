@@ -1,0 +1,213 @@
+"""RegNet X and Y (Radosavovic et al. 2020). The Y models have squeeze-and-excitation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyburn import Tensor, nn
+
+from .blocks import Conv2dNormActivation, SqueezeExcitation
+from .building import NormLayer, Weights, build, rounded_channels
+
+_X = ["regnet_x_400mf", "regnet_x_800mf", "regnet_x_1_6gf", "regnet_x_3_2gf", "regnet_x_8gf", "regnet_x_16gf", "regnet_x_32gf"]
+_Y = ["regnet_y_400mf", "regnet_y_800mf", "regnet_y_1_6gf", "regnet_y_3_2gf", "regnet_y_8gf", "regnet_y_16gf", "regnet_y_32gf"]
+__all__ = ["RegNet", *_X, *_Y, "regnet_y_128gf"]
+
+Activation = Callable[..., nn.Module]
+
+
+class ResBottleneckBlock(nn.Module):
+    """Residual bottleneck block with a group convolution."""
+
+    def __init__(
+        self,
+        width_in: int,
+        width_out: int,
+        stride: int,
+        norm_layer: NormLayer,
+        activation_layer: Activation,
+        group_width: int = 1,
+        bottleneck_multiplier: float = 1.0,
+        se_ratio: float | None = None,
+    ) -> None:
+        super().__init__()
+        conv = partial(Conv2dNormActivation, norm_layer=norm_layer, activation_layer=activation_layer)
+        width = int(round(width_out * bottleneck_multiplier))
+        self.proj = None
+        if width_in != width_out or stride != 1:
+            self.proj = conv(width_in, width_out, 1, stride, activation_layer=None)
+        parts: OrderedDict[str, nn.Module] = OrderedDict(
+            a=conv(width_in, width, 1), b=conv(width, width, 3, stride, groups=width // group_width)
+        )
+        if se_ratio:
+            parts["se"] = SqueezeExcitation(width, int(round(se_ratio * width_in)), activation=activation_layer)
+        parts["c"] = conv(width, width_out, 1, activation_layer=None)
+        self.f = nn.Sequential(parts)
+        self.activation = activation_layer(inplace=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.activation((x if self.proj is None else self.proj(x)) + self.f(x))
+
+
+@dataclass(frozen=True)
+class BlockParams:
+    """The stages of a RegNet: number of blocks, width and group width of each."""
+
+    depths: list[int]
+    widths: list[int]
+    group_widths: list[int]
+    bottleneck_multiplier: float = 1.0
+    se_ratio: float | None = None
+
+    @classmethod
+    def from_init_params(
+        cls,
+        depth: int,
+        w_0: int,
+        w_a: float,
+        w_m: float,
+        group_width: int,
+        bottleneck_multiplier: float = 1.0,
+        se_ratio: float | None = None,
+    ) -> BlockParams:
+        """Computes the stages: block j is about w_0 + w_a * j wide, rounded to a power of w_m times w_0.
+
+        Raises:
+            ValueError: The parameters are out of range.
+        """
+        if w_a < 0 or w_0 <= 0 or w_m <= 1 or w_0 % 8 != 0:
+            raise ValueError("Invalid RegNet settings")
+        powers = (round(math.log((w_0 + w_a * j) / w_0) / math.log(w_m)) for j in range(depth))
+        stages = Counter(round(w_0 * w_m**power / 8) * 8 for power in powers)  # in order of the width
+        inner = [int(width * bottleneck_multiplier) for width in stages]
+        groups = [min(group_width, width) for width in inner]
+        widths = [int(rounded_channels(width, group) / bottleneck_multiplier) for width, group in zip(inner, groups, strict=True)]
+        return cls(list(stages.values()), widths, groups, bottleneck_multiplier, se_ratio)
+
+
+class RegNet(nn.Module):
+    """RegNet: a stem, stages of residual bottleneck blocks that each halve the size, average pooling and a linear layer."""
+
+    def __init__(
+        self,
+        block_params: BlockParams,
+        num_classes: int = 1000,
+        stem_width: int = 32,
+        stem_type: Callable[..., nn.Module] | None = None,
+        block_type: Callable[..., nn.Module] | None = None,
+        norm_layer: NormLayer | None = None,
+        activation: Activation | None = None,
+    ) -> None:
+        super().__init__()
+        norm, activation = norm_layer or nn.BatchNorm2d, activation or nn.ReLU
+        block, channels = block_type or ResBottleneckBlock, stem_width
+        self.stem = (stem_type or partial(Conv2dNormActivation, kernel_size=3, stride=2))(
+            3, stem_width, norm_layer=norm, activation_layer=activation
+        )
+        stages: OrderedDict[str, nn.Module] = OrderedDict()
+        p = block_params
+        for i, (depth, width, group_width) in enumerate(zip(p.depths, p.widths, p.group_widths, strict=True), 1):
+            blocks: OrderedDict[str, nn.Module] = OrderedDict()
+            for j in range(depth):
+                first = (channels, width, 2) if j == 0 else (width, width, 1)
+                blocks[f"block{i}-{j}"] = block(*first, norm, activation, group_width, p.bottleneck_multiplier, p.se_ratio)
+            stages[f"block{i}"] = nn.Sequential(blocks)
+            channels = width
+        self.trunk_output = nn.Sequential(stages)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(channels, num_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                fan_out = module.kernel_size[0] * module.kernel_size[1] * module.out_channels
+                nn.init.normal_(module.weight, mean=0.0, std=math.sqrt(2.0 / fan_out))
+        nn.init.normal_(self.fc.weight, mean=0.0, std=0.01)
+        nn.init.zeros_(self.fc.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(self.avgpool(self.trunk_output(self.stem(x))).flatten(1))
+
+
+def _regnet(
+    weights: Weights | None, depth: int, w_0: int, w_a: float, w_m: float, group_width: int, se_ratio: float | None = None, **options: Any
+) -> RegNet:
+    return build(RegNet, weights, BlockParams.from_init_params(depth, w_0, w_a, w_m, group_width, se_ratio=se_ratio), **options)
+
+
+def regnet_y_400mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-400MF: 4.3 million parameters."""
+    return _regnet(weights, 16, 48, 27.89, 2.09, 8, se_ratio=0.25, **options)
+
+
+def regnet_y_800mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-800MF: 6.4 million parameters."""
+    return _regnet(weights, 14, 56, 38.84, 2.4, 16, se_ratio=0.25, **options)
+
+
+def regnet_y_1_6gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-1.6GF: 11.2 million parameters."""
+    return _regnet(weights, 27, 48, 20.71, 2.65, 24, se_ratio=0.25, **options)
+
+
+def regnet_y_3_2gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-3.2GF: 19.4 million parameters."""
+    return _regnet(weights, 21, 80, 42.63, 2.66, 24, se_ratio=0.25, **options)
+
+
+def regnet_y_8gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-8GF: 39.4 million parameters."""
+    return _regnet(weights, 17, 192, 76.82, 2.19, 56, se_ratio=0.25, **options)
+
+
+def regnet_y_16gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-16GF: 83.6 million parameters."""
+    return _regnet(weights, 18, 200, 106.23, 2.48, 112, se_ratio=0.25, **options)
+
+
+def regnet_y_32gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-32GF: 145.0 million parameters."""
+    return _regnet(weights, 20, 232, 115.89, 2.53, 232, se_ratio=0.25, **options)
+
+
+def regnet_y_128gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetY-128GF: 644.8 million parameters."""
+    return _regnet(weights, 27, 456, 160.83, 2.52, 264, se_ratio=0.25, **options)
+
+
+def regnet_x_400mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-400MF: 5.5 million parameters."""
+    return _regnet(weights, 22, 24, 24.48, 2.54, 16, **options)
+
+
+def regnet_x_800mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-800MF: 7.3 million parameters."""
+    return _regnet(weights, 16, 56, 35.73, 2.28, 16, **options)
+
+
+def regnet_x_1_6gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-1.6GF: 9.2 million parameters."""
+    return _regnet(weights, 18, 80, 34.01, 2.25, 24, **options)
+
+
+def regnet_x_3_2gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-3.2GF: 15.3 million parameters."""
+    return _regnet(weights, 25, 88, 26.31, 2.25, 48, **options)
+
+
+def regnet_x_8gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-8GF: 39.6 million parameters."""
+    return _regnet(weights, 23, 80, 49.56, 2.88, 120, **options)
+
+
+def regnet_x_16gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-16GF: 54.3 million parameters."""
+    return _regnet(weights, 22, 216, 55.59, 2.1, 128, **options)
+
+
+def regnet_x_32gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
+    """RegNetX-32GF: 107.8 million parameters."""
+    return _regnet(weights, 23, 320, 69.86, 2.0, 168, **options)

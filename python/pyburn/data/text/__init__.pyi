@@ -1,0 +1,9 @@
+from .byte_pairs import BytePairTokeniser as BytePairTokeniser
+from .sequences import BlockDataset as BlockDataset
+from .sequences import length_batches as length_batches
+from .sequences import pad_batch as pad_batch
+from .tokenisers import CharTokeniser as CharTokeniser
+from .tokenisers import Tokeniser as Tokeniser
+from .tokenisers import WordTokeniser as WordTokeniser
+from .tokenisers import load_tokeniser as load_tokeniser
+from .vocabulary import Vocabulary as Vocabulary

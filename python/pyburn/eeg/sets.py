@@ -1,0 +1,169 @@
+"""EEG data sets: PhysioNet motor imagery, and the self-paced key presses of BCI competition II."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data.files import FormatError, read_mat
+from ..data.sets.place import Files, LabelledSet, Resource, Root
+from ..tensor import from_numpy
+from .edf import read_edf
+
+# From mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: runs 1 to 14 of subject 1.
+_SUBJECT_1 = (
+    "4743b736131a7e147c150e8b37711029b6cda5e356c4b3e8261a03cdcaaf8b0c",
+    "31a95e0a880e6c3d89960d9d62c144f24cc4e9f5d7e93c7f864ef61cd49e847e",
+    "3427c8d01bff1380bc9ab9f27a35ece2af5dfadf3e291bbc05eb66e4dadbfe2e",
+    "3d161f88e1c00632585287d2ce584c2bc0f08862438eb255ea8723e00fac693d",
+    "8828f4b97931100af136cebf27838248b82f69cf359f7e6c3146a1970a8fb8d9",
+    "5369364f2c4e81ca141679d6dd2ba6ece61c7eb53d7fae31241b308876e1b6b3",
+    "6320a941815eb7a0bc632e32c07c88b6e2281a0e2f177e8f49e2d0a16231145c",
+    "358fb5189220725141968ae285fbe9e3f36210b834ffba71d940af308e3aca68",
+    "1b642457807be572c31e8bb56a936cbdb554507d66e25e242c9bd1b0c557c53c",
+    "20de1c7746c2349d16bda5e9f1b0ac7b7ad1581102a2e30dd2ac422696f62fb1",
+    "d5296b9232b0ad88b7022155cbcde618df44d4b0db046ce3bec54f8f8644207a",
+    "2b281c9b687b4c4176e83251d74743721f2d6ebd76656a972a3b9c44d9d88cd5",
+    "dde646236a13d846ca68ee71440f1fd38d818bc50a2f4804a29bcf0f773ad167",
+    "2110c48e3106898e3dbca47e39b330637afd3d3b8bc2da3ba1e44f4ac1118137",
+)
+
+
+class TrialSet(LabelledSet, counted="trials"):
+    """Base class of EEG data sets. Samples are (trial, class index).
+
+    Attributes:
+        data: The trials, (trials, channels, samples), float32.
+        targets: The class indices, (trials,).
+        channels: The channel names.
+        rate: The sampling rate in Hz.
+        classes: The class names.
+    """
+
+    classes: list[str]
+    channels: list[str]
+    rate: float
+    data: Any
+    targets: Any
+
+    def __len__(self) -> int:
+        return self.data.shape[0]
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        at = range(len(self))[index]
+        trial: Any = self.data[at]
+        target: Any = int(self.targets[at])
+        return self._transformed(trial, target)
+
+
+class PhysioNetMotorImagery(TrialSet):
+    """PhysioNet EEG motor movement/imagery: left or right fist, 64 channels, 160 Hz, in microvolts.
+
+    Only subject 1 can be downloaded; files of other subjects are used if present. `run_of` has the run of each trial, to hold out one run
+    for testing.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        subject: The subject, 1 to 109.
+        runs: The runs: executed (3, 7, 11) or imagined movement (4, 8, 12).
+        window: Start and end of a trial in seconds after its cue.
+        transform: Applied to the trial.
+        target_transform: Applied to the class index.
+        download: Whether to download missing files.
+
+    Raises:
+        ValueError: subject, runs or window is invalid.
+        DataNotFoundError: The files are missing and cannot be downloaded.
+        FormatError: A file is damaged or has no cues.
+    """
+
+    classes = ["left fist", "right fist"]
+
+    def __init__(
+        self,
+        root: Root = None,
+        subject: int = 1,
+        runs: Sequence[int] = (4, 8, 12),
+        window: tuple[float, float] = (0.0, 4.0),
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        if not 1 <= subject <= 109 or not runs or any(run not in (3, 4, 7, 8, 11, 12) for run in runs):
+            raise ValueError(f"[PhysioNetMotorImagery] subjects are 1 to 109, runs 3, 4, 7, 8, 11, 12: got {subject} and {list(runs)}")
+        if window[1] <= window[0]:
+            raise ValueError(f"[PhysioNetMotorImagery] the window {window} is empty")
+        self.subject, self.runs, self.window = subject, runs, window
+        super().__init__(root, None, transform, target_transform, download)
+
+    def _load(self, root: Root, download: bool) -> None:
+        runs, window = self.runs, self.window
+        trials, labels, run_of = [], [], []
+        for run, path in zip(runs, _physionet_files(self.subject, runs).locate(root, download)):
+            recording = read_edf(path)
+            self.channels, self.rate = recording.channels, recording.rate()
+            values = recording.read()
+            first, count = round(window[0] * self.rate), round((window[1] - window[0]) * self.rate)
+            for note in recording.annotations:
+                start = round(note.onset * self.rate) + first
+                if note.text in ("T1", "T2") and start >= 0 and start + count <= values.shape[1]:
+                    trials.append(values[:, start : start + count])
+                    labels.append(int(note.text == "T2"))
+                    run_of.append(run)
+        if not trials:
+            raise FormatError("[PhysioNetMotorImagery] the files have no cues T1 and T2")
+        self.data, self.targets = from_numpy(np.stack(trials)), from_numpy(np.array(labels, np.int64))
+        self.run_of = run_of
+
+
+def _physionet_files(subject: int, runs: Sequence[int]) -> Files:
+    names = [f"S{subject:03d}R{run:02d}.edf" for run in runs]
+    resources: tuple[Resource, ...] = ()
+    if subject == 1:
+        # The URL is from mne/datasets/eegbci/eegbci.py.
+        home = "https://physionet.org/files/eegmmidb/1.0.0/S001"
+        resources = tuple(Resource(name, (f"{home}/{name}",), f"sha256:{_SUBJECT_1[run - 1]}") for run, name in zip(runs, names))
+    return Files(
+        "PhysioNetMotorImagery",
+        tuple((name, f"physionet_{name}") for name in names),
+        ("eeg", f"S{subject:03d}", f"eegmmidb/S{subject:03d}", f"MNE-eegbci-data/files/eegmmidb/1.0.0/S{subject:03d}"),
+        resources,
+        f"Put {', '.join(names)} of https://physionet.org/content/eegmmidb/1.0.0/ into the folder that you pass as root.",
+    )
+
+
+class SelfPaced1s(TrialSet):
+    """BCI competition II, data set IV (`sp1s_aa`): EEG of half a second before a key press with the left (0) or right (1) hand.
+
+    28 channels, 100 Hz, in microvolts; 316 training and 100 test trials. The authors provide the file on request and publish no checksum,
+    so it is not downloaded.
+
+    Args:
+        root: The folder of the files; None searches PYBURN_DATA and the cache.
+        train: Whether to load the training set or the test set.
+        transform: Applied to the trial.
+        target_transform: Applied to the class index.
+        download: Has no effect.
+
+    Raises:
+        DataNotFoundError: The file is missing.
+        FormatError: The file is invalid.
+    """
+
+    classes = ["left hand", "right hand"]
+    rate = 100.0
+
+    def _load(self, root: Root, download: bool) -> None:
+        manual = "Ask for sp1s_aa.mat at https://www.bbci.de/competition/ii/ (data set IV, 100 Hz) and pass its folder as root."
+        files = Files("SelfPaced1s", (("sp1s_aa.mat",),), ("eeg",), manual=manual)
+        part = "train" if self.train else "test"
+        content = read_mat(files.locate(root, download)[0], ["clab", f"x_{part}", f"y_{part}"])
+        x, y = content[f"x_{part}"], content[f"y_{part}"]
+        if not isinstance(x, np.ndarray) or x.ndim != 3 or not isinstance(y, np.ndarray) or y.size != x.shape[2]:
+            raise FormatError("[SelfPaced1s] the file does not hold trials (samples, channels, trials) and their hands")
+        self.channels = [str(name) for name in np.asarray(content["clab"]).reshape(-1)]
+        # The unit of the file is 0.1 microvolts.
+        self.data = from_numpy(np.ascontiguousarray(x.transpose(2, 1, 0), np.float32) * np.float32(0.1))
+        self.targets = from_numpy(y.reshape(-1).astype(np.int64))

@@ -1,0 +1,5 @@
+"""Biomedical images: a segmentation data set, U-Net, random crops for training and sliding windows for prediction."""
+
+from .._on_demand import from_stub
+
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

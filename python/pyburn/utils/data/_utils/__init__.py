@@ -1,1 +1,0 @@
-"""torch.utils.data._utils."""

@@ -1,5 +1,0 @@
-"""torch.utils.hooks: handles of hooks."""
-
-from ..nn.hooks import RemovableHandle
-
-__all__ = ["RemovableHandle"]

@@ -1,0 +1,26 @@
+// The windows of a pool over a plane.
+#pragma once
+#include <algorithm>
+
+#include "pyburn/ops/pool.h"
+
+namespace pyburn::cpu {
+
+// Missing axes have extent 1.
+struct PoolWindows {
+  PoolAxis z, y, x;
+  bool count_padding = false;
+  int64_t divisor = 0;
+  int64_t plane() const { return z.in * y.in * x.in; }
+  int64_t windows() const { return z.out * y.out * x.out; }
+  int64_t elements() const {  // read for one plane
+    return windows() * std::max<int64_t>(1, z.kernel * y.kernel * x.kernel) + plane();
+  }
+  // One window over everything.
+  bool whole() const { return windows() == 1 && covers(z) && covers(y) && covers(x); }
+
+ private:
+  static bool covers(const PoolAxis& a) { return a.dilation == 1 && a.first(0) == 0 && a.last(0) == a.in; }
+};
+
+}  // namespace pyburn::cpu

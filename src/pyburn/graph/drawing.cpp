@@ -1,0 +1,165 @@
+#include "pyburn/graph/drawing.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "pyburn/support/format.h"
+
+namespace pyburn {
+namespace {
+
+struct Box {
+  std::string title, detail;
+  const char* colour;
+  std::vector<std::pair<int32_t, ValueId>> from;  // boxes whose results it reads
+  int32_t layer = 0;
+  double x = 0, y = 0, width = 0;
+};
+
+const char* colour_of(const OpInfo& op) {
+  switch (op.kind) {
+    case Kind::contract:
+      return "#cfe3ff";
+    case Kind::elementwise:
+      return "#d9f2d9";
+    case Kind::reduce:
+      return "#ffe8c7";
+    case Kind::view:
+      return "#eeeeee";
+    case Kind::update:
+      return "#ffd6d6";
+    default:
+      return "#e9dcf7";
+  }
+}
+
+std::string text_of(const Meta& m) { return to_text(m.dtype) + " " + to_text(m.shape); }
+
+// Inputs, operations and outputs; constants are left out, because every weight would be a box.
+std::vector<Box> boxes_of(const Graph& g) {
+  std::vector<Box> boxes;
+  std::vector<int32_t> maker(g.values.size(), -1);
+  auto name_of = [](const std::vector<std::string>& names, size_t i, const char* kind) {
+    return i < names.size() && !names[i].empty() ? names[i] : kind + std::to_string(i);
+  };
+  for (size_t i = 0; i < g.inputs.size(); ++i) {
+    maker[size_t(g.inputs[i])] = int32_t(boxes.size());
+    boxes.push_back({name_of(g.input_names, i, "input"), text_of(g.values[size_t(g.inputs[i])]), "#fff7b3", {}});
+  }
+  for (const GraphNode& n : g.nodes) {
+    Box box{std::string(n.op.info().name()), n.out.empty() ? "" : text_of(g.values[size_t(n.out[0])]), colour_of(n.op.info()), {}};
+    for (ValueId v : n.in)
+      if (v >= 0 && maker[size_t(v)] >= 0) box.from.emplace_back(maker[size_t(v)], v);
+    for (ValueId v : n.out) {
+      if (n.writes && maker[size_t(v)] >= 0) box.from.emplace_back(maker[size_t(v)], v);
+      maker[size_t(v)] = int32_t(boxes.size());
+    }
+    boxes.push_back(std::move(box));
+  }
+  for (size_t i = 0; i < g.outputs.size(); ++i) {
+    Box box{name_of(g.output_names, i, "output"), text_of(g.values[size_t(g.outputs[i])]), "#fff7b3", {}};
+    if (const int32_t from = maker[size_t(g.outputs[i])]; from >= 0) box.from.emplace_back(from, g.outputs[i]);
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '&') result += "&amp;";
+    else if (c == '<') result += "&lt;";
+    else if (c == '>') result += "&gt;";
+    else if (c == '"') result += "&quot;";
+    else result += c;
+  }
+  return result;
+}
+
+constexpr double kHeight = 36, kLayer = 64, kGap = 16, kCharacter = 7;
+
+// Layers from top to bottom; within a layer, boxes stand near the mean of what they read.
+std::pair<double, double> place(std::vector<Box>& boxes) {
+  std::vector<std::vector<int32_t>> layers;
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    Box& b = boxes[i];
+    for (const auto& [from, v] : b.from) b.layer = std::max(b.layer, boxes[size_t(from)].layer + 1);
+    b.width = kCharacter * double(std::max(b.title.size(), b.detail.size())) + 16;
+    if (layers.size() <= size_t(b.layer)) layers.resize(size_t(b.layer) + 1);
+    layers[size_t(b.layer)].push_back(int32_t(i));
+  }
+  double widest = 0;
+  for (std::vector<int32_t>& layer : layers) {
+    for (int32_t i : layer) {
+      Box& b = boxes[size_t(i)];
+      double sum = 0;
+      for (const auto& [from, v] : b.from) sum += boxes[size_t(from)].x;
+      b.x = b.from.empty() ? 0 : sum / double(b.from.size());
+    }
+    std::stable_sort(layer.begin(), layer.end(), [&](int32_t a, int32_t b) { return boxes[size_t(a)].x < boxes[size_t(b)].x; });
+    double least = -1e30, shift = 0;
+    for (int32_t i : layer) {
+      Box& b = boxes[size_t(i)];
+      const double wanted = b.x;
+      b.x = std::max(wanted, least + b.width / 2);
+      least = b.x + b.width / 2 + kGap;
+      shift += (b.x - wanted) / double(layer.size());
+    }
+    for (int32_t i : layer) boxes[size_t(i)].x -= shift;  // as much to the left as to the right of where they want to be
+  }
+  double left = 1e30;
+  for (const Box& b : boxes) left = std::min(left, b.x - b.width / 2);
+  for (Box& b : boxes) {
+    b.x += kGap - left;
+    b.y = kGap + kLayer * b.layer;
+    widest = std::max(widest, b.x + b.width / 2);
+  }
+  return {widest + kGap, kLayer * double(layers.size()) + kGap};
+}
+
+std::string number(double v) { return to_text(int64_t(v)); }
+
+}  // namespace
+
+std::string to_graphviz(const Graph& g) {
+  const std::vector<Box> boxes = boxes_of(g);
+  auto quoted = [](const std::string& text) {
+    std::string result = "\"";
+    for (char c : text) result += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    return result + "\"";
+  };
+  std::string text = "digraph graph_of_operations {\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n";
+  for (size_t i = 0; i < boxes.size(); ++i)
+    text += format("  n{} [label={}, tooltip={}, fillcolor={}];\n", int64_t(i), quoted(boxes[i].title), quoted(boxes[i].detail),
+        quoted(boxes[i].colour));
+  for (size_t i = 0; i < boxes.size(); ++i)
+    for (const auto& [from, v] : boxes[i].from)
+      text += format("  n{} -> n{} [label={}];\n", from, int64_t(i), quoted(to_text(g.values[size_t(v)].shape)));
+  return text + "}\n";
+}
+
+std::string to_svg(const Graph& g) {
+  std::vector<Box> boxes = boxes_of(g);
+  const auto [width, height] = place(boxes);
+  std::string text = format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
+      "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      number(width), number(height), number(width), number(height));
+  for (const Box& b : boxes)
+    for (const auto& [from, v] : b.from) {
+      const Box& a = boxes[size_t(from)];
+      const double y0 = a.y + kHeight, middle = (y0 + b.y) / 2;
+      text += format("<path d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#8a8a8a\"/>\n", number(a.x), number(y0), number(a.x),
+          number(middle), number(b.x), number(middle), number(b.x), number(b.y));
+    }
+  for (const Box& b : boxes)
+    text += format(
+        "<g><title>{} {}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\" fill=\"{}\" stroke=\"#555555\"/>"
+        "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text><text x=\"{}\" y=\"{}\" fill=\"#444444\">{}</text></g>\n",
+        escaped(b.title), escaped(b.detail), number(b.x - b.width / 2), number(b.y), number(b.width), number(kHeight), b.colour,
+        number(b.x), number(b.y + 15), escaped(b.title), number(b.x), number(b.y + 29), escaped(b.detail));
+  return text + "</svg>\n";
+}
+
+}  // namespace pyburn

@@ -1,0 +1,55 @@
+// GraphEditor: what a pass needs to change a graph. Nodes keep their numbers until finish() puts the graph together again.
+#pragma once
+#include "pyburn/ir/graph.h"
+
+namespace pyburn {
+
+class GraphEditor {
+ public:
+  explicit GraphEditor(const Graph&);
+
+  int32_t nodes() const { return int32_t(nodes_.size()); }
+  bool is_erased(int32_t i) const { return nodes_[size_t(i)].erased; }
+  const GraphNode& node(int32_t i) const { return nodes_[size_t(i)].node; }
+  const Meta& meta(ValueId v) const { return graph_->values[size_t(v)]; }
+
+  int32_t maker(ValueId v) const { return makers_[size_t(v)]; }                     // -1: an input, a constant, or nobody
+  const TensorHandle* constant(ValueId v) const;                                    // null where v is none
+  const std::vector<int32_t>& users(ValueId v) const { return users_[size_t(v)]; }  // nodes; one that reads v twice is there twice
+  // Does anything but nodes need v: is it an output or part of an update?
+  bool is_kept(ValueId v) const { return kept_[size_t(v)]; }
+  // Passes that move or drop operations must leave such values alone: their memory may be written to.
+  bool may_be_written(ValueId v) const { return written_[size_t(v)]; }
+
+  // Sole user of a value that nothing else needs; -1 where there is none.
+  int32_t only_user(ValueId v) const;
+
+  ValueId add_constant(TensorHandle);
+  // A node before node i. Returns its result.
+  ValueId insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, Meta result);
+  void set_inputs(int32_t i, SmallVector<ValueId, 4> in);
+  void set_operation(int32_t i, Operation op);
+  // Whoever used `from` uses `to`, which is made earlier.
+  void replace(ValueId from, ValueId to);
+  void erase(int32_t i);  // nobody needs its results
+  bool is_changed() const { return changed_; }
+
+  Ref<Graph> finish();  // in order; checked
+
+ private:
+  struct Entry {
+    GraphNode node;
+    std::vector<GraphNode> before;
+    bool erased = false;
+  };
+  void remove_user(ValueId v, int32_t node);
+
+  Ref<Graph> graph_;
+  std::vector<Entry> nodes_;
+  std::vector<int32_t> makers_, constants_;
+  std::vector<std::vector<int32_t>> users_;
+  std::vector<bool> kept_, written_;
+  bool changed_ = false;
+};
+
+}  // namespace pyburn

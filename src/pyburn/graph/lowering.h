@@ -1,0 +1,37 @@
+// Lowering: runs a graph through the door without data and notes what a backend would be asked to do.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "pyburn/graph/lowered.h"
+#include "pyburn/ir/graph.h"
+#include "pyburn/runtime/device.h"
+
+namespace pyburn {
+
+// A storage of a lowered program.
+struct LoweredSlot {
+  enum class Role : uint8_t {
+    input,     // number `index` of the inputs, contiguous
+    constant,  // number `index` of the constants of the program
+    made,      // by the program itself
+  };
+  Role role;
+  int32_t index;
+  DType dtype;
+  int64_t elements;
+};
+
+struct LoweredProgram {
+  std::vector<LoweredNode> nodes;
+  std::vector<LoweredSlot> slots;
+  std::vector<TensorHandle> constants;  // one for each storage, with values
+  std::vector<LoweredOperand> outputs;  // of the graph
+};
+
+// The program of `graph` for inputs of these shapes, of which `extents` follow, on a backend without decorators. `constants` are parallel
+// to those of the graph. Nothing where the program cannot be prepared: it writes to an input, or an input decides the size of a result.
+std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
+    std::span<const TensorHandle> constants, Device& device, Backend& backend);
+
+}  // namespace pyburn

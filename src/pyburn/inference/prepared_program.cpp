@@ -1,0 +1,202 @@
+#include "pyburn/inference/prepared_program.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
+
+namespace pyburn {
+namespace {
+
+using Role = LoweredSlot::Role;
+
+int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// A part of an arena.
+class ArenaStorage final : public Storage {
+ public:
+  ArenaStorage(const Ref<Storage>& arena, int64_t offset, int64_t bytes)
+      : Storage(arena->owner, bytes, static_cast<std::byte*>(arena->host) + offset), arena_(arena) {
+    exposed = true;  // its elements change from run to run: nothing that is computed from them is worth keeping
+  }
+
+ private:
+  Ref<Storage> arena_;
+};
+
+TensorHandle contiguous(const TensorHandle& x, Backend& backend) {
+  TensorHandle copy = make_tensor(x.device(), x.dtype(), contiguous_layout(x.shape()), backend.allocate(x.dtype(), x.numel()));
+  const CastTo attrs{x.dtype()};
+  const TensorHandle* in = &x;
+  run(backend, {&op::cast, &attrs}, {&in, 1}, {&copy, 1});
+  return copy;
+}
+
+}  // namespace
+
+// The tensors of all nodes, and the memory of what is made on the way.
+class PreparedProgram::Context {
+ public:
+  explicit Context(const PreparedProgram& plan) : plan_(plan), uses_(plan.program_.slots.size()) {
+    const LoweredProgram& p = plan.program_;
+    std::vector<Ref<Storage>> storages(p.slots.size());
+    if (!plan.memory_.offsets.empty()) arena_ = plan.backend_.allocate(DType::uint8, plan.memory_.bytes);
+    for (size_t s = 0; s < storages.size(); ++s) {
+      const LoweredSlot& slot = p.slots[s];
+      if (slot.role == Role::constant) storages[s] = p.constants[size_t(slot.index)].impl()->storage;
+      else if (plan.places_[s] >= 0)
+        storages[s] = Ref<Storage>(new ArenaStorage(arena_, plan.places_[s], bytes_of(slot.dtype, slot.elements)));
+    }
+    const auto tensor = [&](const LoweredOperand& o) {
+      if (o.slot < 0) return TensorHandle();
+      TensorHandle t = make_tensor(plan.device_, o.dtype, o.layout, storages[size_t(o.slot)]);
+      if (!t.storage()) uses_[size_t(o.slot)].push_back({t.impl(), o.layout.offset});
+      return t;
+    };
+    nodes_.resize(p.nodes.size());
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      for (const LoweredOperand& o : p.nodes[i].in) nodes_[i].in.push_back(tensor(o));
+      for (const TensorHandle& t : nodes_[i].in) nodes_[i].list.push_back(&t);
+      for (const LoweredOperand& o : p.nodes[i].out) nodes_[i].out.push_back(tensor(o));
+    }
+    for (const LoweredOperand& o : p.outputs) outputs_.push_back(tensor(o));
+    for (size_t s = 0; s < uses_.size(); ++s)
+      if (!uses_[s].empty()) bound_.push_back(int32_t(s));
+  }
+
+  void bind_inputs(std::span<const TensorHandle> inputs) {
+    for (int32_t s : bound_) {
+      const LoweredSlot& slot = plan_.program_.slots[size_t(s)];
+      if (slot.role != Role::input) continue;
+      const TensorHandle& given = inputs[size_t(slot.index)];
+      const TensorHandle x = given.layout().is_contiguous() ? given : contiguous(given, plan_.backend_);
+      bind(s, x.impl()->storage, x.layout().offset);
+    }
+  }
+
+  void run_node(size_t i) {
+    const Needs& needs = plan_.needs_[i];
+    for (int32_t s : needs.fresh) {
+      const LoweredSlot& slot = plan_.program_.slots[size_t(s)];
+      bind(s, plan_.backend_.allocate(slot.dtype, slot.elements), 0);
+    }
+    Node& node = nodes_[i];
+    const Inputs in{node.list.data(), size_t(node.list.size())};
+    const Outputs out{node.out.data(), size_t(node.out.size())};
+    for (const TensorHandle& t : out) t.storage()->note_write();
+    const OpRef op = plan_.program_.nodes[i].op.ref();
+    if (!node.is_prepared) {
+      node.call = plan_.backend_.prepare(op, in, out);
+      node.is_prepared = true;
+    }
+    if (node.call) node.call->run();
+    else if (needs.direct) plan_.backend_.execute(op, in, out);
+    else pyburn::run(plan_.backend_, op, in, out);
+    for (int32_t s : needs.last) bind(s, {}, 0);
+  }
+
+  Tensors take_outputs() {
+    Tensors results;
+    for (const TensorHandle& t : outputs_) results.push_back(alias(t, t.layout()));
+    for (int32_t s : bound_) bind(s, {}, 0);
+    return results;
+  }
+
+ private:
+  struct Node {
+    SmallVector<TensorHandle, 4> in;
+    SmallVector<const TensorHandle*, 4> list;
+    Tensors out;
+    Ref<PreparedCall> call;  // made when it is first run
+    bool is_prepared = false;
+  };
+  struct Use {
+    TensorImpl* tensor;
+    int64_t offset;  // of its layout in the slot
+  };
+  void bind(int32_t slot, const Ref<Storage>& storage, int64_t offset) {
+    for (const Use& use : uses_[size_t(slot)]) {
+      use.tensor->storage = storage;
+      use.tensor->layout.offset = use.offset + offset;
+    }
+  }
+
+  const PreparedProgram& plan_;
+  Ref<Storage> arena_;
+  std::vector<Node> nodes_;
+  std::vector<TensorHandle> outputs_;
+  std::vector<SmallVector<Use, 2>> uses_;  // per slot, where it gets memory during a run: the tensors on it
+  std::vector<int32_t> bound_;             // these slots
+};
+
+PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend& backend)
+    : program_(std::move(program)), device_(device), backend_(backend) {
+  hoist_constants(program_, device, backend);
+  drop_unread(program_);
+  fuse(program_, backend);
+  reuse_storages(program_);
+  const std::vector<SlotUse> uses = slot_uses(program_);
+  const int32_t end = int32_t(program_.nodes.size());
+  const bool has_arena = backend.capabilities().host_memory;
+  places_.resize(program_.slots.size(), -1);
+  needs_.resize(program_.nodes.size());
+  std::vector<BufferLife> lives;
+  std::vector<size_t> slots;
+  for (size_t s = 0; s < uses.size(); ++s) {
+    const LoweredSlot& slot = program_.slots[s];
+    if (slot.role != Role::made) writes_constants_ |= uses[s].writes > 0;
+    if (slot.role != Role::made || uses[s].last_use < 0) continue;
+    const int32_t first = std::max(uses[s].first_write, 0);  // elements that are never written may be read: empty()
+    if (has_arena && uses[s].last_use < end) {
+      lives.push_back({bytes_of(slot.dtype, slot.elements), first, uses[s].last_use});
+      slots.push_back(s);
+      continue;
+    }
+    if (first < end) needs_[size_t(first)].fresh.push_back(int32_t(s));
+    if (uses[s].last_use < end) needs_[size_t(uses[s].last_use)].last.push_back(int32_t(s));
+  }
+  memory_ = plan_memory(lives);
+  for (size_t i = 0; i < slots.size(); ++i) places_[slots[i]] = memory_.offsets[i];
+  for (size_t i = 0; i < needs_.size(); ++i) needs_[i].direct = !program_.nodes[i].op.info().kernel;
+}
+
+PreparedProgram::~PreparedProgram() = default;
+
+std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Context> context = std::move(free_.back());
+      free_.pop_back();
+      return context;
+    }
+  }
+  return std::make_unique<Context>(*this);
+}
+
+// A context whose run fails is not used again: a kernel that was left behind by an interrupt may still write to its memory.
+Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, StepWatcher* watcher) {
+  std::unique_ptr<Context> context = take_context();
+  const LevelScope scope(backend_);
+  context->bind_inputs(inputs);
+  for (size_t i = 0; i < program_.nodes.size(); ++i) {
+    if (i % 64 == 0) check_interrupt();
+    const int64_t start = watcher ? now() : 0;
+    try {
+      context->run_node(i);
+    } catch (Error& e) {
+      e.prefix(program_.nodes[i].op.info().function());
+      throw;
+    }
+    if (watcher) watcher->step(i, start, now());
+  }
+  Tensors results = context->take_outputs();
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(context));
+  return results;
+}
+
+}  // namespace pyburn

@@ -1,0 +1,51 @@
+// PreparedProgram: a lowered program with everything that does not change from run to run decided, ready to run below the door.
+#pragma once
+#include <memory>
+
+#include "pyburn/graph/memory_plan.h"
+#include "pyburn/graph/program_passes.h"
+#include "pyburn/support/fork_safe_mutex.h"
+
+namespace pyburn {
+
+// Told about each step of a run.
+class StepWatcher {
+ public:
+  virtual void step(size_t index, int64_t start, int64_t end) = 0;  // nanoseconds of the steady clock
+
+ protected:
+  ~StepWatcher() = default;
+};
+
+class PreparedProgram {
+ public:
+  PreparedProgram(LoweredProgram program, Device& device, Backend& backend);
+  ~PreparedProgram();
+
+  // Inputs have the shapes and dtypes that the program was lowered for. Any number of threads at once, each with memory of its own.
+  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
+
+  const LoweredProgram& program() const { return program_; }
+  const MemoryPlan& memory() const { return memory_; }
+  bool writes_constants() const { return writes_constants_; }
+
+ private:
+  class Context;
+  std::unique_ptr<Context> take_context();
+
+  LoweredProgram program_;
+  Device& device_;
+  Backend& backend_;
+  MemoryPlan memory_;
+  std::vector<int64_t> places_;  // of slots in the arena; -1: elsewhere
+  struct Needs {
+    SmallVector<int32_t, 1> fresh, last;  // slots that get memory before a node, and lose it after
+    bool direct;                          // execute() takes it as it is
+  };
+  std::vector<Needs> needs_;  // per node
+  bool writes_constants_ = false;
+  ForkSafeMutex mutex_;
+  std::vector<std::unique_ptr<Context>> free_;  // contexts that no run uses
+};
+
+}  // namespace pyburn

@@ -1,0 +1,192 @@
+#include "pyburn/inference/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+
+#include "pyburn/graph/multiply_adds.h"
+#include "pyburn/ops/fused.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/runtime/transfer.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+using namespace fn;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <class Work>
+double best_seconds(Work work) {
+  double best = 1e30;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+MachineLimits measure_limits() {
+  Device& host = host_device();
+  const LevelScope scope(nullptr);
+  constexpr int64_t n = 768, bytes = int64_t(64) << 20;
+  const TensorHandle a = ones(Dims{n, n}, DType::float32, &host), x = zeros(Dims{bytes}, DType::uint8, &host);
+  return {double(n * n * n) / best_seconds([&] { matmul(a, a); }), 2.0 * double(bytes) / best_seconds([&] { clone(x); })};
+}
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + int64_t(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+int64_t cost_of(const LoweredNode& node) {
+  if (&node.op.info() == &op::fused) return multiply_adds(*node.op.ref().as<Fused>().body);
+  if (!node.op.info().multiply_adds) return 0;
+  static const Shape absent{};
+  SmallVector<const Shape*, 8> in;
+  for (const LoweredOperand& o : node.in) in.push_back(o.slot < 0 ? &absent : &o.layout.shape);
+  return node.op.info().multiply_adds({in.data(), size_t(in.size())}, node.out[0].layout.shape);
+}
+
+// Stretched axes are read once.
+int64_t bytes_of(const LoweredOperand& o) {
+  if (o.slot < 0) return 0;
+  int64_t elements = 1;
+  for (int i = 0; i < o.layout.rank(); ++i)
+    if (o.layout.strides[i] != 0) elements *= o.layout.shape[i];
+  return pyburn::bytes_of(o.dtype, elements);
+}
+
+class Recorder final : public StepWatcher {
+ public:
+  explicit Recorder(size_t steps) : seconds(steps), last(steps) {}
+  void step(size_t i, int64_t start, int64_t end) override {
+    seconds[i].push_back(double(end - start) * 1e-9);
+    last[i] = {start, end};
+  }
+  std::vector<std::vector<double>> seconds;
+  std::vector<std::pair<int64_t, int64_t>> last;
+};
+
+std::string fixed(double v, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, v);
+  return text;
+}
+std::string padded(const std::string& text, size_t width, bool left = false) {
+  const std::string gap(text.size() < width ? width - text.size() : 0, ' ');
+  return left ? text + gap : gap + text;
+}
+std::string megabytes(int64_t bytes) { return fixed(double(bytes) / 1e6, 2) + " MB"; }
+
+PreparedProgram& prepared_or_fail(const std::shared_ptr<PreparedProgram>& program) {
+  require<UnsupportedOp>(bool(program),
+      "[Session] it runs operation by operation, on a device with decorators or because sizes depend on values: there are no steps to "
+      "show");
+  return *program;
+}
+
+}  // namespace
+
+const MachineLimits& machine_limits() {
+  static const MachineLimits limits = measure_limits();
+  return limits;
+}
+
+std::string name_of(const Operation& op) {
+  if (&op.info() != &op::fused) return std::string(op.info().function());
+  std::string text;
+  for (const GraphNode& n : op.ref().as<Fused>().body->nodes)
+    if (n.op.info().kind != Kind::view) text += (text.empty() ? "" : " + ") + std::string(n.op.info().function());
+  return text;
+}
+
+Profile profile(Session& session, std::span<const TensorHandle> inputs, int runs) {
+  require<ValueError>(runs > 0, "[Session.profile] expected at least one run: got {}", runs);
+  const std::shared_ptr<PreparedProgram> program = session.prepared(inputs);
+  const std::vector<LoweredNode>& nodes = prepared_or_fail(program).program().nodes;
+  const MachineLimits& limits = machine_limits();
+  for (int i = 0; i < 3; ++i) session.run(inputs);
+  Recorder recorder(nodes.size());
+  std::vector<double> whole;
+  for (int i = 0; i < runs; ++i) {
+    const auto start = Clock::now();
+    session.run(inputs, &recorder);
+    whole.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  Profile result{.steps = {}, .seconds = median(whole), .runs = runs};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const LoweredNode& node = nodes[i];
+    int64_t bytes = 0;
+    for (const LoweredOperand& o : node.in) bytes += bytes_of(o);
+    for (const LoweredOperand& o : node.out) bytes += bytes_of(o);
+    const int64_t cost = cost_of(node);
+    const double seconds = median(recorder.seconds[i]);
+    const double least = std::max(double(cost) / limits.multiply_adds, double(bytes) / limits.bytes);
+    result.steps.push_back(
+        {name_of(node.op), node.out.empty() ? Shape{} : node.out[0].layout.shape, seconds, cost, bytes, seconds > 0 ? least / seconds : 0,
+            recorder.last[i].first - recorder.last[0].first, recorder.last[i].second - recorder.last[0].first});
+  }
+  return result;
+}
+
+std::string to_text(const Profile& p, int rows) {
+  std::vector<size_t> order(p.steps.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p.steps[a].seconds > p.steps[b].seconds; });
+  size_t width = 9;
+  const size_t shown = std::min(order.size(), size_t(std::max(rows, 0)));
+  for (size_t i = 0; i < shown; ++i) width = std::max(width, std::min<size_t>(48, p.steps[order[i]].name.size()));
+  std::string text = format("{} steps, {} us per run (median of {})\n", int64_t(p.steps.size()), fixed(p.seconds * 1e6, 1), p.runs);
+  text += padded("operation", width, true) + "   step       us  share   GMAC/s  of limit  result\n";
+  for (size_t i = 0; i < shown; ++i) {
+    const StepProfile& s = p.steps[order[i]];
+    std::string name = s.name;
+    if (name.size() > width) name = name.substr(0, width - 3) + "...";
+    text += padded(name, width, true) + padded(std::to_string(order[i]), 7) + padded(fixed(s.seconds * 1e6, 1), 9) +
+            padded(fixed(100 * s.seconds / p.seconds, 1) + "%", 7) +
+            padded(s.multiply_adds ? fixed(double(s.multiply_adds) / s.seconds * 1e-9, 1) : "-", 9) +
+            padded(fixed(100 * s.limit_share, 0) + "%", 10) + "  " + to_text(s.shape) + "\n";
+  }
+  if (shown < order.size()) text += format("... and {} faster steps\n", int64_t(order.size() - shown));
+  return text;
+}
+
+std::string chrome_trace(const Profile& p) {
+  std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const StepProfile& s = p.steps[i];
+    text += std::string(i ? "," : "") + "\n{\"name\": \"" + s.name +
+            "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + fixed(double(s.start) * 1e-3, 3) +
+            ", \"dur\": " + fixed(double(s.end - s.start) * 1e-3, 3) + ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" +
+            to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) +
+            "}}";
+  }
+  return text + "\n]}\n";
+}
+
+std::string summary(Session& session, std::span<const TensorHandle> inputs) {
+  const std::shared_ptr<PreparedProgram> program = session.prepared(inputs);
+  const LoweredProgram& p = prepared_or_fail(program).program();
+  int64_t fused = 0, constants = 0, cost = 0;
+  for (const LoweredNode& n : p.nodes) {
+    fused += &n.op.info() == &op::fused;
+    cost += cost_of(n);
+  }
+  for (const LoweredSlot& s : p.slots)
+    if (s.role == LoweredSlot::Role::constant) constants += pyburn::bytes_of(s.dtype, s.elements);
+  std::string shapes;
+  for (const TensorHandle& t : inputs) shapes += (shapes.empty() ? "" : ", ") + to_text(t.shape());
+  return format(
+      "Session on {} for inputs {}\n  operations in the graph  {}\n  kernels per run          {}, {} of them fused\n"
+      "  multiply-adds per run    {} million\n  constants                {}\n"
+      "  memory of a run          {} (lower bound {}), outputs not counted",
+      session.device().name(), shapes, int64_t(session.graph().nodes.size()), int64_t(p.nodes.size()), fused, fixed(double(cost) / 1e6, 1),
+      megabytes(constants), megabytes(program->memory().bytes), megabytes(program->memory().least));
+}
+
+}  // namespace pyburn

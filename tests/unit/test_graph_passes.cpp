@@ -1,0 +1,183 @@
+// Passes: what a graph computes stays, what it consists of changes.
+#include <algorithm>
+
+#include "device_fixture.h"
+#include "pyburn/graph/graph_editor.h"
+#include "pyburn/graph/passes.h"
+#include "pyburn/graph/replay.h"
+#include "pyburn/inference/capture.h"
+
+namespace pyburn::testing {
+namespace {
+
+Ref<Graph> captured(const CapturedFunction& f, Dims shape) {
+  const DeviceScope scope(cpu());
+  return capture(cpu(), {{{Shape(shape), DType::float32}, "x"}}, f, {.simplify = false});
+}
+
+std::vector<std::string> operations(const Graph& g) {
+  std::vector<std::string> names;
+  for (const GraphNode& n : g.nodes)
+    if (n.op.info().kind != Kind::view) names.emplace_back(n.op.info().name());
+  return names;
+}
+using Names = std::vector<std::string>;
+
+void expect_same_results(const Ref<Graph>& a, const Ref<Graph>& b, Dims shape, float tolerance = 1e-5f) {
+  const Tensors in{numbers(cpu(), shape, 3)};
+  const Tensors x = Replay(a, cpu()).run(in), y = Replay(b, cpu()).run(in);
+  ASSERT_EQ(x.size(), y.size());
+  for (int64_t i = 0; i < x.size(); ++i) expect_close(x[i], y[i], tolerance);
+}
+
+TEST(GraphPasses, FoldConstantsRunsWhatNeedsNoInput) {
+  const Tensor w = numbers(cpu(), {4, 4});
+  const Ref<Graph> g = captured([&](const Tensors& in) -> Tensors { return {in[0] + exp(w) * 2.0}; }, {4, 4});
+  const Ref<Graph> folded = drop_dead_nodes(*fold_constants(*g));
+  EXPECT_EQ(operations(*folded), Names{"add"});
+  expect_same_results(g, folded, {4, 4});
+}
+
+TEST(GraphPasses, MergeEqualNodesKeepsOne) {
+  const Ref<Graph> g = captured([](const Tensors& in) -> Tensors { return {exp(in[0]) + exp(in[0]) * exp(in[0])}; }, {5});
+  const Ref<Graph> merged = merge_equal_nodes(*g);
+  EXPECT_EQ(operations(*merged), (Names{"exp", "mul", "add"}));
+  expect_same_results(g, merged, {5});
+}
+
+TEST(GraphPasses, MergeEqualNodesLeavesWhatIsWrittenOrGivenOut) {
+  const auto written = [](const Tensors& in) -> Tensors {
+    Tensor a = exp(in[0]);
+    const Tensor b = exp(in[0]);
+    copy_into(a, b * 2.0);
+    return {a + b};
+  };
+  const Ref<Graph> g = captured(written, {5});
+  expect_same_results(g, merge_equal_nodes(*g), {5});
+  const Ref<Graph> twice = captured([](const Tensors& in) -> Tensors { return {exp(in[0]), exp(in[0])}; }, {5});
+  EXPECT_EQ(operations(*merge_equal_nodes(*twice)), (Names{"exp", "exp"}));
+}
+
+TEST(GraphPasses, ValuesForWritesMakesInPlaceOperationsPlain) {
+  const auto f = [](const Tensors& in) -> Tensors {
+    Tensor y = exp(in[0]);
+    const Tensor before = y * 2.0;
+    y.relu_();
+    y.mul_(3.0);
+    return {y + before, y};
+  };
+  const Ref<Graph> g = captured(f, {5}), plain = values_for_writes(*g);
+  for (const GraphNode& n : plain->nodes) EXPECT_FALSE(n.writes);
+  expect_same_results(g, plain, {5});
+}
+
+TEST(GraphPasses, ValuesForWritesLeavesWhatOthersSee) {
+  const auto f = [](const Tensors& in) -> Tensors {
+    Tensor y = exp(in[0]);
+    const Tensor part = slice(y, 0, 0, 2);
+    y.mul_(3.0);
+    Tensor(slice(y, 0, 3, 5)).zero_();
+    return {part, y};
+  };
+  const Ref<Graph> g = captured(f, {5}), same = values_for_writes(*g);
+  EXPECT_TRUE(*g == *same);
+  expect_same_results(g, optimise(*g), {5});
+}
+
+struct ConvNorm {
+  Tensor w = numbers(cpu(), {6, 3, 3, 3}, 1), b = numbers(cpu(), {6}, 2), mean = numbers(cpu(), {6}, 3), var = exp(numbers(cpu(), {6}, 4));
+  Tensor scale = numbers(cpu(), {6}, 5), shift = numbers(cpu(), {6}, 6);
+};
+
+TEST(GraphPasses, FoldScalesPutsABatchNormIntoTheConvolution) {
+  const ConvNorm t;
+  for (bool biased : {false, true}) {
+    const Ref<Graph> g = captured(
+        [&](const Tensors& in) -> Tensors {
+          return {relu(batch_norm(conv2d(in[0], t.w, biased ? t.b : Tensor(), Dims{1}, Dims{1}), t.mean, t.var, t.scale, t.shift))};
+        },
+        {2, 3, 7, 5});
+    const Ref<Graph> folded = optimise(*g);
+    EXPECT_EQ(operations(*folded), (Names{"conv2d", "relu"}));
+    expect_same_results(g, folded, {2, 3, 7, 5});
+  }
+}
+
+TEST(GraphPasses, FoldScalesSeesThroughOperationsInPlace) {
+  const ConvNorm t;
+  const Ref<Graph> g = captured(
+      [&](const Tensors& in) -> Tensors {
+        Tensor y = batch_norm(conv2d(in[0], t.w, t.b), t.mean, t.var, t.scale, t.shift);
+        y.relu_();
+        y.add_(1.0);
+        return {y};
+      },
+      {2, 3, 7, 5});
+  const Ref<Graph> folded = optimise(*g);
+  EXPECT_EQ(operations(*folded), (Names{"conv2d", "relu", "add"}));
+  expect_same_results(g, folded, {2, 3, 7, 5});
+}
+
+TEST(GraphPasses, FoldScalesTakesPlainFactorsAndSummands) {
+  const ConvNorm t;
+  const Tensor factor = reshape(t.scale, Dims{6, 1, 1}), summand = reshape(t.shift, Dims{1, 6, 1, 1});
+  const Ref<Graph> g =
+      captured([&](const Tensors& in) -> Tensors { return {(factor * conv2d(in[0], t.w)) - summand + factor}; }, {2, 3, 7, 5});
+  const Ref<Graph> folded = optimise(*g);
+  EXPECT_EQ(operations(*folded), Names{"conv2d"});
+  expect_same_results(g, folded, {2, 3, 7, 5});
+}
+
+TEST(GraphPasses, FoldScalesLeavesAConvolutionThatIsUsedTwiceOrGivenOut) {
+  const ConvNorm t;
+  const Ref<Graph> used = captured(
+      [&](const Tensors& in) -> Tensors {
+        const Tensor y = conv2d(in[0], t.w);
+        return {batch_norm(y, t.mean, t.var) + y};
+      },
+      {2, 3, 7, 5});
+  EXPECT_EQ(operations(*optimise(*used)), (Names{"conv2d", "addcmul", "add"}));
+  const Ref<Graph> given = captured(
+      [&](const Tensors& in) -> Tensors {
+        const Tensor y = conv2d(in[0], t.w);
+        return {batch_norm(y, t.mean, t.var), y};
+      },
+      {2, 3, 7, 5});
+  EXPECT_EQ(operations(*optimise(*given)), (Names{"conv2d", "addcmul"}));
+  expect_same_results(given, optimise(*given), {2, 3, 7, 5});
+  // One number for each place of a row is no number for each channel.
+  const Tensor row = numbers(cpu(), {5}, 9);
+  const Ref<Graph> other = captured([&](const Tensors& in) -> Tensors { return {conv2d(in[0], t.w) * row}; }, {2, 3, 7, 7});
+  EXPECT_EQ(operations(*optimise(*other)), (Names{"conv2d", "mul"}));
+}
+
+TEST(GraphEditor, ReplacesAndErases) {
+  const Ref<Graph> g = captured([](const Tensors& in) -> Tensors { return {exp(neg(in[0])), abs(in[0])}; }, {3});
+  GraphEditor editor(*g);
+  ASSERT_EQ(editor.nodes(), 3);
+  const ValueId x = g->inputs[0], negated = editor.node(0).out[0];
+  EXPECT_EQ(editor.users(x), (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(editor.only_user(negated), 1);
+  EXPECT_TRUE(editor.is_kept(g->outputs[1]));
+  editor.replace(negated, x);
+  editor.erase(0);
+  const Ref<Graph> changed = editor.finish();
+  EXPECT_EQ(operations(*changed), (Names{"exp", "abs"}));
+  const Tensor in = numbers(cpu(), {3});
+  expect_same(Replay(changed, cpu()).run(Tensors{in})[0], exp(in));
+}
+
+TEST(GraphEditor, InsertsBeforeANode) {
+  const Ref<Graph> g = captured([](const Tensors& in) -> Tensors { return {exp(in[0])}; }, {3});
+  GraphEditor editor(*g);
+  const NoAttrs none;
+  const ValueId negated =
+      editor.insert_before(0, Operation(OpRef{OpTable::global().find("neg"), &none}), {g->inputs[0]}, editor.meta(g->inputs[0]));
+  editor.set_inputs(0, {negated});
+  const Ref<Graph> changed = editor.finish();
+  const Tensor in = numbers(cpu(), {3});
+  expect_same(Replay(changed, cpu()).run(Tensors{in})[0], exp(neg(in)));
+}
+
+}  // namespace
+}  // namespace pyburn::testing
