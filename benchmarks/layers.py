@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,28 +19,47 @@ ROUNDS, SECONDS = 7, 0.04  # of each layer, and of each round
 
 
 def pool(kind: str, channels: int, size: int, kernel: int, stride: int, padding: int) -> Layer:
-    return {"name": f"{kind} pool {kernel}x{kernel}/{stride} {channels}@{size}", "kind": kind, "x": (1, channels, size, size), "kernel": kernel,
-            "stride": stride, "padding": padding}  # fmt: skip
+    name = f"{kind} pool {kernel}x{kernel}/{stride} {channels}@{size}"
+    return {"name": name, "kind": kind, "x": (1, channels, size, size), "kernel": kernel, "stride": stride, "padding": padding}
 
 
 def conv(c: int, o: int, size: int, kernel: int, stride: int = 1, groups: int = 1) -> Layer:
-    return {"name": f"{'depthwise' if groups > 1 else 'conv'} {kernel}x{kernel}/{stride} {c}->{o}@{size}", "kind": "conv", "x": (1, c, size, size),
-            "w": (o, c // groups, kernel, kernel), "stride": stride, "padding": kernel // 2, "groups": groups}  # fmt: skip
+    name = f"{'depthwise' if groups > 1 else 'conv'} {kernel}x{kernel}/{stride} {c}->{o}@{size}"
+    steps = {"stride": stride, "padding": kernel // 2, "groups": groups}
+    return {"name": name, "kind": "conv", "x": (1, c, size, size), "w": (o, c // groups, kernel, kernel), **steps}
 
 
 def transposed(c: int, o: int, size: int) -> Layer:
-    return {"name": f"transposed 2x2/2 {c}->{o}@{size}", "kind": "transposed", "x": (1, c, size, size), "w": (c, o, 2, 2), "stride": 2, "padding": 0,
-            "groups": 1}  # fmt: skip
+    name = f"transposed 2x2/2 {c}->{o}@{size}"
+    return {"name": name, "kind": "transposed", "x": (1, c, size, size), "w": (c, o, 2, 2), "stride": 2, "padding": 0, "groups": 1}
 
 
-POINTWISE = {
-    112: ((32, 16), (16, 96)), 56: ((96, 24), (24, 144), (64, 64), (64, 256), (256, 64)), 28: ((24, 88), (88, 24), (192, 64), (192, 16), (144, 40), (40, 240)),
+POINTWISE = {  # size of the plane: channels in and out
+    112: ((32, 16), (16, 96)),
+    56: ((96, 24), (24, 144), (64, 64), (64, 256), (256, 64)),
+    28: ((24, 88), (88, 24), (192, 64), (192, 16), (144, 40), (40, 240)),
     14: ((96, 40), (40, 240), (240, 40), (48, 288), (240, 80), (80, 480), (480, 112), (480, 192), (512, 160), (256, 1024)),
     7: ((288, 96), (96, 576), (576, 96), (672, 192), (192, 1152), (1152, 320), (832, 48), (832, 384), (320, 1280)),
-}  # fmt: skip
-DEPTHWISE = ((16, 112, 3, 2), (72, 56, 3, 2), (88, 28, 3, 1), (96, 28, 5, 2), (240, 14, 5, 1), (288, 14, 5, 2), (576, 7, 5, 1), (32, 112, 3, 1),
-             (96, 112, 3, 2), (144, 56, 3, 1), (144, 56, 5, 2), (240, 28, 5, 1), (480, 14, 3, 1), (672, 14, 5, 1), (1152, 7, 5, 1), (1152, 7, 3, 1))  # fmt: skip
-SQUARE = (
+}
+DEPTHWISE = (  # channels, size, kernel, stride
+    (16, 112, 3, 2),
+    (72, 56, 3, 2),
+    (88, 28, 3, 1),
+    (96, 28, 5, 2),
+    (240, 14, 5, 1),
+    (288, 14, 5, 2),
+    (576, 7, 5, 1),
+    (32, 112, 3, 1),
+    (96, 112, 3, 2),
+    (144, 56, 3, 1),
+    (144, 56, 5, 2),
+    (240, 28, 5, 1),
+    (480, 14, 3, 1),
+    (672, 14, 5, 1),
+    (1152, 7, 5, 1),
+    (1152, 7, 3, 1),
+)
+SQUARE = (  # channels in and out, size
     (3, 16, 256),
     (16, 16, 256),
     (32, 16, 256),
@@ -53,9 +71,21 @@ SQUARE = (
     (160, 320, 7),
     (16, 32, 28),
 )
-POOLS = (("max", 192, 28, 3, 1, 1), ("max", 256, 28, 3, 1, 1), ("max", 512, 14, 3, 1, 1), ("max", 832, 7, 3, 1, 1), ("max", 64, 112, 3, 2, 1),
-         ("max", 192, 56, 3, 2, 1), ("max", 480, 28, 3, 2, 1), ("max", 832, 14, 2, 2, 0), ("max", 32, 256, 2, 2, 0), ("avg", 128, 56, 2, 2, 0),
-         ("avg", 192, 28, 3, 1, 1), ("avg", 1024, 7, 7, 1, 0), ("avg", 72, 28, 28, 1, 0))  # fmt: skip
+POOLS = (  # kind, channels, size, kernel, stride, padding
+    ("max", 192, 28, 3, 1, 1),
+    ("max", 256, 28, 3, 1, 1),
+    ("max", 512, 14, 3, 1, 1),
+    ("max", 832, 7, 3, 1, 1),
+    ("max", 64, 112, 3, 2, 1),
+    ("max", 192, 56, 3, 2, 1),
+    ("max", 480, 28, 3, 2, 1),
+    ("max", 832, 14, 2, 2, 0),
+    ("max", 32, 256, 2, 2, 0),
+    ("avg", 128, 56, 2, 2, 0),
+    ("avg", 192, 28, 3, 1, 1),
+    ("avg", 1024, 7, 7, 1, 0),
+    ("avg", 72, 28, 28, 1, 0),
+)
 LAYERS: list[Layer] = [
     *(pool(*p) for p in POOLS),
     *(conv(c, o, size, 1) for size, pairs in POINTWISE.items() for c, o in pairs),
@@ -95,23 +125,22 @@ def with_onnx_runtime(layer: Layer) -> Callable[[], object]:
     import onnxruntime as ort
     from onnx import TensorProto, helper, numpy_helper
 
-    steps = {"strides": [layer["stride"]] * 2, "pads": [layer["padding"]] * 4}
+    options: dict[str, Any] = {"strides": [layer["stride"]] * 2, "pads": [layer["padding"]] * 4}
     weights = []
     if "w" in layer:
         weights = [numpy_helper.from_array(np.random.randn(*layer["w"]).astype(np.float32), "w")]
-        kind = "Conv" if layer["kind"] == "conv" else "ConvTranspose"
-        node = helper.make_node(kind, ["x", "w"], ["y"], group=layer["groups"], **steps)
+        options["group"] = layer["groups"]
     else:
-        options = {} if layer["kind"] == "max" else {"count_include_pad": 1}
-        node = helper.make_node(
-            {"max": "MaxPool", "avg": "AveragePool"}[layer["kind"]], ["x"], ["y"], kernel_shape=[layer["kernel"]] * 2, **steps, **options
-        )
-    graph = helper.make_graph([node], "layer", [helper.make_tensor_value_info("x", TensorProto.FLOAT, layer["x"])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], weights)  # fmt: skip
+        options |= {"kernel_shape": [layer["kernel"]] * 2} | ({"count_include_pad": 1} if layer["kind"] == "avg" else {})
+    kind = {"conv": "Conv", "transposed": "ConvTranspose", "max": "MaxPool", "avg": "AveragePool"}[layer["kind"]]
+    node = helper.make_node(kind, ["x", "w"] if weights else ["x"], ["y"], **options)
+    x_info = helper.make_tensor_value_info("x", TensorProto.FLOAT, layer["x"])
+    y_info = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "layer", [x_info], [y_info], weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session_options = ort.SessionOptions()
+    session_options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), session_options, providers=["CPUExecutionProvider"])
     x = np.random.randn(*layer["x"]).astype(np.float32)
     return lambda: session.run(None, {"x": x})
 
@@ -141,7 +170,7 @@ def main() -> None:
         return
     peer: dict[str, float] = {}
     if args.peers:
-        peer = json.loads(subprocess.run([args.peers, __file__, args.filter, "--onnx-runtime"], check=True, capture_output=True).stdout)
+        peer = json.loads(subprocess.check_output([args.peers, __file__, args.filter, "--onnx-runtime"]))
     for layer in chosen:
         mine = seconds(with_pyburn(layer))
         line = f"{layer['name']:32} {1e6 * mine:8.1f} us {work(layer) / mine / 1e9:7.1f} G/s"
@@ -151,4 +180,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
