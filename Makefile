@@ -181,13 +181,15 @@ bench-quick: build peers  ## A cross-section of the same (a few minutes)
 CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'tests/*.cpp' 'tests/*.h' 'examples/*.cpp' 'examples/*.h' | grep -v /generated/)
 
 .PHONY: check
-check: venv  ## Generated files, layers, sizes, links, format, lint, types (of the package, and of what docs and examples write)
+check: venv  ## Generated files, layers, sizes, links, docstrings, format, lint, types (of the package, and of what docs and examples write)
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
 	$(VENV)/bin/python tools/check_architecture.py
 	$(VENV)/bin/python tools/check_sizes.py
 	$(VENV)/bin/python tools/check_links.py
+	$(VENV)/bin/python tools/check_docstrings.py
+	$(VENV)/bin/python tools/site/charts.py --check
 	@$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -201,9 +203,14 @@ format: venv  ## Rewrite C++ and Python in the house style
 	$(VENV)/bin/ruff format --quiet .
 
 .PHONY: docs
-docs: venv  ## Write docs/reference from the schemas and check every link
-	$(VENV)/bin/python tools/generate.py
+docs: build $(VENV)/.docs-ready  ## The documentation site in build/site: guides, tutorial and a reference of everything
 	$(VENV)/bin/python tools/check_links.py
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	$(VENV)/bin/python tools/check_site.py build/site
+
+$(VENV)/.docs-ready: docs/requirements.txt $(VENV)/.ready
+	$(VENV)/bin/python -m pip install --quiet --requirement docs/requirements.txt
+	@touch $@
 
 .PHONY: clean
 clean:  ## Remove builds (not the environments)

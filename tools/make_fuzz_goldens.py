@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests/fuzz"))
 
 from interpreter import Run  # type: ignore[import-not-found]  # noqa: E402
 
-# Where pyburn does more than PyTorch (docs/differences.md): an input that overlaps the target is copied instead of refused,
+# Where pyburn does more than PyTorch (docs/coming-from/differences.md): an input that overlaps the target is copied instead of refused,
 # and a view made under no_grad follows a base that is written later.
 REFUSED_BY_TORCH_ONLY = (
     "some elements of the input tensor and the written-to tensor refer to a single memory location",

@@ -9,6 +9,7 @@ import argparse
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,8 @@ def described(cls: type) -> str:
     lines = [f"class {cls.__name__}({'Module' if cls is not _layers.Module else 'object'}):"]
     doc = inspect.getdoc(cls)
     if doc:
-        lines.append(f'    """{doc.splitlines()[0]}"""')
+        text = doc if "\n" not in doc else doc + "\n"
+        lines.append(textwrap.indent(f'"""{text}"""', "    ", lambda line: bool(line.strip())).replace("\\", "\\\\"))
     if cls is _layers.Module:
         lines += [
             "    training: bool",

@@ -1,5 +1,5 @@
-// What a training program uses, part by part, as docs/cpp.md tells it: a model of one's own, groups, schedules, averages, mixed precision,
-// files to go on from, configurations, graphs, and the parts that models are made with.
+// What a training program uses, part by part, as docs/guides/cpp.md tells it: a model of one's own, groups, schedules, averages, mixed
+// precision, files to go on from, configurations, graphs, and the parts that models are made with.
 #include <cstdio>
 #include <filesystem>
 

@@ -76,7 +76,8 @@ ModuleClass<S> bind_sequence(nb::module_& m, const char* name, const char* doc) 
 
 void bind_containers(nb::module_& m) {
   bind_sequence<nn::Sequential>(m, "pyburn.nn.Sequential",
-      "Modules that run one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape")
+      "Runs modules one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), "
+      "pyburn.nn.ReLU())(pyburn.ones(3)).shape\npyburn.Size([2])")
       .def_init(+[](nb::args modules) {
         nn::NamedModules list;
         if (modules.size() == 1 && PyDict_Check(modules[0].ptr()))
@@ -87,7 +88,7 @@ void bind_containers(nb::module_& m) {
       })
       .def("forward", run_chain, "input"_a.none());
   bind_sequence<nn::ModuleList>(m, "pyburn.nn.ModuleList",
-      "Modules in a list.\n\n>>> layers = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(3)])\n>>> len(layers)\n3")
+      "Holds modules in a list.\n\n>>> layers = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(3)])\n>>> len(layers)\n3")
       .def_init(
           +[](nb::handle modules) {
             const Ref<nn::ModuleList> made = make_ref<nn::ModuleList>();
@@ -96,8 +97,8 @@ void bind_containers(nb::module_& m) {
           },
           "modules"_a.none() = nb::none());
   bind_module_class<nn::ModuleDict>(m, "pyburn.nn.ModuleDict",
-      "Modules by name.\n\n>>> heads = pyburn.nn.ModuleDict({'a': pyburn.nn.ReLU(), 'b': pyburn.nn.Identity()})\n>>> list(heads)\n['a', "
-      "'b']")
+      "Holds modules in a dict.\n\n>>> heads = pyburn.nn.ModuleDict({'a': pyburn.nn.ReLU(), 'b': pyburn.nn.Identity()})\n>>> "
+      "list(heads)\n['a', 'b']")
       .def_init(
           +[](nb::handle modules) { return make_ref<nn::ModuleDict>(children_of_dict(modules)); }, "modules"_a.none() = nb::none())
       .def("__len__", &nn::ModuleDict::size)

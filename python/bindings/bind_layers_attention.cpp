@@ -30,7 +30,7 @@ nb::tuple pair(const nn::AttentionResult& r) { return nb::make_tuple(r.output, r
 void bind_caches(nb::module_& m) {
   const auto forget = [](nn::AttentionCache& c) { c = {}; };
   nb::class_<nn::AttentionCache>(m, "AttentionCache",
-      "Keys and values of the tokens so far, (N, heads, S, E / heads), for MultiheadAttention.forward_cached.\n\n>>> cache = "
+      "Keys and values of previous tokens, (N, heads, S, E / heads), for MultiheadAttention.forward_cached.\n\n>>> cache = "
       "pyburn.nn.AttentionCache()\n>>> len(cache)\n0")
       .def(nb::init<>())
       .def_ro("key", &nn::AttentionCache::key)
@@ -39,8 +39,8 @@ void bind_caches(nb::module_& m) {
       .def("reset", forget, "Forgets all tokens.")
       .attr("__module__") = "pyburn.nn";
   nb::class_<nn::TransformerLayerCache>(m, "TransformerLayerCache",
-      "What one layer of a transformer remembers of the tokens so far, for its forward_cached.\n\n>>> cache = "
-      "pyburn.nn.TransformerLayerCache()\n>>> len(cache)\n0")
+      "The attention caches of one transformer layer, for its forward_cached.\n\n>>> cache = pyburn.nn.TransformerLayerCache()\n>>> "
+      "len(cache)\n0")
       .def(nb::init<>())
       .def_ro("self_attn", &nn::TransformerLayerCache::self_attn)
       .def_ro("cross_attn", &nn::TransformerLayerCache::cross_attn)
@@ -54,8 +54,9 @@ void bind_attention(nb::module_& m) {
   using nn::MultiheadAttention;
   const nb::object none = nb::none();
   bind_layer<MultiheadAttention>(m,
-      "Queries look at keys and take the values they match, in num_heads subspaces at once. Gives the output and the weights.\n\n>>> "
-      "attention = pyburn.nn.MultiheadAttention(4, 2)\n>>> x = pyburn.ones(5, 1, 4)\n>>> output, weights = attention(x, x, x)")
+      "Applies multi-head attention to query (L, N, E), key and value (S, N, E), batch first if asked. Returns the output and the "
+      "attention weights.\n\n>>> attention = pyburn.nn.MultiheadAttention(4, 2)\n>>> x = pyburn.ones(5, 1, 4)\n>>> output, weights = "
+      "attention(x, x, x)\n>>> output.shape, weights.shape\n(pyburn.Size([5, 1, 4]), pyburn.Size([1, 5, 5]))")
       .def(
           "forward",
           [](MultiheadAttention& self, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value,
@@ -110,8 +111,8 @@ void bind_transformer_layers(nb::module_& m) {
   const nb::object none = nb::none();
   nn::TransformerLayer::host_attend = attend_by_python;
   bind_layer<TransformerEncoderLayer>(m,
-      "Self-attention and a feed-forward network, each added to its input and normalised.\n\n>>> "
-      "pyburn.nn.TransformerEncoderLayer(4, 2)(pyburn.ones(5, 1, 4)).shape")
+      "Applies self-attention and a feed-forward network, each with a residual connection and layer normalisation.\n\n>>> "
+      "pyburn.nn.TransformerEncoderLayer(4, 2)(pyburn.ones(5, 1, 4)).shape\npyburn.Size([5, 1, 4])")
       .def(
           "forward",
           [](TransformerEncoderLayer& self, const TensorHandle& src, const TensorHandle& mask, const TensorHandle& padding,
@@ -123,8 +124,8 @@ void bind_transformer_layers(nb::module_& m) {
       .def("forward_cached", &TransformerEncoderLayer::forward_cached, "src"_a, "cache"_a,
           "The outputs of the tokens that come after those in the cache; no token sees a later one.");
   bind_layer<TransformerDecoderLayer>(m,
-      "Self-attention, attention to a memory and a feed-forward network, each added to its input and normalised.\n\n>>> "
-      "pyburn.nn.TransformerDecoderLayer(4, 2)(pyburn.ones(5, 1, 4), pyburn.ones(3, 1, 4)).shape")
+      "Applies self-attention, cross-attention and a feed-forward network, each with a residual connection and layer normalisation.\n\n>>> "
+      "pyburn.nn.TransformerDecoderLayer(4, 2)(pyburn.ones(5, 1, 4), pyburn.ones(3, 1, 4)).shape\npyburn.Size([5, 1, 4])")
       .def(
           "forward",
           [](TransformerDecoderLayer& self, const TensorHandle& tgt, const TensorHandle& memory, const TensorHandle& tgt_mask,
@@ -152,8 +153,9 @@ void bind_transformer_layers(nb::module_& m) {
 void bind_cross_attention(nb::module_& m) {
   using nn::CrossAttention;
   bind_layer<CrossAttention>(m,
-      "Queries (N, L, d_model) look at a context (N, S, d_context); several heads may share the keys of one (n_heads_kv).\n\n>>> "
-      "pyburn.nn.CrossAttention(6, 4, 2, 1, 3)(pyburn.ones(1, 3, 6), pyburn.ones(1, 5, 4)).shape")
+      "Applies cross-attention from queries (N, L, d_model) to a context (N, S, d_context), with optional grouped key and value heads "
+      "(n_heads_kv).\n\n>>> pyburn.nn.CrossAttention(6, 4, 2, 1, 3)(pyburn.ones(1, 3, 6), pyburn.ones(1, 5, 4)).shape\npyburn.Size([1, 3, "
+      "6])")
       .def(
           "forward",
           [](CrossAttention& self, const TensorHandle& query, const TensorHandle& context, const TensorHandle& mask) {
@@ -172,19 +174,25 @@ void bind_layers_attention(nb::module_& m) {
   bind_attention(m);
   bind_transformer_layers(m);
   bind_layer<nn::PositionalEncoding>(m,
-      "Adds sines and cosines of falling frequencies to tokens (N, S, d_model).\n\n>>> "
-      "pyburn.nn.PositionalEncoding(4)(pyburn.zeros(1, 3, 4)).shape");
+      "Adds sinusoidal positional encodings to tokens (N, S, d_model).\n\n>>> pyburn.nn.PositionalEncoding(4)(pyburn.zeros(1, 3, "
+      "4)).shape\npyburn.Size([1, 3, 4])");
   bind_layer<nn::RotaryEncoding>(m,
-      "Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position.\n\n>>> "
-      "pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, 4)).shape")
+      "Applies rotary position embeddings to tokens (..., S, d_model).\n\n>>> pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, "
+      "4)).shape\npyburn.Size([1, 3, 4])")
       .def("forward_from", &nn::RotaryEncoding::forward_from, "input"_a, "start"_a,
           "The same for tokens whose first stands at position start.");
-  bind_layer<nn::SwiGLU>(m, "silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, 3)).shape");
-  bind_layer<nn::GEGLU>(m, "gelu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.GEGLU(3, 2)(pyburn.ones(4, 3)).shape");
-  bind_layer<nn::ReGLU>(m, "relu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.ReGLU(3, 2)(pyburn.ones(4, 3)).shape");
+  bind_layer<nn::SwiGLU>(m,
+      "Applies a gated linear unit with SiLU: silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, "
+      "3)).shape\npyburn.Size([4, 2])");
+  bind_layer<nn::GEGLU>(m,
+      "Applies a gated linear unit with GELU: gelu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.GEGLU(3, 2)(pyburn.ones(4, "
+      "3)).shape\npyburn.Size([4, 2])");
+  bind_layer<nn::ReGLU>(m,
+      "Applies a gated linear unit with ReLU: relu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.ReGLU(3, 2)(pyburn.ones(4, "
+      "3)).shape\npyburn.Size([4, 2])");
   bind_layer<nn::PositionWiseFeedForward>(m,
-      "linear_outer(dropout(activation(linear_inner(x)))), of each token for itself.\n\n>>> "
-      "pyburn.nn.PositionWiseFeedForward(4, 16)(pyburn.ones(1, 3, 4)).shape");
+      "Applies a two-layer feed-forward network to each token: linear_outer(dropout(activation(linear_inner(x)))).\n\n>>> "
+      "pyburn.nn.PositionWiseFeedForward(4, 16)(pyburn.ones(1, 3, 4)).shape\npyburn.Size([1, 3, 4])");
   bind_cross_attention(m);
 }
 

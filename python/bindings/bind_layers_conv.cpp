@@ -24,17 +24,17 @@ void bind_transposed(nb::module_& m, const char* doc) {
 
 void bind_layers_conv(nb::module_& m) {
   bind_transposed<1>(m,
-      "A transposed convolution over sequences (N, C, L): it enlarges where a stride shrinks.\n\n>>> pyburn.nn.ConvTranspose1d(3, 8, 2, "
-      "stride=2)(pyburn.ones(1, 3, 5)).shape");
+      "Applies a 1-d transposed convolution. Input (N, C_in, L) or (C_in, L), output with C_out channels.\n\n>>> "
+      "pyburn.nn.ConvTranspose1d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 5)).shape\npyburn.Size([1, 8, 10])");
   bind_transposed<2>(m,
-      "A transposed convolution over images (N, C, H, W).\n\n>>> pyburn.nn.ConvTranspose2d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 4, "
-      "5)).shape");
+      "Applies a 2-d transposed convolution. Input (N, C_in, H, W) or (C_in, H, W), output with C_out channels.\n\n>>> "
+      "pyburn.nn.ConvTranspose2d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 4, 5)).shape\npyburn.Size([1, 8, 8, 10])");
   bind_transposed<3>(m,
-      "A transposed convolution over volumes (N, C, D, H, W).\n\n>>> pyburn.nn.ConvTranspose3d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 2, 4, "
-      "5)).shape");
+      "Applies a 3-d transposed convolution. Input (N, C_in, D, H, W) or (C_in, D, H, W), output with C_out channels.\n\n>>> "
+      "pyburn.nn.ConvTranspose3d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 2, 4, 5)).shape\npyburn.Size([1, 8, 4, 8, 10])");
   bind_layer<nn::DeformConv2d>(m,
-      "A convolution over images whose taps are moved by offsets (N, 2 * offset_groups * taps, H, W).\n\n>>> "
-      "pyburn.nn.DeformConv2d(3, 8, 2)(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3)).shape")
+      "Applies a 2-d deformable convolution; the offsets of the kernel's elements are (N, 2 * offset_groups * KH * KW, H, W).\n\n>>> "
+      "pyburn.nn.DeformConv2d(3, 8, 2)(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3)).shape\npyburn.Size([1, 8, 3, 3])")
       .def(
           "forward",
           [](nn::DeformConv2d& self, const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask) {

@@ -22,9 +22,9 @@ TensorHandle to_lengths(nb::handle lengths) {
 void bind_adaptive_softmax(nb::module_& m) {
   using L = nn::AdaptiveLogSoftmaxWithLoss;
   bind_layer<L>(m,
-      "Log-probabilities of classes sorted by how often they occur: the first ones directly, the others in clusters that end at cutoffs."
-      "\n\n>>> layer = pyburn.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])"
-      "\n>>> layer(pyburn.randn(3, 8), pyburn.tensor([0, 7, 19])).output.shape")
+      "Approximates the softmax over many classes: classes sorted by frequency are divided into clusters that end at cutoffs.\n\n>>> layer "
+      "= pyburn.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])\n>>> layer(pyburn.randn(3, 8), pyburn.tensor([0, 7, "
+      "19])).output.shape\npyburn.Size([3])")
       .def(
           "forward",
           [](L& self, const TensorHandle& input, const TensorHandle& target) {
@@ -54,45 +54,40 @@ void bind_adaptive_softmax(nb::module_& m) {
 
 void bind_layers_loss(nb::module_& m) {
   bind_adaptive_softmax(m);
-  bind_layer_of<nn::L1Loss>(m,
-      "Absolute differences."
-      "\n\n>>> pyburn.nn.L1Loss()(pyburn.zeros(2), pyburn.ones(2))",
+  bind_layer_of<nn::L1Loss>(m, "Computes the mean absolute error.\n\n>>> pyburn.nn.L1Loss()(pyburn.zeros(2), pyburn.ones(2))\ntensor(1.)",
       "size_average, reduce, reduction", "input"_a, "target"_a);
-  bind_layer_of<nn::MSELoss>(m,
-      "Squared differences."
-      "\n\n>>> pyburn.nn.MSELoss()(pyburn.zeros(2), pyburn.ones(2))",
+  bind_layer_of<nn::MSELoss>(m, "Computes the mean squared error.\n\n>>> pyburn.nn.MSELoss()(pyburn.zeros(2), pyburn.ones(2))\ntensor(1.)",
       "size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::SmoothL1Loss>(m,
-      "Squared differences / (2 beta) up to beta, absolute ones beyond."
-      "\n\n>>> pyburn.nn.SmoothL1Loss()(pyburn.zeros(2), pyburn.ones(2))",
+      "Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above.\n\n>>> "
+      "pyburn.nn.SmoothL1Loss()(pyburn.zeros(2), pyburn.ones(2))\ntensor(0.5000)",
       "size_average, reduce, reduction, beta", "input"_a, "target"_a);
   bind_layer_of<nn::HuberLoss>(m,
-      "Half the squared differences up to delta, linear beyond."
-      "\n\n>>> pyburn.nn.HuberLoss()(pyburn.zeros(2), pyburn.ones(2))",
+      "Computes the Huber loss: half the squared differences below delta, linear above.\n\n>>> pyburn.nn.HuberLoss()(pyburn.zeros(2), "
+      "pyburn.ones(2))\ntensor(0.5000)",
       nullptr, "input"_a, "target"_a);
   bind_layer_of<nn::LpLoss>(m,
-      "Absolute differences to the power of p: Burn's."
-      "\n\n>>> pyburn.nn.LpLoss(3)(pyburn.zeros(2), pyburn.ones(2))",
-      nullptr, "input"_a, "target"_a);
+      "Computes the loss |input - target|^p (as in Burn).\n\n>>> pyburn.nn.LpLoss(3)(pyburn.zeros(2), pyburn.ones(2))\ntensor(1.)", nullptr,
+      "input"_a, "target"_a);
   bind_layer_of<nn::KLDivLoss>(m,
-      "The divergence of log-probabilities in input from target; reduction may be 'batchmean'."
-      "\n\n>>> pyburn.nn.KLDivLoss(reduction='batchmean')(pyburn.zeros(2), pyburn.ones(2))",
+      "Computes the Kullback-Leibler divergence of log-probabilities input from probabilities target.\n\n>>> "
+      "pyburn.nn.KLDivLoss(reduction='batchmean')(pyburn.zeros(2), pyburn.ones(2))\ntensor(0.)",
       "size_average, reduce, reduction, log_target", "input"_a, "target"_a);
   bind_layer_of<nn::PoissonNLLLoss>(m,
-      "Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."
-      "\n\n>>> pyburn.nn.PoissonNLLLoss()(pyburn.zeros(2), pyburn.ones(2))",
+      "Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input.\n\n>>> "
+      "pyburn.nn.PoissonNLLLoss()(pyburn.zeros(2), pyburn.ones(2))\ntensor(1.)",
       "log_input, full, size_average, eps, reduce, reduction", "log_input"_a, "target"_a);
   bind_layer_of<nn::HingeEmbeddingLoss>(m,
-      "input where target is 1, max(0, margin - input) where it is -1."
-      "\n\n>>> pyburn.nn.HingeEmbeddingLoss()(pyburn.ones(2), pyburn.tensor([1.0, -1.0]))",
+      "Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1.\n\n>>> "
+      "pyburn.nn.HingeEmbeddingLoss()(pyburn.ones(2), pyburn.tensor([1.0, -1.0]))\ntensor(0.5000)",
       "margin, size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::SoftMarginLoss>(m,
-      "log(1 + exp(-target * input)), for targets 1 and -1."
-      "\n\n>>> pyburn.nn.SoftMarginLoss()(pyburn.ones(2), pyburn.tensor([1.0, -1.0]))",
+      "Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1.\n\n>>> pyburn.nn.SoftMarginLoss()(pyburn.ones(2), "
+      "pyburn.tensor([1.0, -1.0]))\ntensor(0.8133)",
       "size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::GaussianNLLLoss>(m,
-      "Minus the logarithm of the normal density of target, with mean input and variance var, a tensor or a number."
-      "\n\n>>> pyburn.nn.GaussianNLLLoss()(pyburn.zeros(2), pyburn.ones(2), 0.5)",
+      "Computes the negative log-likelihood of target under normal distributions with means input and variances var.\n\n>>> "
+      "pyburn.nn.GaussianNLLLoss()(pyburn.zeros(2), pyburn.ones(2), 0.5)\ntensor(0.6534)",
       nullptr, "input"_a, "target"_a, "var"_a)
       .def(
           "forward",
@@ -101,52 +96,52 @@ void bind_layers_loss(nb::module_& m) {
           },
           "input"_a, "target"_a, "var"_a);
   bind_layer_of<nn::MarginRankingLoss>(m,
-      "max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second."
-      "\n\n>>> pyburn.nn.MarginRankingLoss()(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.0]))",
+      "Computes the margin ranking loss max(0, -target * (input1 - input2) + margin) for targets 1 and -1.\n\n>>> "
+      "pyburn.nn.MarginRankingLoss()(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.0]))\ntensor(1.)",
       "margin, size_average, reduce, reduction", "input1"_a, "input2"_a, "target"_a);
   bind_layer_of<nn::CosineEmbeddingLoss>(m,
-      "1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors."
-      "\n\n>>> pyburn.nn.CosineEmbeddingLoss()(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.0]))",
+      "Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is "
+      "-1.\n\n>>> pyburn.nn.CosineEmbeddingLoss()(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.0]))\ntensor(0.)",
       "margin, size_average, reduce, reduction", "input1"_a, "input2"_a, "target"_a);
   bind_layer_of<nn::TripletMarginLoss>(m,
-      "max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."
-      "\n\n>>> pyburn.nn.TripletMarginLoss()(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.zeros(1, 2))",
+      "Computes the triplet margin loss max(0, d(anchor, positive) - d(anchor, negative) + margin).\n\n>>> "
+      "pyburn.nn.TripletMarginLoss()(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.zeros(1, 2))\ntensor(2.4142)",
       "margin, p, eps, swap, size_average, reduce, reduction", "anchor"_a, "positive"_a, "negative"_a);
   bind_layer_of<nn::NLLLoss>(m,
-      "Minus the log-probability that input (N, C, ...) gives to the classes in target."
-      "\n\n>>> pyburn.nn.NLLLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))",
+      "Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes (N, ...).\n\n>>> "
+      "pyburn.nn.NLLLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))\ntensor(0.)",
       "weight, size_average, ignore_index, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::NLLLoss2d>(m,
-      "The former name of NLLLoss for images."
-      "\n\n>>> pyburn.nn.NLLLoss2d()(pyburn.zeros(1, 3, 1, 1), pyburn.tensor([[[2]]]))",
+      "Computes NLLLoss for images; deprecated name of NLLLoss.\n\n>>> pyburn.nn.NLLLoss2d()(pyburn.zeros(1, 3, 1, 1), "
+      "pyburn.tensor([[[2]]]))\ntensor(0.)",
       "weight, size_average, ignore_index, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::CrossEntropyLoss>(m,
-      "NLLLoss of LogSoftmax of input; target holds classes, or probabilities of the shape of input."
-      "\n\n>>> pyburn.nn.CrossEntropyLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))",
+      "Computes the cross-entropy loss of logits (N, C, ...) and target classes (N, ...), or class probabilities (N, C, ...).\n\n>>> "
+      "pyburn.nn.CrossEntropyLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))\ntensor(1.0986)",
       "weight, size_average, ignore_index, reduce, reduction, label_smoothing", "input"_a, "target"_a);
   bind_layer_of<nn::BCELoss>(m,
-      "Cross entropy of probabilities in input and targets between 0 and 1."
-      "\n\n>>> pyburn.nn.BCELoss()(pyburn.tensor([0.5]), pyburn.tensor([1.0]))",
+      "Computes the binary cross-entropy of probabilities and targets in [0, 1].\n\n>>> pyburn.nn.BCELoss()(pyburn.tensor([0.5]), "
+      "pyburn.tensor([1.0]))\ntensor(0.6931)",
       "weight, size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::BCEWithLogitsLoss>(m,
-      "BCELoss of sigmoid(input), computed without overflow."
-      "\n\n>>> pyburn.nn.BCEWithLogitsLoss()(pyburn.zeros(1), pyburn.ones(1))",
+      "Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way.\n\n>>> "
+      "pyburn.nn.BCEWithLogitsLoss()(pyburn.zeros(1), pyburn.ones(1))\ntensor(0.6931)",
       "weight, size_average, reduce, reduction, pos_weight", "input"_a, "target"_a);
   bind_layer_of<nn::MultiLabelMarginLoss>(m,
-      "max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class; target lists the right ones, ended by -1."
-      "\n\n>>> pyburn.nn.MultiLabelMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([[2, -1, 0]]))",
+      "Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.\n\n>>> "
+      "pyburn.nn.MultiLabelMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([[2, -1, 0]]))\ntensor(0.6667)",
       "size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::MultiLabelSoftMarginLoss>(m,
-      "The mean over the classes of the cross entropy of sigmoid(input) and targets between 0 and 1."
-      "\n\n>>> pyburn.nn.MultiLabelSoftMarginLoss()(pyburn.zeros(1, 3), pyburn.ones(1, 3))",
+      "Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.\n\n>>> "
+      "pyburn.nn.MultiLabelSoftMarginLoss()(pyburn.zeros(1, 3), pyburn.ones(1, 3))\ntensor(0.6931)",
       "weight, size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer_of<nn::MultiMarginLoss>(m,
-      "The mean over the other classes of max(0, margin - input[target] + input[other])^p."
-      "\n\n>>> pyburn.nn.MultiMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))",
+      "Computes the multi-class margin loss of scores (N, C) or (C) and target classes.\n\n>>> pyburn.nn.MultiMarginLoss()(pyburn.zeros(1, "
+      "3), pyburn.tensor([2]))\ntensor(0.6667)",
       "p, margin, weight, size_average, reduce, reduction", "input"_a, "target"_a);
   bind_layer<nn::CTCLoss>(m,
-      "Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C); lengths are tensors or numbers."
-      "\n\n>>> pyburn.nn.CTCLoss()(pyburn.zeros(3, 1, 4), pyburn.tensor([[1, 2]]), (3,), (2,))")
+      "Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and target sequences.\n\n>>> "
+      "pyburn.nn.CTCLoss()(pyburn.zeros(3, 1, 4), pyburn.tensor([[1, 2]]), (3,), (2,))\ntensor(-0.8047)")
       .def(
           "forward",
           [](nn::CTCLoss& self, const TensorHandle& log_probs, const TensorHandle& targets, nb::handle input_lengths,
@@ -155,8 +150,8 @@ void bind_layers_loss(nb::module_& m) {
           },
           "log_probs"_a, "targets"_a, "input_lengths"_a, "target_lengths"_a);
   bind_layer_of<nn::RNNTLoss>(m,
-      "The loss of transducers: logits (B, T, U + 1, V), targets (B, U), and how much of each counts per sample."
-      "\n\n>>> pyburn.nn.RNNTLoss()(pyburn.zeros(1, 2, 3, 4), pyburn.tensor([[1, 2]]), pyburn.tensor([2]), pyburn.tensor([2]))",
+      "Computes the RNN transducer loss of logits (B, T, U + 1, V) and targets (B, U), with the lengths of each sample.\n\n>>> "
+      "pyburn.nn.RNNTLoss()(pyburn.zeros(1, 2, 3, 4), pyburn.tensor([[1, 2]]), pyburn.tensor([2]), pyburn.tensor([2]))\ntensor(4.4466)",
       nullptr, "logits"_a, "targets"_a, "logit_lengths"_a, "target_lengths"_a);
 }
 

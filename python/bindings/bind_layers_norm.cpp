@@ -18,38 +18,41 @@ void bind_channel_norm(nb::module_& m, const char* doc) {
 
 void bind_layers_norm(nb::module_& m) {
   bind_channel_norm<nn::BatchNorm1d>(m,
-      "Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
-      "pyburn.nn.BatchNorm1d(3)(pyburn.randn(4, 3)).shape");
+      "Applies batch normalisation to input (N, C) or (N, C, L).\n\n>>> pyburn.nn.BatchNorm1d(3)(pyburn.randn(4, "
+      "3)).shape\npyburn.Size([4, 3])");
   bind_channel_norm<nn::BatchNorm2d>(m,
-      "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
-      "pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape");
+      "Applies batch normalisation to input (N, C, H, W).\n\n>>> pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape\npyburn.Size([4, "
+      "3, 2, 2])");
   bind_channel_norm<nn::BatchNorm3d>(m,
-      "Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
-      "pyburn.nn.BatchNorm3d(3)(pyburn.randn(4, 3, 2, 2, 2)).shape");
+      "Applies batch normalisation to input (N, C, D, H, W).\n\n>>> pyburn.nn.BatchNorm3d(3)(pyburn.randn(4, 3, 2, 2, "
+      "2)).shape\npyburn.Size([4, 3, 2, 2, 2])");
   bind_channel_norm<nn::SyncBatchNorm>(m,
-      "BatchNorm for any number of axes, under the name it has where several processes share their statistics.\n\n>>> "
-      "pyburn.nn.SyncBatchNorm(3)(pyburn.randn(4, 3, 2)).shape");
+      "Applies batch normalisation to input (N, C, ...) with any number of dimensions; statistics are those of this process.\n\n>>> "
+      "pyburn.nn.SyncBatchNorm(3)(pyburn.randn(4, 3, 2)).shape\npyburn.Size([4, 3, 2])");
   bind_channel_norm<nn::InstanceNorm1d>(m,
-      "Each channel of each example of (N, C, L) with mean 0 and variance 1.\n\n>>> pyburn.nn.InstanceNorm1d(3)(pyburn.randn(4, 3, "
-      "5)).shape");
+      "Applies instance normalisation to input (N, C, L) or (C, L): normalises each channel of each sample.\n\n>>> "
+      "pyburn.nn.InstanceNorm1d(3)(pyburn.randn(4, 3, 5)).shape\npyburn.Size([4, 3, 5])");
   bind_channel_norm<nn::InstanceNorm2d>(m,
-      "Each channel of each example of (N, C, H, W) with mean 0 and variance 1.\n\n>>> pyburn.nn.InstanceNorm2d(3)(pyburn.randn(4, 3, 5, "
-      "5)).shape");
+      "Applies instance normalisation to input (N, C, H, W) or (C, H, W): normalises each channel of each sample.\n\n>>> "
+      "pyburn.nn.InstanceNorm2d(3)(pyburn.randn(4, 3, 5, 5)).shape\npyburn.Size([4, 3, 5, 5])");
   bind_channel_norm<nn::InstanceNorm3d>(m,
-      "Each channel of each example of (N, C, D, H, W) with mean 0 and variance 1.\n\n>>> pyburn.nn.InstanceNorm3d(3)(pyburn.randn(4, 3, "
-      "2, 5, 5)).shape");
+      "Applies instance normalisation to input (N, C, D, H, W) or (C, D, H, W): normalises each channel of each sample.\n\n>>> "
+      "pyburn.nn.InstanceNorm3d(3)(pyburn.randn(4, 3, 2, 5, 5)).shape\npyburn.Size([4, 3, 2, 5, 5])");
   bind_layer<nn::LayerNorm>(m,
-      "The last axes, which have the extents normalized_shape, with mean 0 and variance 1, then scaled and shifted.\n\n>>> "
-      "pyburn.nn.LayerNorm(3)(pyburn.randn(4, 3)).shape");
-  bind_layer<nn::RMSNorm>(
-      m, "The last axes, divided by their root mean square, then scaled.\n\n>>> pyburn.nn.RMSNorm(3)(pyburn.randn(4, 3)).shape");
+      "Applies layer normalisation over the last dimensions, whose sizes are normalized_shape.\n\n>>> "
+      "pyburn.nn.LayerNorm(3)(pyburn.randn(4, 3)).shape\npyburn.Size([4, 3])");
+  bind_layer<nn::RMSNorm>(m,
+      "Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape.\n\n>>> "
+      "pyburn.nn.RMSNorm(3)(pyburn.randn(4, 3)).shape\npyburn.Size([4, 3])");
   bind_layer<nn::GroupNorm>(m,
-      "Groups of channels of (N, C, ...) with mean 0 and variance 1, then scaled and shifted by channel.\n\n>>> pyburn.nn.GroupNorm(2, "
-      "4)(pyburn.randn(1, 4, 5)).shape");
+      "Applies group normalisation to input (N, C, ...): normalises over groups of channels.\n\n>>> pyburn.nn.GroupNorm(2, "
+      "4)(pyburn.randn(1, 4, 5)).shape\npyburn.Size([1, 4, 5])");
   bind_layer<nn::CrossMapLRN2d>(m,
-      "Channels of images divided by the strength of their neighbours.\n\n>>> pyburn.nn.CrossMapLRN2d(3)(pyburn.ones(1, 4, 2, 2)).shape");
-  bind_layer<nn::LocalResponseNorm>(
-      m, "Channels divided by the strength of their neighbours.\n\n>>> pyburn.nn.LocalResponseNorm(2)(pyburn.ones(1, 4, 3)).shape");
+      "Applies local response normalisation over neighbouring channels of images (N, C, H, W).\n\n>>> "
+      "pyburn.nn.CrossMapLRN2d(3)(pyburn.ones(1, 4, 2, 2)).shape\npyburn.Size([1, 4, 2, 2])");
+  bind_layer<nn::LocalResponseNorm>(m,
+      "Applies local response normalisation over neighbouring channels of input (N, C, ...).\n\n>>> "
+      "pyburn.nn.LocalResponseNorm(2)(pyburn.ones(1, 4, 3)).shape\npyburn.Size([1, 4, 3])");
 }
 
 }  // namespace pyburn::python

@@ -23,68 +23,65 @@ void bind_unpool(nb::module_& m, const char* doc) {
 
 void bind_layers_pooling(nb::module_& m) {
   bind_layer<nn::MaxPool1d>(m,
-      "The largest element of each window of sequences (N, C, L); with return_indices also where it is."
-      "\n\n>>> pyburn.nn.MaxPool1d(2)(pyburn.ones(1, 1, 8)).shape");
+      "Applies 1-d max pooling to input (N, C, L) or (C, L).\n\n>>> pyburn.nn.MaxPool1d(2)(pyburn.ones(1, 1, 8)).shape\npyburn.Size([1, 1, "
+      "4])");
   bind_layer<nn::MaxPool2d>(m,
-      "The largest element of each window of images (N, C, H, W); with return_indices also where it is."
-      "\n\n>>> pyburn.nn.MaxPool2d(2)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d max pooling to input (N, C, H, W) or (C, H, W).\n\n>>> pyburn.nn.MaxPool2d(2)(pyburn.ones(1, 1, 8, "
+      "8)).shape\npyburn.Size([1, 1, 4, 4])");
   bind_layer<nn::MaxPool3d>(m,
-      "The largest element of each window of volumes (N, C, D, H, W); with return_indices also where it is."
-      "\n\n>>> pyburn.nn.MaxPool3d(2)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W).\n\n>>> pyburn.nn.MaxPool3d(2)(pyburn.ones(1, 1, 8, 8, "
+      "8)).shape\npyburn.Size([1, 1, 4, 4, 4])");
   bind_layer<nn::AvgPool1d>(m,
-      "The mean of each window of sequences (N, C, L)."
-      "\n\n>>> pyburn.nn.AvgPool1d(2)(pyburn.ones(1, 1, 8)).shape");
+      "Applies 1-d average pooling to input (N, C, L) or (C, L).\n\n>>> pyburn.nn.AvgPool1d(2)(pyburn.ones(1, 1, "
+      "8)).shape\npyburn.Size([1, 1, 4])");
   bind_layer<nn::AvgPool2d>(m,
-      "The mean of each window of images (N, C, H, W)."
-      "\n\n>>> pyburn.nn.AvgPool2d(2)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d average pooling to input (N, C, H, W) or (C, H, W).\n\n>>> pyburn.nn.AvgPool2d(2)(pyburn.ones(1, 1, 8, "
+      "8)).shape\npyburn.Size([1, 1, 4, 4])");
   bind_layer<nn::AvgPool3d>(m,
-      "The mean of each window of volumes (N, C, D, H, W)."
-      "\n\n>>> pyburn.nn.AvgPool3d(2)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W).\n\n>>> pyburn.nn.AvgPool3d(2)(pyburn.ones(1, 1, 8, 8, "
+      "8)).shape\npyburn.Size([1, 1, 4, 4, 4])");
   bind_layer<nn::LPPool1d>(m,
-      "The norm of each window of sequences (N, C, L): the root of the sum of powers norm_type."
-      "\n\n>>> pyburn.nn.LPPool1d(2, 2)(pyburn.ones(1, 1, 8)).shape");
+      "Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.\n\n>>> pyburn.nn.LPPool1d(2, 2)(pyburn.ones(1, 1, "
+      "8)).shape\npyburn.Size([1, 1, 4])");
   bind_layer<nn::LPPool2d>(m,
-      "The norm of each window of images (N, C, H, W): the root of the sum of powers norm_type."
-      "\n\n>>> pyburn.nn.LPPool2d(2, 2)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.\n\n>>> pyburn.nn.LPPool2d(2, 2)(pyburn.ones(1, 1, "
+      "8, 8)).shape\npyburn.Size([1, 1, 4, 4])");
   bind_layer<nn::LPPool3d>(m,
-      "The norm of each window of volumes (N, C, D, H, W): the root of the sum of powers norm_type."
-      "\n\n>>> pyburn.nn.LPPool3d(2, 2)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.\n\n>>> pyburn.nn.LPPool3d(2, 2)(pyburn.ones(1, 1, "
+      "8, 8, 8)).shape\npyburn.Size([1, 1, 4, 4, 4])");
   bind_layer<nn::AdaptiveAvgPool1d>(m,
-      "The means of as many windows of sequences (N, C, L) as output_size says."
-      "\n\n>>> pyburn.nn.AdaptiveAvgPool1d(3)(pyburn.ones(1, 1, 8)).shape");
+      "Applies 1-d average pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveAvgPool1d(3)(pyburn.ones(1, 1, "
+      "8)).shape\npyburn.Size([1, 1, 3])");
   bind_layer<nn::AdaptiveAvgPool2d>(m,
-      "The means of as many windows of images (N, C, H, W) as output_size says."
-      "\n\n>>> pyburn.nn.AdaptiveAvgPool2d(3)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d average pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveAvgPool2d(3)(pyburn.ones(1, 1, 8, "
+      "8)).shape\npyburn.Size([1, 1, 3, 3])");
   bind_layer<nn::AdaptiveAvgPool3d>(m,
-      "The means of as many windows of volumes (N, C, D, H, W) as output_size says."
-      "\n\n>>> pyburn.nn.AdaptiveAvgPool3d(3)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d average pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveAvgPool3d(3)(pyburn.ones(1, 1, 8, 8, "
+      "8)).shape\npyburn.Size([1, 1, 3, 3, 3])");
   bind_layer<nn::AdaptiveMaxPool1d>(m,
-      "The largest elements of as many windows of sequences (N, C, L) as output_size says; with return_indices also where they are."
-      "\n\n>>> pyburn.nn.AdaptiveMaxPool1d(3)(pyburn.ones(1, 1, 8)).shape");
+      "Applies 1-d max pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveMaxPool1d(3)(pyburn.ones(1, 1, "
+      "8)).shape\npyburn.Size([1, 1, 3])");
   bind_layer<nn::AdaptiveMaxPool2d>(m,
-      "The largest elements of as many windows of images (N, C, H, W) as output_size says; with return_indices also where they are."
-      "\n\n>>> pyburn.nn.AdaptiveMaxPool2d(3)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d max pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveMaxPool2d(3)(pyburn.ones(1, 1, 8, "
+      "8)).shape\npyburn.Size([1, 1, 3, 3])");
   bind_layer<nn::AdaptiveMaxPool3d>(m,
-      "The largest elements of as many windows of volumes (N, C, D, H, W) as output_size says; with return_indices also where they are."
-      "\n\n>>> pyburn.nn.AdaptiveMaxPool3d(3)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d max pooling with windows chosen to give output_size.\n\n>>> pyburn.nn.AdaptiveMaxPool3d(3)(pyburn.ones(1, 1, 8, 8, "
+      "8)).shape\npyburn.Size([1, 1, 3, 3, 3])");
   bind_layer<nn::FractionalMaxPool2d>(m,
-      "The largest element of each of output_size windows at random places of images; or as many as output_ratio says."
-      "\n\n>>> pyburn.nn.FractionalMaxPool2d(2, output_size=3)(pyburn.ones(1, 1, 8, 8)).shape");
+      "Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W).\n\n>>> "
+      "pyburn.nn.FractionalMaxPool2d(2, output_size=3)(pyburn.ones(1, 1, 8, 8)).shape\npyburn.Size([1, 1, 3, 3])");
   bind_layer<nn::FractionalMaxPool3d>(m,
-      "The largest element of each of output_size windows at random places of volumes; or as many as output_ratio says."
-      "\n\n>>> pyburn.nn.FractionalMaxPool3d(2, output_ratio=0.5)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+      "Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W).\n\n>>> "
+      "pyburn.nn.FractionalMaxPool3d(2, output_ratio=0.5)(pyburn.ones(1, 1, 8, 8, 8)).shape\npyburn.Size([1, 1, 4, 4, 4])");
   bind_unpool<nn::MaxUnpool1d>(m,
-      "The inverse of MaxPool1d: the elements where indices say, 0 elsewhere."
-      "\n\n>>> y, at = pyburn.nn.MaxPool1d(2, return_indices=True)(pyburn.ones(1, 1, 8))"
-      "\n>>> pyburn.nn.MaxUnpool1d(2)(y, at).shape");
+      "Inverts MaxPool1d: writes the input at the given indices and zeros elsewhere.\n\n>>> y, at = pyburn.nn.MaxPool1d(2, "
+      "return_indices=True)(pyburn.ones(1, 1, 8))\n>>> pyburn.nn.MaxUnpool1d(2)(y, at).shape\npyburn.Size([1, 1, 8])");
   bind_unpool<nn::MaxUnpool2d>(m,
-      "The inverse of MaxPool2d: the elements where indices say, 0 elsewhere."
-      "\n\n>>> y, at = pyburn.nn.MaxPool2d(2, return_indices=True)(pyburn.ones(1, 1, 8, 8))"
-      "\n>>> pyburn.nn.MaxUnpool2d(2)(y, at).shape");
+      "Inverts MaxPool2d: writes the input at the given indices and zeros elsewhere.\n\n>>> y, at = pyburn.nn.MaxPool2d(2, "
+      "return_indices=True)(pyburn.ones(1, 1, 8, 8))\n>>> pyburn.nn.MaxUnpool2d(2)(y, at).shape\npyburn.Size([1, 1, 8, 8])");
   bind_unpool<nn::MaxUnpool3d>(m,
-      "The inverse of MaxPool3d: the elements where indices say, 0 elsewhere."
-      "\n\n>>> y, at = pyburn.nn.MaxPool3d(2, return_indices=True)(pyburn.ones(1, 1, 8, 8, 8))"
-      "\n>>> pyburn.nn.MaxUnpool3d(2)(y, at).shape");
+      "Inverts MaxPool3d: writes the input at the given indices and zeros elsewhere.\n\n>>> y, at = pyburn.nn.MaxPool3d(2, "
+      "return_indices=True)(pyburn.ones(1, 1, 8, 8, 8))\n>>> pyburn.nn.MaxUnpool3d(2)(y, at).shape\npyburn.Size([1, 1, 8, 8, 8])");
 }
 
 }  // namespace pyburn::python

@@ -104,18 +104,26 @@ void bind_recurrent(nb::module_& m, const char* doc) {
 
 void bind_layers_rnn(nb::module_& m) {
   bind_recurrent<nn::RNN>(m,
-      "h = tanh(w_ih x + b_ih + w_hh h + b_hh) over sequences (T, N, C), layer by layer.\n\n>>> output, hn = pyburn.nn.RNN(3, "
-      "2)(pyburn.ones(5, 1, 3))");
-  bind_recurrent<nn::GRU>(
-      m, "A gated recurrent unit over sequences (T, N, C).\n\n>>> output, hn = pyburn.nn.GRU(3, 2)(pyburn.ones(5, 1, 3))");
+      "Applies a multi-layer Elman network to input (T, N, input_size), or (N, T, input_size) with batch_first.\n\n>>> output, hn = "
+      "pyburn.nn.RNN(3, 2)(pyburn.ones(5, 1, 3))\n>>> output.shape, hn.shape\n(pyburn.Size([5, 1, 2]), pyburn.Size([1, 1, 2]))");
+  bind_recurrent<nn::GRU>(m,
+      "Applies a multi-layer gated recurrent unit to input (T, N, input_size), or (N, T, input_size) with batch_first.\n\n>>> output, hn = "
+      "pyburn.nn.GRU(3, 2)(pyburn.ones(5, 1, 3))\n>>> output.shape, hn.shape\n(pyburn.Size([5, 1, 2]), pyburn.Size([1, 1, 2]))");
   bind_recurrent<nn::LSTM>(m,
-      "A long short-term memory over sequences (T, N, C).\n\n>>> output, (hn, cn) = pyburn.nn.LSTM(3, 2, num_layers=2)(pyburn.ones(5, 1, "
-      "3))");
-  auto rnn = bind_layer<nn::RNNCell>(m, "One step of RNN.\n\n>>> pyburn.nn.RNNCell(3, 2)(pyburn.ones(1, 3)).shape");
+      "Applies a multi-layer long short-term memory to input (T, N, input_size), or (N, T, input_size) with batch_first.\n\n>>> output, "
+      "(hn, cn) = pyburn.nn.LSTM(3, 2, num_layers=2)(pyburn.ones(5, 1, 3))\n>>> output.shape, cn.shape\n(pyburn.Size([5, 1, 2]), "
+      "pyburn.Size([2, 1, 2]))");
+  auto rnn = bind_layer<nn::RNNCell>(m,
+      "Computes one step of an Elman network for input (N, input_size) and state (N, hidden_size).\n\n>>> pyburn.nn.RNNCell(3, "
+      "2)(pyburn.ones(1, 3)).shape\npyburn.Size([1, 2])");
   bind_forward(rnn, &nn::RNNCell::forward, "input"_a, "hx"_a.none() = nb::none());
-  auto gru = bind_layer<nn::GRUCell>(m, "One step of GRU.\n\n>>> pyburn.nn.GRUCell(3, 2)(pyburn.ones(1, 3)).shape");
+  auto gru = bind_layer<nn::GRUCell>(m,
+      "Computes one step of a gated recurrent unit for input (N, input_size) and state (N, hidden_size).\n\n>>> pyburn.nn.GRUCell(3, "
+      "2)(pyburn.ones(1, 3)).shape\npyburn.Size([1, 2])");
   bind_forward(gru, &nn::GRUCell::forward, "input"_a, "hx"_a.none() = nb::none());
-  bind_layer<nn::LSTMCell>(m, "One step of LSTM.\n\n>>> h, c = pyburn.nn.LSTMCell(3, 2)(pyburn.ones(1, 3))")
+  bind_layer<nn::LSTMCell>(m,
+      "Computes one step of a long short-term memory for input (N, input_size) and states (h, c) of shape (N, hidden_size).\n\n>>> h, c = "
+      "pyburn.nn.LSTMCell(3, 2)(pyburn.ones(1, 3))\n>>> h.shape, c.shape\n(pyburn.Size([1, 2]), pyburn.Size([1, 2]))")
       .def(
           "forward",
           [](nn::LSTMCell& self, const TensorHandle& input, nb::handle hx) {

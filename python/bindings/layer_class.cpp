@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "option_docs.h"
 #include "pyburn/ir/operation.h"
 #include "pyburn/support/error.h"
 
@@ -97,7 +98,26 @@ std::string LayerClass::documented(const char* doc) const {
     if (int(i) < text_.required) continue;
     signature += "=" + (values.contains(parameters_[i]) ? nb::cast<std::string>(nb::repr(values[parameters_[i]])) : std::string("None"));
   }
-  return signature + ")\n--\n\n" + doc;
+  const std::string_view text = doc;
+  const size_t summary = std::min(text.find("\n\n"), text.size());
+  return signature + ")\n--\n\n" + std::string(text.substr(0, summary)) + described_options() + std::string(text.substr(summary));
+}
+
+std::string LayerClass::described_options() const {
+  const nb::dict values = defaults(), types = option_types();
+  std::string lines;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const std::string_view meaning = option_doc(short_name(), parameters_[i].c_str());
+    if (meaning.empty()) continue;
+    std::string kind = types.contains(parameters_[i]) ? nb::cast<std::string>(nb::str(types[parameters_[i]])) : "";
+    if (int(i) >= text_.required) {
+      if (!kind.empty()) kind += ", ";
+      kind +=
+          "default " + (values.contains(parameters_[i]) ? nb::cast<std::string>(nb::repr(values[parameters_[i]])) : std::string("None"));
+    }
+    lines += "\n    " + std::string(parameters_[i].c_str()) + " (" + kind + "): " + std::string(meaning);
+  }
+  return lines.empty() ? "" : "\n\nArgs:" + lines;
 }
 
 nb::dict LayerClass::option_types() const {

@@ -22,6 +22,7 @@ class LayerClass {
   nanobind::dict option_types() const;            // what the arguments may be, for type checkers
 
  private:
+  std::string described_options() const;  // the Args section of the docstring
   std::string short_name() const { return name_.substr(name_.rfind('.') + 1); }
   nanobind::dict defaults() const;
   void check_types(nanobind::dict& given) const;

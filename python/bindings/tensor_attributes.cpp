@@ -165,7 +165,7 @@ PyObject* copy_(PyObject* self, PyObject* source) {
 // Each of two objects becomes the other tensor: how an object keeps its place in lists and attributes when its shape changes.
 PyObject* swap(PyObject* self, PyObject* other) {
   if (!is_tensor(other)) {
-    PyErr_Format(PyExc_TypeError, "[_swap] expected a Tensor: got %s", Py_TYPE(other)->tp_name);
+    PyErr_Format(PyExc_TypeError, "[swap] expected a Tensor: got %s", Py_TYPE(other)->tp_name);
     return nullptr;
   }
   std::swap(unwrap(self), unwrap(other));

@@ -6,2340 +6,12182 @@ from . import return_types
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with 0 in place of negative ones."""
+    """Applies the rectified linear unit element-wise: max(0, x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.relu(pyburn.tensor([-1., 1.]))
+    tensor([0., 1.])
+    """
     ...
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-x)) of the elements."""
+    """Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.sigmoid(pyburn.tensor([0., 1.]))
+    tensor([0.5000, 0.7311])
+    """
     ...
 def gelu(input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
-    """x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+    """Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi.
+
+    Args:
+        input (Tensor): The input tensor.
+        approximate (str, default 'none'): 'none', or 'tanh' for the tanh approximation.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.gelu(pyburn.tensor([-1., 1.]))
+    tensor([-0.1587,  0.8413])
+    """
     ...
 def gelu_gradient(grad: Tensor, input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
-    """The gradient of gelu at input, times grad."""
+    """Computes the gradient of gelu with respect to its input.
+
+    Args:
+        grad (Tensor): Gradient with respect to the output.
+        input (Tensor): The input tensor.
+        approximate (str, default 'none'): 'none', or 'tanh' for the tanh approximation.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gelu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))
+    tensor([-0.0833,  1.0833])
+    """
     ...
 def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x times sigmoid(x), also called swish."""
+    """Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.silu(pyburn.tensor([-1., 1.]))
+    tensor([-0.2689,  0.7311])
+    """
     ...
 def silu_gradient(grad: Tensor, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The gradient of silu at input, times grad."""
+    """Computes the gradient of silu with respect to its input.
+
+    Args:
+        grad (Tensor): Gradient with respect to the output.
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.silu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))
+    tensor([0.0723, 0.9277])
+    """
     ...
 def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x times tanh(softplus(x))."""
+    """Applies the Mish activation element-wise: x * tanh(softplus(x)).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.mish(pyburn.tensor([-1., 1.]))
+    tensor([-0.3034,  0.8651])
+    """
     ...
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+    """Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold.
+
+    Args:
+        input (Tensor): The input tensor.
+        beta (float, default 1.0): The sharpness.
+        threshold (float, default 20.0): The threshold.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.softplus(pyburn.tensor([-1., 1.]))
+    tensor([0.3133, 1.3133])
+    """
     ...
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(sigmoid(x)), without loss of digits."""
+    """Computes log(sigmoid(x)) element-wise in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.logsigmoid(pyburn.tensor([-1., 1.]))
+    tensor([-1.3133, -0.3133])
+    """
     ...
 def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0, *, out: Tensor | None = None) -> Tensor:
-    """The elements, moved into the range from min_val to max_val."""
+    """Clamps all elements into the range [min_val, max_val].
+
+    Args:
+        input (Tensor): The input tensor.
+        min_val (Number, default -1.0): The lower bound.
+        max_val (Number, default 1.0): The upper bound.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.hardtanh(pyburn.tensor([-2., 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
     ...
 def hardswish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x times hardsigmoid(x)."""
+    """Applies the hard swish activation element-wise: x * hardsigmoid(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.hardswish(pyburn.tensor([-1., 4.]))
+    tensor([-0.3333,  4.0000])
+    """
     ...
 def hardsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """(x + 3) / 6, moved into the range from 0 to 1."""
+    """Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1].
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.hardsigmoid(pyburn.tensor([-1., 4.]))
+    tensor([0.3333, 1.0000])
+    """
     ...
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with negative ones times negative_slope."""
+    """Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x.
+
+    Args:
+        input (Tensor): The input tensor.
+        negative_slope (float, default 0.01): The slope for negative elements.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.leaky_relu(pyburn.tensor([-1., 1.]), 0.1)
+    tensor([-0.1000,  1.0000])
+    """
     ...
 def elu(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0, *, out: Tensor | None = None) -> Tensor:
-    """scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+    """Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1).
+
+    Args:
+        input (Tensor): The input tensor.
+        alpha (float, default 1.0): The scale of the negative part.
+        scale (float, default 1.0): The scale of the output.
+        input_scale (float, default 1.0): The scale of negative inputs.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.elu(pyburn.tensor([-1., 1.]))
+    tensor([-0.6321,  1.0000])
+    """
     ...
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """The elements, moved towards 0 by lambd and no further."""
+    """Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd.
+
+    Args:
+        input (Tensor): The input tensor.
+        lambd (float, default 0.5): The threshold.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.softshrink(pyburn.tensor([-1., 0.25]))
+    tensor([-0.5000,  0.0000])
+    """
     ...
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with 0 in place of those between -lambd and lambd."""
+    """Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x.
+
+    Args:
+        input (Tensor): The input tensor.
+        lambd (float, default 0.5): The threshold.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.hardshrink(pyburn.tensor([-1., 0.25]))
+    tensor([-1.,  0.])
+    """
     ...
 def threshold(input: Tensor, threshold: Number, value: Number, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with value in place of those that are not above the threshold."""
+    """Replaces elements that are not greater than threshold by value.
+
+    Args:
+        input (Tensor): The input tensor.
+        threshold (Number): The threshold.
+        value (Number): The replacement.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.threshold(pyburn.tensor([-1., 1.]), 0., 9.)
+    tensor([9., 1.])
+    """
     ...
 def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements, moved into the range from 0 to 6."""
+    """Applies ReLU6 element-wise: min(max(0, x), 6).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.relu6(pyburn.tensor([-1., 9.]))
+    tensor([0., 6.])
+    """
     ...
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """elu with the constants that keep mean 0 and variance 1."""
+    """Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.selu(pyburn.tensor([-1., 1.]))
+    tensor([-1.1113,  1.0507])
+    """
     ...
 def celu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
-    """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+    """Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).
+
+    Args:
+        input (Tensor): The input tensor.
+        alpha (float, default 1.0): The scale of the negative part.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.celu(pyburn.tensor([-1., 1.]))
+    tensor([-0.6321,  1.0000])
+    """
     ...
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Applies softsign element-wise: x / (1 + |x|).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.softsign(pyburn.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
     ...
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Applies tanh shrinkage element-wise: x - tanh(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.tanhshrink(pyburn.tensor([-1., 3.]))
+    tensor([-0.2384,  2.0049])
+    """
     ...
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
+    """Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.prelu(pyburn.tensor([-1., 1.]), pyburn.tensor([0.5]))
+    tensor([-0.5000,  1.0000])
+    """
     ...
 @overload
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along dim times the sigmoid of the second."""
+    """Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
     ...
 @overload
 def glu(input: Tensor, *, axis: int) -> Tensor:
-    """The first half along dim times the sigmoid of the second."""
+    """Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
     ...
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.attention:
-    """softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum."""
+    """Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.
+
+    Args:
+        query (Tensor): Queries (*, L, E).
+        key (Tensor): Keys (*, S, E).
+        value (Tensor): The value.
+        mask (Tensor | None): A bool tensor that broadcasts with input.
+        is_causal (bool): Whether each query sees only keys up to its own position.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        tuple: A named tuple (output, logsumexp).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.attention(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, False, 1.0)[0].shape
+    pyburn.Size([1, 1, 2, 3])
+    """
     ...
 def attention_grad(grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, logsumexp: Tensor, delta: Tensor, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.attention_grad:
-    """Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp."""
+    """Computes the gradients of attention; recomputes the probabilities from the scores and their log-sum-exp.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        query (Tensor): Queries (*, L, E).
+        key (Tensor): Keys (*, S, E).
+        value (Tensor): The value.
+        mask (Tensor | None): A bool tensor that broadcasts with input.
+        logsumexp (Tensor): The log-sum-exp from the forward pass.
+        delta (Tensor): The threshold between the quadratic and the linear part.
+        is_causal (bool): Whether each query sees only keys up to its own position.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        tuple: A named tuple (grad_query, grad_key, grad_value).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.attention_grad(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, pyburn.ones(1, 1, 2), pyburn.ones(1, 1, 2), False, 1.0)[0].shape
+    pyburn.Size([1, 1, 2, 3])
+    """
     ...
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
-    """softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default."""
+    """Computes scaled dot-product attention, softmax(query @ key.T * scale + attn_mask) @ value, over the last two dimensions.
+
+    Args:
+        query (Tensor): Queries (*, L, E).
+        key (Tensor): Keys (*, S, E).
+        value (Tensor): The value.
+        attn_mask (Tensor | None, default None): A mask (*, L, S): bool (True takes part) or added to the scores.
+        dropout_p (float, default 0.0): The dropout probability of the attention weights.
+        is_causal (bool, default False): Whether each query sees only keys up to its own position.
+        scale (float | None, default None): The factor of the scores; 1 / sqrt(E) by default.
+        enable_gqa (bool, default False): Whether key and value may have fewer heads than query (grouped-query attention).
+
+    Returns:
+        Tensor: A tensor (*, L, E).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scaled_dot_product_attention(pyburn.ones(2, 3, 4), pyburn.ones(2, 5, 4), pyburn.ones(2, 5, 4)).shape
+    pyburn.Size([2, 3, 4])
+    """
     ...
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """input with the axes source moved to the places destination; the others keep their order. A view."""
+    """Moves the dimensions in source to the positions in destination; the others keep their order. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        source (int | Sequence[int]): The dimensions to move.
+        destination (int | Sequence[int]): The new positions of the dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.movedim(pyburn.ones(2, 3, 4), 0, 2).shape
+    pyburn.Size([3, 4, 2])
+    """
     ...
 def moveaxis(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """The same as movedim."""
+    """Alias of movedim.
+
+    Args:
+        input (Tensor): The input tensor.
+        source (int | Sequence[int]): The dimensions to move.
+        destination (int | Sequence[int]): The new positions of the dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.moveaxis(pyburn.ones(2, 3, 4), 0, 2).shape
+    pyburn.Size([3, 4, 2])
+    """
     ...
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """input with two axes exchanged; a view. The same as transpose."""
+    """Swaps two dimensions; alias of transpose. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis0 (int): The first dimension.
+        axis1 (int): The second dimension.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape
+    pyburn.Size([3, 2])
+    """
     ...
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """input with two axes exchanged; a view. The same as transpose."""
+    """Swaps two dimensions; alias of transpose. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim0 (int): The first dimension.
+        dim1 (int): The first of two dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape
+    pyburn.Size([3, 2])
+    """
     ...
 def adjoint(input: Tensor) -> Tensor:
-    """The last two axes exchanged; a view."""
+    """Transposes the last two dimensions. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.adjoint(pyburn.ones(2, 3)).shape
+    pyburn.Size([3, 2])
+    """
     ...
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis, in plain order: a view where they lie so already, else a copy."""
+    """Flattens input to one dimension. Returns a view if input is contiguous, else a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.ravel(pyburn.ones(2, 3)).shape
+    pyburn.Size([6])
+    """
     ...
 @overload
 def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
-    """The axis dim as several of the given sizes, one of which may be -1."""
+    """Splits the dimension dim into several dimensions of the given sizes, one of which may be -1.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        sizes (int | Sequence[int]): The sizes of the new dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape
+    pyburn.Size([2, 3, 2])
+    """
     ...
 @overload
 def unflatten(input: Tensor, *, axis: int, sizes: int | Sequence[int]) -> Tensor:
-    """The axis dim as several of the given sizes, one of which may be -1."""
+    """Splits the dimension dim into several dimensions of the given sizes, one of which may be -1.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        sizes (int | Sequence[int]): The sizes of the new dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape
+    pyburn.Size([2, 3, 2])
+    """
     ...
 def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+    """Broadcasts input to the given shape without a copy; alias of expand.
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int]): The shape.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape
+    pyburn.Size([3, 4])
+    """
     ...
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors, each stretched to their common size."""
+    """Broadcasts the tensors to their common shape.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.broadcast_tensors(pyburn.ones(3, 1), pyburn.ones(2))
+    (tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]]), tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]]))
+    """
     ...
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view with the size of other."""
+    """Returns a view of input with the shape of other.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ones(6).view_as(pyburn.ones(2, 3)).shape
+    pyburn.Size([2, 3])
+    """
     ...
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the size of other."""
+    """Returns input with the shape of other: a view where possible, else a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ones(6).reshape_as(pyburn.ones(2, 3)).shape
+    pyburn.Size([2, 3])
+    """
     ...
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """Stretched to the size of other, without a copy."""
+    """Expands input to the shape of other without a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ones(3, 1).expand_as(pyburn.ones(3, 4)).shape
+    pyburn.Size([3, 4])
+    """
     ...
 @overload
 def atleast_1d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
-    """input with at least one axis; a view."""
+    """Returns a view of input with at least one dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.atleast_1d(pyburn.tensor(1.)).shape
+    pyburn.Size([1])
+    """
     ...
 @overload
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Each tensor with at least one axis; views."""
+    """Returns views of the tensors with at least one dimension each.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.atleast_1d(pyburn.tensor(1.), pyburn.ones(2))
+    (tensor([1.]), tensor([1., 1.]))
+    """
     ...
 @overload
 def atleast_2d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
-    """input with at least two axes; new ones in front. A view."""
+    """Returns a view of input with at least two dimensions; new dimensions are added in front.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.atleast_2d(pyburn.ones(3)).shape
+    pyburn.Size([1, 3])
+    """
     ...
 @overload
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Each tensor with at least two axes; views."""
+    """Returns views of the tensors with at least two dimensions each.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.atleast_2d(pyburn.tensor(1.), pyburn.ones(2))
+    (tensor([[1.]]), tensor([[1., 1.]]))
+    """
     ...
 @overload
 def atleast_3d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
-    """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+    """Returns a view of input with at least three dimensions: (n) becomes (1, n, 1) and (m, n) becomes (m, n, 1).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.atleast_3d(pyburn.ones(3)).shape
+    pyburn.Size([1, 3, 1])
+    """
     ...
 @overload
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Each tensor with at least three axes; views."""
+    """Returns views of the tensors with at least three dimensions each.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.atleast_3d(pyburn.tensor(1.), pyburn.ones(2))
+    (tensor([[[1.]]]), tensor([[[1.],
+             [1.]]]))
+    """
     ...
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views."""
+    """Creates coordinate grids from 1-d tensors: one expanded view per dimension. With indexing='xy' the first two dimensions are swapped.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        indexing (str | None, default None): 'ij' (matrix indexing, the default) or 'xy' (Cartesian).
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')
+    (tensor([[0, 0, 0],
+            [1, 1, 1]]), tensor([[0, 1, 2],
+            [0, 1, 2]]))
+    """
     ...
 def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_batch:
-    """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+    """Normalises each channel (dimension 1) over the batch, then scales and shifts it: batch_norm in training mode.
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor | None): The weights.
+        bias (Tensor | None): Added to each output channel or feature; None for no bias.
+        eps (float): A small number that avoids division by zero.
+
+    Returns:
+        tuple: A named tuple (output, mean, var).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output
+    tensor([[-1.],
+            [ 1.]])
+    """
     ...
 def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_batch_backward:
-    """Gradients of normalise_batch."""
+    """Computes the gradients of normalise_batch.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        input (Tensor): The input tensor.
+        mean (Tensor): The mean.
+        var (Tensor): Variances.
+        weight (Tensor | None): The weights.
+        eps (float): A small number that avoids division by zero.
+
+    Returns:
+        tuple: A named tuple (grad_input, grad_weight, grad_bias).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias
+    tensor([2.])
+    """
     ...
 def special_airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Airy function Ai, the solution of y'' = x y that decays."""
+    """Computes the Airy function Ai element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.airy_ai(pyburn.tensor([0., 1.]))
+    tensor([0.3550, 0.1353])
+    """
     ...
 def special_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 0."""
+    """Computes the Bessel function of the first kind of order 0 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.bessel_j0(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 0.7652])
+    """
     ...
 def special_bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 1."""
+    """Computes the Bessel function of the first kind of order 1 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.bessel_j1(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.4401])
+    """
     ...
 def special_bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the second kind of order 0."""
+    """Computes the Bessel function of the second kind of order 0 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.bessel_y0(pyburn.tensor([1., 2.]))
+    tensor([0.0883, 0.5104])
+    """
     ...
 def special_bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the second kind of order 1."""
+    """Computes the Bessel function of the second kind of order 1 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.bessel_y1(pyburn.tensor([1., 2.]))
+    tensor([-0.7812, -0.1070])
+    """
     ...
 def special_scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    """Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.scaled_modified_bessel_k0(pyburn.tensor([1., 2.]))
+    tensor([1.1445, 0.8416])
+    """
     ...
 def special_scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    """Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.scaled_modified_bessel_k1(pyburn.tensor([1., 2.]))
+    tensor([1.6362, 1.0335])
+    """
     ...
 def special_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the second kind of order 0."""
+    """Computes the modified Bessel function of the second kind of order 0 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.special.modified_bessel_k0(pyburn.tensor([1., 2.]))
+    tensor([0.4210, 0.1139])
+    """
     ...
 def special_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the second kind of order 1."""
+    """Computes the modified Bessel function of the second kind of order 1 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.special.modified_bessel_k1(pyburn.tensor([1., 2.]))
+    tensor([0.6019, 0.1399])
+    """
     ...
 def special_spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+    """Computes the spherical Bessel function of the first kind of order 0 element-wise: sin(x) / x.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.special.spherical_bessel_j0(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 0.8415])
+    """
     ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input + alpha * other."""
+    """Adds other, scaled by alpha, to input element-wise: input + alpha * other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+        alpha (Number, default 1): The factor of other.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)
+    tensor([21., 22.])
+    """
     ...
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input - alpha * other."""
+    """Subtracts other, scaled by alpha, from input element-wise: input - alpha * other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+        alpha (Number, default 1): The factor of other.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.sub(pyburn.tensor([1., 2.]), 1)
+    tensor([0., 1.])
+    """
     ...
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input * other."""
+    """Multiplies input by other element-wise.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.mul(pyburn.tensor([1., 2.]), 3)
+    tensor([3., 6.])
+    """
     ...
 @overload
 def div(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input / other, in floating point."""
+    """Divides input by other element-wise (true division: integers give floating-point results).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.div(pyburn.tensor([1., 2.]), 4)
+    tensor([0.2500, 0.5000])
+    """
     ...
 @overload
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor:
-    """input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
+    """Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+        rounding_mode (str | None): None, 'trunc' or 'floor'.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.div(pyburn.tensor([5, -5]), 2, rounding_mode='trunc')
+    tensor([ 2, -2])
+    """
     ...
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input to the power of exponent."""
+    """Raises input to the power of exponent element-wise.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        exponent (Tensor | Number): The exponent; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.pow(pyburn.tensor([1., 2.]), 2)
+    tensor([1., 4.])
+    """
     ...
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements; NaN wins, ties share the gradient."""
+    """Computes the element-wise maximum. NaN propagates; equal elements share the gradient.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.maximum(pyburn.tensor([1., 5.]), 3)
+    tensor([3., 5.])
+    """
     ...
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements; NaN wins, ties share the gradient."""
+    """Computes the element-wise minimum. NaN propagates; equal elements share the gradient.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.minimum(pyburn.tensor([1., 5.]), 3)
+    tensor([1., 3.])
+    """
     ...
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input equals other."""
+    """Tests element-wise whether input equals other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.eq(pyburn.tensor([1., 2.]), 2)
+    tensor([False,  True])
+    """
     ...
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input differs from other."""
+    """Tests element-wise whether input differs from other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ne(pyburn.tensor([1., 2.]), 2)
+    tensor([ True, False])
+    """
     ...
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input is less than other."""
+    """Tests element-wise whether input is less than other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lt(pyburn.tensor([1., 2.]), 2)
+    tensor([ True, False])
+    """
     ...
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input is at most other."""
+    """Tests element-wise whether input is less than or equal to other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.le(pyburn.tensor([1., 2.]), 2)
+    tensor([True, True])
+    """
     ...
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input is greater than other."""
+    """Tests element-wise whether input is greater than other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gt(pyburn.tensor([1., 2.]), 1)
+    tensor([False,  True])
+    """
     ...
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Where input is at least other."""
+    """Tests element-wise whether input is greater than or equal to other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ge(pyburn.tensor([1., 2.]), 2)
+    tensor([False,  True])
+    """
     ...
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Elements of input where condition holds, of other elsewhere."""
+    """Selects elements from input where condition is true, and from other elsewhere.
+
+    Args:
+        condition (Tensor): A bool tensor; broadcasts with input and other.
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor of the broadcast shape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)
+    tensor([1., 0.])
+    """
     ...
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """The indices of the elements that are not zero, a tensor per axis."""
+    """Returns the indices of the non-zero elements as a tuple of one tensor per dimension.
+
+    Args:
+        condition (Tensor): A bool tensor; broadcasts with input and other.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.where(pyburn.tensor([[True, False], [False, True]]))
+    (tensor([0, 1]), tensor([0, 1]))
+    """
     ...
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """other - alpha * input."""
+    """Subtracts input, scaled by alpha, from other element-wise: other - alpha * input.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+        alpha (Number, default 1): The factor of other.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rsub(pyburn.tensor([1., 2.]), 10)
+    tensor([9., 8.])
+    """
     ...
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input to the power of exponent, in float64."""
+    """Raises input to the power of exponent element-wise, in float64.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        exponent (Tensor | Number): The exponent; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.float_power(pyburn.tensor([1, 2]), -1)
+    tensor([1.0000, 0.5000], dtype=pyburn.float64)
+    """
     ...
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input / other, rounded down."""
+    """Divides input by other element-wise and rounds down.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.floor_divide(pyburn.tensor([5, -5]), 2)
+    tensor([ 2, -3])
+    """
     ...
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """What division leaves, with the sign of other: Python's %."""
+    """Computes the element-wise remainder of the division with the sign of other, as Python's %.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.remainder(pyburn.tensor([5, -5]), 3)
+    tensor([2, 1])
+    """
     ...
 def fmod(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """What division leaves, with the sign of input: C's fmod."""
+    """Computes the element-wise remainder of the division with the sign of input, as C's fmod.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fmod(pyburn.tensor([5, -5]), 3)
+    tensor([ 2, -2])
+    """
     ...
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (other, input), from -pi to pi."""
+    """Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.atan2(pyburn.tensor([1., -1.]), pyburn.tensor([0., -1.]))
+    tensor([ 1.5708, -2.3562])
+    """
     ...
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The length of the vector (input, other), without overflow on the way."""
+    """Computes sqrt(input^2 + other^2) element-wise without intermediate overflow.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))
+    tensor([5.])
+    """
     ...
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input * log(other), and 0 where input is 0."""
+    """Computes input * log(other) element-wise; 0 where input is 0.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))
+    tensor([0.0000, 1.3863])
+    """
     ...
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(exp(input) + exp(other)), without overflow on the way."""
+    """Computes log(exp(input) + exp(other)) element-wise in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))
+    tensor([1.6931])
+    """
     ...
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log2(2^input + 2^other), without overflow on the way."""
+    """Computes log2(2^input + 2^other) element-wise in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))
+    tensor([2.])
+    """
     ...
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value of input with the sign of other."""
+    """Returns the magnitude of input with the sign of other, element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.copysign(pyburn.tensor([1., -2.]), -1.)
+    tensor([-1., -2.])
+    """
     ...
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements; a number wins against NaN."""
+    """Computes the element-wise maximum; where one element is NaN, returns the other.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))
+    tensor([1., 2.])
+    """
     ...
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements; a number wins against NaN."""
+    """Computes the element-wise minimum; where one element is NaN, returns the other.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))
+    tensor([0., 2.])
+    """
     ...
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next number after input on the way to other."""
+    """Returns the next floating-point value after input towards other, element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1
+    tensor([True])
+    """
     ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 where input is negative, 1 where it is positive, values where it is 0."""
+    """Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        values (Tensor): The values.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     ...
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greatest common divisors of integers; 0 for two zeros."""
+    """Computes the greatest common divisor element-wise; gcd(0, 0) is 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gcd(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))
+    tensor([6, 8])
+    """
     ...
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The least common multiples of integers; 0 where one of them is 0."""
+    """Computes the least common multiple element-wise; 0 where one operand is 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lcm(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))
+    tensor([36,  0])
+    """
     ...
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input * 2^other."""
+    """Computes input * 2^other element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))
+    tensor([ 2., 12.])
+    """
     ...
 def _view_bits(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
-    """A copy of the bits of the elements as elements of another dtype."""
+    """Returns a copy of the bits of the elements, reinterpreted as another dtype.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.tensor([1.]).view(pyburn.int32)
+    tensor([1065353216], dtype=pyburn.int32)
+    """
     ...
 def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.frexp:
-    """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
+    """Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        tuple: A named tuple (mantissa, exponent).
+
+    >>> pyburn.frexp(pyburn.tensor([1., 6.]))
+    pyburn.return_types.frexp(
+    mantissa=tensor([0.5000, 0.7500]),
+    exponent=tensor([1, 3], dtype=pyburn.int32))
+    """
     ...
 @overload
 def view(input: Tensor, dtype: DTypeLike) -> Tensor:
-    """The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ."""
+    """Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A view of the given shape.
+
+    >>> pyburn.tensor([1.]).view(pyburn.int32)
+    tensor([1065353216], dtype=pyburn.int32)
+    """
     ...
 @overload
 def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """The same elements under another shape, without a copy; one extent may be -1."""
+    """Returns a view of input with another shape; one size may be -1 (inferred).
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int]): The shape.
+
+    Returns:
+        Tensor: A view of the given shape.
+
+    >>> pyburn.ones(6).view(2, 3)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 @overload
 def trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The integral along dim by the trapezoidal rule, for samples that are dx apart."""
+    """Integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+
+    Args:
+        y (Tensor): The second tensor.
+        dx (Number, default 1): The distance between samples.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
     ...
 @overload
 def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """The integral along dim by the trapezoidal rule, for samples at the places x."""
+    """Integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+
+    Args:
+        y (Tensor): The second tensor.
+        x (Tensor): The first tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))
+    tensor(28.5000)
+    """
     ...
 @overload
 def trapezoid(y: Tensor, *, dx: Number = 1, axis: int) -> Tensor:
-    """The integral along dim by the trapezoidal rule, for samples that are dx apart."""
+    """Integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+
+    Args:
+        y (Tensor): The second tensor.
+        dx (Number, default 1): The distance between samples.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
     ...
 @overload
 def trapezoid(y: Tensor, x: Tensor, *, axis: int) -> Tensor:
-    """The integral along dim by the trapezoidal rule, for samples at the places x."""
+    """Integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+
+    Args:
+        y (Tensor): The second tensor.
+        x (Tensor): The first tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))
+    tensor(28.5000)
+    """
     ...
 @overload
 def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """Running integrals along dim by the trapezoidal rule, for samples that are dx apart."""
+    """Cumulatively integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+
+    Args:
+        y (Tensor): The second tensor.
+        dx (Number, default 1): The distance between samples.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
     ...
 @overload
 def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """Running integrals along dim by the trapezoidal rule, for samples at the places x."""
+    """Cumulatively integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+
+    Args:
+        y (Tensor): The second tensor.
+        x (Tensor): The first tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))
+    tensor([ 6.0000, 28.5000])
+    """
     ...
 @overload
 def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, axis: int) -> Tensor:
-    """Running integrals along dim by the trapezoidal rule, for samples that are dx apart."""
+    """Cumulatively integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+
+    Args:
+        y (Tensor): The second tensor.
+        dx (Number, default 1): The distance between samples.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
     ...
 @overload
 def cumulative_trapezoid(y: Tensor, x: Tensor, *, axis: int) -> Tensor:
-    """Running integrals along dim by the trapezoidal rule, for samples at the places x."""
+    """Cumulatively integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+
+    Args:
+        y (Tensor): The second tensor.
+        x (Tensor): The first tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))
+    tensor([ 6.0000, 28.5000])
+    """
     ...
 @overload
 def gradient(input: Tensor, *, spacing: float | Sequence[float] | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+    """Estimates derivatives along dim (by default all dimensions) with second-order central differences.
+
+    Args:
+        input (Tensor): The input tensor.
+        spacing (float | Sequence[float] | None, default None): The distance between samples, or their coordinates.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        edge_order (int, default 1): The order of the differences at the boundaries: 1 or 2.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.gradient(pyburn.tensor([1., 4., 9., 16.]))
+    (tensor([3., 4., 6., 7.]),)
+    """
     ...
 @overload
 def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivatives along dim of samples at the given places, a vector for each axis."""
+    """Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        spacing (Sequence[Tensor]): The distance between samples, or their coordinates.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        edge_order (int, default 1): The order of the differences at the boundaries: 1 or 2.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gradient(pyburn.tensor([1., 4., 16.]), spacing=[pyburn.tensor([1., 2., 4.])])
+    (tensor([3.0000, 4.0000, 6.0000]),)
+    """
     ...
 @overload
 def gradient(input: Tensor, *, spacing: float | Sequence[float] | None = None, axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+    """Estimates derivatives along dim (by default all dimensions) with second-order central differences.
+
+    Args:
+        input (Tensor): The input tensor.
+        spacing (float | Sequence[float] | None, default None): The distance between samples, or their coordinates.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        edge_order (int, default 1): The order of the differences at the boundaries: 1 or 2.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.gradient(pyburn.tensor([1., 4., 9., 16.]))
+    (tensor([3., 4., 6., 7.]),)
+    """
     ...
 @overload
 def gradient(input: Tensor, *, spacing: Sequence[Tensor], axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivatives along dim of samples at the given places, a vector for each axis."""
+    """Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        spacing (Sequence[Tensor]): The distance between samples, or their coordinates.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        edge_order (int, default 1): The order of the differences at the boundaries: 1 or 2.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gradient(pyburn.tensor([1., 4., 16.]), spacing=[pyburn.tensor([1., 2., 4.])])
+    (tensor([3.0000, 4.0000, 6.0000]),)
+    """
     ...
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """A row for each element of a vector: its powers, the highest first unless increasing."""
+    """Builds a Vandermonde matrix: row i holds the powers of x[i], highest first unless increasing=True.
+
+    Args:
+        x (Tensor): The first tensor.
+        N (int | None, default None): The number of columns; by default as many as rows.
+        increasing (bool, default False): Whether the powers increase from left to right.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.vander(pyburn.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     ...
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts."""
+    """Estimates the covariance matrix of the variables in the rows of input; columns are observations.
+
+    Args:
+        input (Tensor): The input tensor.
+        correction (int, default 1): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        fweights (Tensor | None, default None): Integer frequency weights of the observations.
+        aweights (Tensor | None, default None): Observation weights.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cov(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     ...
 def corrcoef(input: Tensor) -> Tensor:
-    """The coefficients of correlation of variables, which are rows."""
+    """Computes the Pearson correlation coefficients of the variables in the rows of input.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.corrcoef(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     ...
 def _cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
-    """cdist of tensors of one dtype and equal batch axes."""
+    """Computes cdist for tensors of one dtype and equal batch dimensions.
+
+    Args:
+        x1 (Tensor): The first tensor.
+        x2 (Tensor): The second tensor.
+        p (float, default 2.0): The order of the norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))
+    tensor([[2., 2.]])
+    """
     ...
 def conv2d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of conv2d with respect to its input."""
+    """Computes the gradient of conv2d with respect to its input.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        weight (Tensor): The weights.
+        input_size (int | Sequence[int]): The shape of the input of the forward pass.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        groups (int): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape
+    pyburn.Size([1, 1, 5, 5])
+    """
     ...
 def conv2d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of conv2d with respect to its weight."""
+    """Computes the gradient of conv2d with respect to its weight.
+
+    Args:
+        input (Tensor): The input tensor.
+        grad_output (Tensor): Gradient with respect to the output.
+        weight_size (int | Sequence[int]): The shape of the weight.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        groups (int): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape
+    pyburn.Size([2, 1, 3, 3])
+    """
     ...
 def conv3d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of conv3d with respect to its input."""
+    """Computes the gradient of conv3d with respect to its input.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        weight (Tensor): The weights.
+        input_size (int | Sequence[int]): The shape of the input of the forward pass.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        groups (int): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape
+    pyburn.Size([1, 1, 3, 3, 3])
+    """
     ...
 def conv3d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of conv3d with respect to its weight."""
+    """Computes the gradient of conv3d with respect to its weight.
+
+    Args:
+        input (Tensor): The input tensor.
+        grad_output (Tensor): Gradient with respect to the output.
+        weight_size (int | Sequence[int]): The shape of the weight.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        groups (int): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv3d_weight(pyburn.ones(1, 1, 3, 3, 3), pyburn.ones(1, 2, 3, 3, 3), (2, 1, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape
+    pyburn.Size([2, 1, 1, 1, 1])
+    """
     ...
 @overload
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-    """One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k)."""
+    """Applies a 1-d convolution to input (N, C, L) or (C, L) with weight (O, C / groups, K).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, L_out), or (O, L_out) without a batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3)).shape
+    pyburn.Size([1, 2, 3])
+    """
     ...
 @overload
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-    """The same; padding 'same' keeps the length, 'valid' is none."""
+    """Applies a 1-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (str, default 'valid'): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, L_out), or (O, L_out) without a batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3), padding='same').shape
+    pyburn.Size([1, 2, 5])
+    """
     ...
 @overload
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw)."""
+    """Applies a 2-d convolution to input (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, H_out, W_out), or (O, H_out, W_out) without a batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape
+    pyburn.Size([1, 2, 3, 3])
+    """
     ...
 @overload
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-    """The same; padding 'same' keeps the extents, 'valid' is none."""
+    """Applies a 2-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (str, default 'valid'): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, H_out, W_out), or (O, H_out, W_out) without a batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), padding='same').shape
+    pyburn.Size([1, 2, 5, 5])
+    """
     ...
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw)."""
+    """Applies a 3-d convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, KD, KH, KW).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, D_out, H_out, W_out), or without N if the input has no batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape
+    pyburn.Size([1, 2, 3, 3, 3])
+    """
     ...
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-    """The same; padding 'same' keeps the extents, 'valid' is none."""
+    """Applies a 3-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (str, default 'valid'): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor (N, O, D_out, H_out, W_out), or without N if the input has no batch.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3), padding='same').shape
+    pyburn.Size([1, 2, 5, 5, 5])
+    """
     ...
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-    """Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function."""
+    """Applies a 1-d transposed convolution to input (N, C, L) or (C, L) with weight (C, O / groups, K).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_padding (int | Sequence[int], default 0): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv_transpose1d(pyburn.ones(1, 2, 3), pyburn.ones(2, 1, 3), stride=2).shape
+    pyburn.Size([1, 1, 7])
+    """
     ...
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-    """Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw)."""
+    """Applies a 2-d transposed convolution to input (N, C, H, W) or (C, H, W) with weight (C, O / groups, KH, KW).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_padding (int | Sequence[int], default 0): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv_transpose2d(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), stride=2).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     ...
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-    """Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw)."""
+    """Applies a 3-d transposed convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, KD, KH, KW).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        stride (int | Sequence[int], default 1): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_padding (int | Sequence[int], default 0): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.conv_transpose3d(pyburn.ones(1, 2, 2, 3, 3), pyburn.ones(2, 1, 3, 3, 3), stride=2).shape
+    pyburn.Size([1, 1, 5, 7, 7])
+    """
     ...
 def cast(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
-    """A fresh tensor with the values of input in another dtype."""
+    """Returns a copy of input converted to another dtype.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.cast(pyburn.tensor([1.5, 2.5]), pyburn.int64)
+    tensor([1, 2])
+    """
     ...
 def contiguous_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A fresh copy of input in plain row-major order."""
+    """Returns a contiguous (row-major) copy of input.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()
+    True
+    """
     ...
 def clone(input: Tensor) -> Tensor:
-    """A copy of input that keeps its order of axes."""
+    """Returns a copy of input that keeps its memory order.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.clone(pyburn.ones(2))
+    tensor([1., 1.])
+    """
     ...
 def contiguous(input: Tensor) -> Tensor:
-    """input itself when its elements lie in plain order, else a copy that does."""
+    """Returns input if it is contiguous, else a contiguous copy.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.contiguous(pyburn.ones(2, 3).T)
+    tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]])
+    """
     ...
 def detach(input: Tensor) -> Tensor:
-    """The same elements without a history; writes are seen by both."""
+    """Returns a tensor that shares memory with input and has no gradient history.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad
+    False
+    """
     ...
 def class_loss(input: Tensor, target: Tensor, ignore_index: int = -100, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.class_loss:
-    """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+    """Computes the negative log-softmax of the logits (N, C, ...) at the target classes, and the log-sum-exp of the logits.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+
+    Returns:
+        tuple: A named tuple (loss, logsumexp).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss
+    tensor([1.0986, 1.0986])
+    """
     ...
 def class_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, logsumexp: Tensor, ignore_index: int = -100, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of class_loss with respect to the scores."""
+    """Computes the gradient of class_loss with respect to the logits.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        logsumexp (Tensor): The log-sum-exp from the forward pass.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.class_loss_backward(pyburn.ones(1), pyburn.zeros(1, 2), pyburn.tensor([1]), pyburn.tensor([0.6931]))
+    tensor([[ 0.5000, -0.5000]])
+    """
     ...
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
-    """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+    """Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes, optionally weighted per class.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        weight (Tensor | None, default None): The weights.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))
+    tensor(1.0986)
+    """
     ...
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
-    """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+    """Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        weight (Tensor | None, default None): The weights.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        label_smoothing (float, default 0.0): The amount of smoothing, in [0, 1].
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))
+    tensor(1.0986)
+    """
     ...
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, zero_infinity: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """ctc_loss of each example, for log-probabilities (T, N, C)."""
+    """Computes the CTC loss of each example from log-probabilities (T, N, C).
+
+    Args:
+        log_probs (Tensor): Log-probabilities (T, N, C) or (T, C).
+        targets (Tensor): Target sequences without blanks.
+        input_lengths (Tensor): Lengths of the inputs (N).
+        target_lengths (Tensor): Lengths of the targets (N).
+        blank (int, default 0): The index of the blank label.
+        zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nn.functional.ctc_loss(pyburn.zeros(2, 1, 1), pyburn.zeros(1, 0, dtype=pyburn.int64), (2,), (0,))
+    tensor(0.)
+    """
     ...
 def _ctc_loss_backward(grad_output: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, zero_infinity: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of _ctc_loss with respect to the log-probabilities."""
+    """Computes the gradient of the CTC loss with respect to the log-probabilities.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        log_probs (Tensor): Log-probabilities (T, N, C) or (T, C).
+        targets (Tensor): Target sequences without blanks.
+        input_lengths (Tensor): Lengths of the inputs (N).
+        target_lengths (Tensor): Lengths of the targets (N).
+        blank (int, default 0): The index of the blank label.
+        zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nn.functional.ctc_loss(pyburn.zeros(2, 1, 1), pyburn.zeros(1, 0, dtype=pyburn.int64), (2,), (0,))
+    tensor(0.)
+    """
     ...
 @overload
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
-    """Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not fit."""
+    """Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or concatenated (sum of lengths).
+
+    Args:
+        log_probs (Tensor): Log-probabilities (T, N, C) or (T, C).
+        targets (Tensor): Target sequences without blanks.
+        input_lengths (Tensor): Lengths of the inputs (N).
+        target_lengths (Tensor): Lengths of the targets (N).
+        blank (int, default 0): The index of the blank label.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), pyburn.tensor([3]), pyburn.tensor([1]))
+    tensor(0.2877)
+    """
     ...
 @overload
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: int | Sequence[int], target_lengths: int | Sequence[int], blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
-    """ctc_loss with lengths that are numbers."""
+    """Computes the connectionist temporal classification loss with lengths given as sequences of ints.
+
+    Args:
+        log_probs (Tensor): Log-probabilities (T, N, C) or (T, C).
+        targets (Tensor): Target sequences without blanks.
+        input_lengths (int | Sequence[int]): Lengths of the inputs (N).
+        target_lengths (int | Sequence[int]): Lengths of the targets (N).
+        blank (int, default 0): The index of the blank label.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), (3,), (1,))
+    tensor(0.2877)
+    """
     ...
 def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
-    """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+    """Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float): The probability that an element is zeroed.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+        shift (float):
+        dropped (float):
+        seed (int):
+        offset (int): The diagonal: 0 is the main one, positive values are above it.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)
+    tensor([2., 2.])
+    """
     ...
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+    """Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default True): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.dropout(pyburn.ones(3), 0.5, training=False)
+    tensor([1., 1., 1.])
+    """
     ...
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for networks of selu: keeps mean and variance."""
+    """Applies alpha dropout, which preserves mean and variance in networks with SELU activations.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default False): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.alpha_dropout(pyburn.ones(3))
+    tensor([1., 1., 1.])
+    """
     ...
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of input (N, C, L) or (C, L)."""
+    """Zeroes whole channels of input (N, C, L) or (C, L) with probability p.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default True): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape
+    pyburn.Size([1, 2, 3])
+    """
     ...
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of input (N, C, H, W)."""
+    """Zeroes whole channels of input (N, C, H, W) or (C, H, W) with probability p.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default True): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape
+    pyburn.Size([1, 2, 3, 3])
+    """
     ...
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+    """Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default True): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape
+    pyburn.Size([1, 2, 3, 3, 3])
+    """
     ...
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """alpha_dropout of whole channels (axis 1)."""
+    """Applies alpha dropout to whole channels (dimension 1).
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability that an element is zeroed.
+        training (bool, default False): Whether the layer is in training mode.
+        inplace (bool, default False): Whether input is overwritten.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape
+    pyburn.Size([1, 2, 3])
+    """
     ...
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: each element of input times all of other."""
+    """Computes the Kronecker product of input and other.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.kron(pyburn.tensor([1., 2.]), pyburn.tensor([1., 10.]))
+    tensor([ 1., 10.,  2., 20.])
+    """
     ...
 def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the order that needs the fewest multiplications."""
+    """Multiplies several matrices in the order that needs the fewest operations.
+
+    Args:
+        matrices (Sequence[Tensor]): Two or more matrices.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.chain_matmul(pyburn.ones(2, 3), pyburn.ones(3, 4), pyburn.ones(4, 1)).shape
+    pyburn.Size([2, 1])
+    """
     ...
 def linalg_multi_dot(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """chain_matmul; the first and the last may be vectors."""
+    """Multiplies several matrices in the order that needs the fewest operations; the first and the last may be vectors.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg_multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])
+    tensor(6.)
+    """
     ...
 @overload
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+    """Computes cross products along dim, which must have size 3 (by default the first such dimension).
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
     ...
 @overload
 def cross(input: Tensor, other: Tensor, *, axis: int | None, out: Tensor | None = None) -> Tensor:
-    """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+    """Computes cross products along dim, which must have size 3 (by default the first such dimension).
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        axis (int | None): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
     ...
 def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The rows of weight that indices name."""
+    """Looks up rows of weight by index.
+
+    Args:
+        weight (Tensor): The weights.
+        indices (Tensor): Indices (int64).
+        padding_idx (int, default -1): An index whose embedding vector gets no gradient.
+        scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nn.functional.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+    """Looks up embedding vectors: rows of weight (V, D) for the indices in input (*), giving (*, D).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        padding_idx (int | None, default None): An index whose embedding vector gets no gradient.
+        max_norm (float | None, default None): Embedding vectors with a larger norm are renormalised to it, in place.
+        norm_type (float, default 2.0): The order of the norm.
+        scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
+        sparse (bool, default False): Accepted for compatibility; gradients are dense.
+
+    Returns:
+        Tensor: A tensor (*, D).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
-    """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
+    """Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset.
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        offsets (Tensor | None, default None): The start index of each bag or segment.
+        max_norm (float | None, default None): Embedding vectors with a larger norm are renormalised to it, in place.
+        norm_type (float, default 2.0): The order of the norm.
+        scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
+        mode (str, default 'mean'): 'sum', 'mean' or 'max'.
+        sparse (bool, default False): Accepted for compatibility; gradients are dense.
+        per_sample_weights (Tensor | None, default None): Weights of the embedding vectors (mode 'sum').
+        include_last_offset (bool, default False): Whether offsets ends with the total number of indices.
+        padding_idx (int | None, default None): An index whose embedding vector gets no gradient.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')
+    tensor([[2., 2., 2.]])
+    """
     ...
 @overload
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Position of the largest element along dim, or in the flattened tensor."""
+    """Returns the index of the maximum along dim, or in the flattened tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.argmax(pyburn.tensor([1., 3., 2.]))
+    tensor(1)
+    """
     ...
 @overload
 def argmax(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Position of the largest element along dim, or in the flattened tensor."""
+    """Returns the index of the maximum along dim, or in the flattened tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.argmax(pyburn.tensor([1., 3., 2.]))
+    tensor(1)
+    """
     ...
 @overload
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Position of the smallest element along dim, or in the flattened tensor."""
+    """Returns the index of the minimum along dim, or in the flattened tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.argmin(pyburn.tensor([1., 3., 2.]))
+    tensor(0)
+    """
     ...
 @overload
 def argmin(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Position of the smallest element along dim, or in the flattened tensor."""
+    """Returns the index of the minimum along dim, or in the flattened tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.argmin(pyburn.tensor([1., 3., 2.]))
+    tensor(0)
+    """
     ...
 @overload
 def max(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.max:
-    """The largest elements along dim and their positions."""
+    """Returns the maximum along dim and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)
+    pyburn.return_types.max(
+    values=tensor([3.]),
+    indices=tensor([1]))
+    """
     ...
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest element; ties share the gradient."""
+    """Returns the maximum of all elements. Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.max(pyburn.tensor([1., 3., 2.]))
+    tensor(3.)
+    """
     ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements: maximum under another name."""
+    """Computes the element-wise maximum; alias of maximum.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.max(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))
+    tensor([2., 3.])
+    """
     ...
 @overload
 def max(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.max:
-    """The largest elements along dim and their positions."""
+    """Returns the maximum along dim and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)
+    pyburn.return_types.max(
+    values=tensor([3.]),
+    indices=tensor([1]))
+    """
     ...
 @overload
 def min(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.min:
-    """The smallest elements along dim and their positions."""
+    """Returns the minimum along dim and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)
+    pyburn.return_types.min(
+    values=tensor([1.]),
+    indices=tensor([0]))
+    """
     ...
 @overload
 def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element; ties share the gradient."""
+    """Returns the minimum of all elements. Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.min(pyburn.tensor([1., 3., 2.]))
+    tensor(1.)
+    """
     ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements: minimum under another name."""
+    """Computes the element-wise minimum; alias of minimum.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))
+    tensor([1., 2.])
+    """
     ...
 @overload
 def min(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.min:
-    """The smallest elements along dim and their positions."""
+    """Returns the minimum along dim and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)
+    pyburn.return_types.min(
+    values=tensor([1.]),
+    indices=tensor([0]))
+    """
     ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of the given size with every element equal to fill_value."""
+    """Creates a tensor of the given shape filled with fill_value.
+
+    Args:
+        size (int | Sequence[int]): The shape.
+        fill_value (Number): The value to fill with.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> pyburn.full((2, 2), 7.)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
     ...
 def arange(start: Number | None = None, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """The numbers from start (0 when only one bound is given) up to, not including, end."""
+    """Creates a 1-d tensor with values from start up to, but not including, end, in steps of step.
+
+    Args:
+        start (Number | None, default None): The start value.
+        end (Number | None, default None): The end value.
+        step (Number, default 1): The step.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A 1-d tensor.
+
+    >>> pyburn.arange(5)
+    tensor([0, 1, 2, 3, 4])
+    """
     ...
 def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """steps numbers from start to end, at equal distances."""
+    """Creates a 1-d tensor of evenly spaced values from start to end, inclusive.
+
+    Args:
+        start (Number): The start value.
+        end (Number): The end value.
+        steps (int): The number of values.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A 1-d tensor of steps values.
+
+    >>> pyburn.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     ...
 def zeros(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of zeros."""
+    """Creates a tensor filled with 0.
+
+    Args:
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> pyburn.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     ...
 def ones(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of ones."""
+    """Creates a tensor filled with 1.
+
+    Args:
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> pyburn.ones(2, 3)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 def empty(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of the given size; what it holds is not specified (here: zeros)."""
+    """Creates a tensor whose values are unspecified (currently zeros).
+
+    Args:
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> pyburn.empty(2, 3).shape
+    pyburn.Size([2, 3])
+    """
     ...
 def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of the size, dtype and device of input."""
+    """Creates a tensor of zeros with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.zeros_like(pyburn.ones(2))
+    tensor([0., 0.])
+    """
     ...
 def ones_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Ones of the size, dtype and device of input."""
+    """Creates a tensor of ones with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.ones_like(pyburn.zeros(2))
+    tensor([1., 1.])
+    """
     ...
 def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A constant of the size, dtype and device of input."""
+    """Creates a tensor filled with fill_value with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        fill_value (Number): The value to fill with.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.full_like(pyburn.ones(2), 3.)
+    tensor([3., 3.])
+    """
     ...
 def empty_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
+    """Creates a tensor with the shape, dtype and device of input whose values are unspecified (currently zeros).
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.empty_like(pyburn.ones(2)).shape
+    pyburn.Size([2])
+    """
     ...
 def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """base to the powers from start to end, at equal distances."""
+    """Creates a 1-d tensor of values base^start to base^end, evenly spaced on a logarithmic scale.
+
+    Args:
+        start (Number): The start value.
+        end (Number): The end value.
+        steps (int): The number of values.
+        base (float, default 10.0): The base of the logarithmic scale.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
     ...
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere."""
+    """Creates an (n, m) matrix with ones on the diagonal and zeros elsewhere; m defaults to n.
+
+    Args:
+        n (int): The number of rows or values.
+        m (int | None, default None): The number of columns; n by default.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A matrix (n, m).
+
+    >>> pyburn.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     ...
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
-    """The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns."""
+    """Returns the indices of the lower triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+
+    Args:
+        row (int): The number of rows.
+        col (int): The number of columns.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     ...
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
-    """The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns."""
+    """Returns the indices of the upper triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+
+    Args:
+        row (int): The number of rows.
+        col (int): The number of columns.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     ...
 def fill_(input: Tensor, value: Number) -> Tensor:
-    """Overwrites every element of input with value."""
+    """Fills input with value in place.
+
+    Args:
+        input (Tensor): The input tensor.
+        value (Number): The value.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> pyburn.ones(2).fill_(3.)
+    tensor([3., 3.])
+    """
     ...
 def zero_(input: Tensor) -> Tensor:
-    """Overwrites every element of input with 0."""
+    """Fills input with 0 in place.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> pyburn.ones(2).zero_()
+    tensor([0., 0.])
+    """
     ...
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
+    """Converts class indices (*) to one-hot vectors (*, num_classes) of dtype int64.
+
+    Args:
+        input (Tensor): The input tensor.
+        num_classes (int, default -1): The number of classes; by default the largest index + 1.
+
+    Returns:
+        Tensor: A tensor (*, num_classes) of dtype int64.
+
+    >>> pyburn.one_hot(pyburn.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
     ...
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool2d_with_indices:
-    """The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent."""
+    """Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        output_size (int | Sequence[int] | None, default None): The size of the output.
+        output_ratio (float | Sequence[float] | None, default None): The size of the output as a fraction of the input's.
+        _random_samples (Tensor | None, default None): Random numbers that place the windows.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fractional_max_pool2d_with_indices(pyburn.ones(1, 1, 5, 5), 2, 3)[0].shape
+    pyburn.Size([1, 1, 3, 3])
+    """
     ...
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool3d_with_indices:
-    """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
+    """Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        output_size (int | Sequence[int] | None, default None): The size of the output.
+        output_ratio (float | Sequence[float] | None, default None): The size of the output as a fraction of the input's.
+        _random_samples (Tensor | None, default None): Random numbers that place the windows.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fractional_max_pool3d_with_indices(pyburn.ones(1, 1, 5, 5, 5), 2, 3)[0].shape
+    pyburn.Size([1, 1, 3, 3, 3])
+    """
     ...
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None, *, out: Tensor | None = None) -> Tensor:
-    """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection."""
+    """Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs.
+
+    Args:
+        input (Tensor): The input tensor.
+        grid (Tensor): Coordinates in [-1, 1]: (N, H_out, W_out, 2) or (N, D_out, H_out, W_out, 3).
+        mode (str, default 'bilinear'): 'bilinear', 'nearest' or 'bicubic'.
+        padding_mode (str, default 'zeros'): 'zeros', 'border' or 'reflection'.
+        align_corners (bool | None, default None): Whether the corner pixels of input and output are aligned.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def grid_sample_input(input: Tensor, grid: Tensor, extents: int | Sequence[int], mode: str, padding_mode: str, align_corners: bool, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid."""
+    """Computes the gradient of grid_sample with respect to its input.
+
+    Args:
+        input (Tensor): The input tensor.
+        grid (Tensor): Coordinates in [-1, 1]: (N, H_out, W_out, 2) or (N, D_out, H_out, W_out, 3).
+        extents (int | Sequence[int]):
+        mode (str): 'bilinear', 'nearest' or 'bicubic'.
+        padding_mode (str): 'zeros', 'border' or 'reflection'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.grid_sample_input(pyburn.ones(1, 1, 1, 1), pyburn.zeros(1, 1, 1, 2), (2, 2), 'bilinear', 'zeros', False)
+    tensor([[[[0.2500, 0.2500],
+              [0.2500, 0.2500]]]])
+    """
     ...
 def grid_sample_grid(input: Tensor, images: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels."""
+    """Computes the gradient of grid_sample with respect to its grid.
+
+    Args:
+        input (Tensor): The input tensor.
+        images (Tensor): The input of the forward pass.
+        grid (Tensor): Coordinates in [-1, 1]: (N, H_out, W_out, 2) or (N, D_out, H_out, W_out, 3).
+        mode (str): 'bilinear', 'nearest' or 'bicubic'.
+        padding_mode (str): 'zeros', 'border' or 'reflection'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.grid_sample_grid(pyburn.ones(1, 1, 1, 1), pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 'bilinear', 'zeros', False)
+    tensor([[[[0., 0.]]]])
+    """
     ...
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise."""
+    """Creates a sampling grid for grid_sample from affine matrices theta: (N, 2, 3) for 2-d and (N, 3, 4) for 3-d.
+
+    Args:
+        theta (Tensor): Affine matrices: (N, 2, 3) or (N, 3, 4).
+        size (int | Sequence[int]): The shape.
+        align_corners (bool | None, default None): Whether the corner pixels of input and output are aligned.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape
+    pyburn.Size([1, 2, 2, 2])
+    """
     ...
 @overload
 def histogram(input: Tensor, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
-    """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""
+    """Counts the elements (or sums their weights) in bins of equal width; also returns the bin edges.
+
+    Args:
+        input (Tensor): The input tensor.
+        bins (int): The number of bins.
+        range (float | Sequence[float] | None, default None): The lower and the upper end of the bins.
+        weight (Tensor | None, default None): The weights.
+        density (bool, default False): Whether the result is normalised to an integral of 1.
+
+    Returns:
+        tuple: A named tuple (hist, bin_edges).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.histogram(pyburn.tensor([1., 2., 1.]), 4, range=(0., 3.))
+    pyburn.return_types.histogram(
+    hist=tensor([0., 2., 1., 0.]),
+    bin_edges=tensor([0.0000, 0.7500, 1.5000, 2.2500, 3.0000]))
+    """
     ...
 @overload
 def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
-    """How many elements fall between each two edges, which rise."""
+    """Counts the elements (or sums their weights) between the given increasing bin edges.
+
+    Args:
+        input (Tensor): The input tensor.
+        bins (Tensor): The number of bins.
+        weight (Tensor | None, default None): The weights.
+        density (bool, default False): Whether the result is normalised to an integral of 1.
+
+    Returns:
+        tuple: A named tuple (hist, bin_edges).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.histogram(pyburn.tensor([1., 2., 1.]), pyburn.tensor([0., 1.5, 3.]))
+    pyburn.return_types.histogram(
+    hist=tensor([2., 1.]),
+    bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+    """
     ...
 @overload
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The parts of input along dim that index names, in its order."""
+    """Selects the entries of input along dim at the given indices, as a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor whose size along dim is the number of indices.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))
+    tensor([4, 0])
+    """
     ...
 @overload
 def index_select(input: Tensor, *, axis: int, index: Tensor, out: Tensor | None = None) -> Tensor:
-    """The parts of input along dim that index names, in its order."""
+    """Selects the entries of input along dim at the given indices, as a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor whose size along dim is the number of indices.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))
+    tensor([4, 0])
+    """
     ...
 @overload
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input, with alpha times the parts of source added where index says; an index may repeat."""
+    """Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+        alpha (Number, default 1): The factor of source.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def index_add(input: Tensor, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input, with alpha times the parts of source added where index says; an index may repeat."""
+    """Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+        alpha (Number, default 1): The factor of source.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+    """Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 @overload
 def index_copy(input: Tensor, *, axis: int, index: Tensor, source: Tensor, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+    """Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 @overload
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input, with value in all places along dim that index says."""
+    """Fills the entries of input along dim at the given indices with value.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        value (Tensor | Number): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)
+    tensor([5., 0., 5.])
+    """
     ...
 @overload
 def index_fill(input: Tensor, *, axis: int, index: Tensor, value: Tensor | Number, out: Tensor | None = None) -> Tensor:
-    """input, with value in all places along dim that index says."""
+    """Fills the entries of input along dim at the given indices with value.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        value (Tensor | Number): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)
+    tensor([5., 0., 5.])
+    """
     ...
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a row each. The same as nonzero."""
+    """Returns the indices of the non-zero elements, one row per element.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))
+    tensor([[1],
+            [3]])
+    """
     ...
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of input where mask is true, along one axis."""
+    """Returns the elements of input where mask is true as a 1-d tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        mask (Tensor): A bool tensor that broadcasts with input.
+
+    Returns:
+        Tensor: A 1-d tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))
+    tensor([0, 2])
+    """
     ...
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of source one after the other in the places where mask is true."""
+    """Copies consecutive elements of source to the positions of input where mask is true.
+
+    Args:
+        input (Tensor): The input tensor.
+        mask (Tensor): A bool tensor that broadcasts with input.
+        source (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 def _index(input: Tensor, indices: Sequence[Tensor], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """What x[..., *indices] gives, with the first index for axis."""
+    """Computes x[..., *indices] with the first index at the given dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Sequence[Tensor]): Indices (int64).
+        axis (int, default 0): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.arange(5)[pyburn.tensor([4, -1])]
+    tensor([4, 4])
+    """
     ...
 def _index_put(input: Tensor, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+    """Writes or accumulates values at the given indices, starting at the given dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        values (Tensor): The values.
+        indices (Sequence[Tensor]): Indices (int64).
+        axis (int, default 0): The dimension to operate on.
+        accumulate (bool, default False): Whether values are added instead of written.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.zeros(3).index_put((pyburn.tensor([0, 2]),), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """input, with values in the places input[indices], or added to what is there."""
+    """Returns a copy of input with values written (or accumulated) at input[indices].
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Sequence[Tensor]): Indices (int64).
+        values (Tensor): The values.
+        accumulate (bool, default False): Whether values are added instead of written.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_put(pyburn.zeros(3), (pyburn.tensor([0, 2]),), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """In place: values in the places input[indices], or added to what is there."""
+    """Writes (or accumulates) values at input[indices] in place.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Sequence[Tensor]): Indices (int64).
+        values (Tensor): The values.
+        accumulate (bool, default False): Whether values are added instead of written.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.zeros(3).index_put_((pyburn.tensor([0, 2]),), pyburn.ones(2))
+    tensor([1., 0., 1.])
+    """
     ...
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the flattened input that index names; negative numbers count from the end."""
+    """Returns the elements of the flattened input at the given indices; negative indices count from the end.
+
+    Args:
+        input (Tensor): The input tensor.
+        index (Tensor): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor of the shape of index.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))
+    tensor([1, 4])
+    """
     ...
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+    """Returns a copy of input with source written (or accumulated) at indices into the flattened input.
+
+    Args:
+        input (Tensor): The input tensor.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+        accumulate (bool, default False): Whether values are added instead of written.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.put(pyburn.zeros(2, 2), pyburn.tensor([0, -1]), pyburn.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     ...
 @overload
 def resize_axis(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
-    """input with axis dim in another size; interpolate is made of it."""
+    """Resizes one dimension by interpolation; the building block of interpolate.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        input_size (int): The shape of the input of the forward pass.
+        output_size (int): The size of the output.
+        mode (str): 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'lanczos'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+        antialias (bool): Whether to filter before downsampling.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.resize_axis(pyburn.tensor([[0., 1.]]), 1, 2, 4, 'linear', False, 0.0, False)
+    tensor([[0.0000, 0.2500, 0.7500, 1.0000]])
+    """
     ...
 @overload
 def resize_axis(input: Tensor, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, out: Tensor | None = None) -> Tensor:
-    """input with axis dim in another size; interpolate is made of it."""
+    """Resizes one dimension by interpolation; the building block of interpolate.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        input_size (int): The shape of the input of the forward pass.
+        output_size (int): The size of the output.
+        mode (str): 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'lanczos'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+        antialias (bool): Whether to filter before downsampling.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.resize_axis(pyburn.tensor([[0., 1.]]), 1, 2, 4, 'linear', False, 0.0, False)
+    tensor([[0.0000, 0.2500, 0.7500, 1.0000]])
+    """
     ...
 @overload
 def resize_axis_input(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of resize_axis."""
+    """Computes the gradient of resize_axis.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        input_size (int): The shape of the input of the forward pass.
+        output_size (int): The size of the output.
+        mode (str): 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'lanczos'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+        antialias (bool): Whether to filter before downsampling.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.resize_axis_input(pyburn.ones(1, 4), 1, 2, 4, 'linear', False, 0.0, False)
+    tensor([[2., 2.]])
+    """
     ...
 @overload
 def resize_axis_input(input: Tensor, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, out: Tensor | None = None) -> Tensor:
-    """Gradient of resize_axis."""
+    """Computes the gradient of resize_axis.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        input_size (int): The shape of the input of the forward pass.
+        output_size (int): The size of the output.
+        mode (str): 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'lanczos'.
+        align_corners (bool): Whether the corner pixels of input and output are aligned.
+        scale (float): The factor of the scores; 1 / sqrt(E) by default.
+        antialias (bool): Whether to filter before downsampling.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.resize_axis_input(pyburn.ones(1, 4), 1, 2, 4, 'linear', False, 0.0, False)
+    tensor([[2., 2.]])
+    """
     ...
 def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
-    """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos."""
+    """Resizes input (N, C, ...) to the given size or by the given scale factor.
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int] | None, default None): The shape.
+        scale_factor (float | Sequence[float] | None, default None): The factor by which sizes are multiplied.
+        mode (str, default 'nearest'): 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'lanczos'.
+        align_corners (bool | None, default None): Whether the corner pixels of input and output are aligned.
+        recompute_scale_factor (bool | None, default None): Whether the factor is recomputed from the output size.
+        antialias (bool, default False): Whether to filter before downsampling.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     ...
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""
+    """Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r.
+
+    Args:
+        input (Tensor): The input tensor.
+        upscale_factor (int): The factor r.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     ...
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels."""
+    """Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r.
+
+    Args:
+        input (Tensor): The input tensor.
+        downscale_factor (int): The factor r.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape
+    pyburn.Size([1, 4, 2, 2])
+    """
     ...
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """input (N, C, ...) with the channels of its groups interleaved."""
+    """Splits the channels of input (N, C, ...) into groups and interleaves them.
+
+    Args:
+        input (Tensor): The input tensor.
+        groups (int): The number of groups that channels are divided into.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)
+    tensor([[[0.],
+             [2.],
+             [1.],
+             [3.]]])
+    """
     ...
 @overload
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along dim."""
+    """Concatenates tensors along an existing dimension.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor whose size along dim is the sum of the sizes.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def cat(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along dim."""
+    """Concatenates tensors along an existing dimension.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor whose size along dim is the sum of the sizes.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The same as cat."""
+    """Concatenates tensors along an existing dimension; alias of cat.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.concat([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def concat(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
-    """The same as cat."""
+    """Concatenates tensors along an existing dimension; alias of cat.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.concat([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The same as cat."""
+    """Concatenates tensors along an existing dimension; alias of cat.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.concatenate([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def concatenate(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
-    """The same as cat."""
+    """Concatenates tensors along an existing dimension; alias of cat.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.concatenate([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 @overload
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors, all of one size, along a new axis dim."""
+    """Stacks tensors of equal shape along a new dimension.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor with the additional dimension dim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.stack([pyburn.ones(2), pyburn.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
     ...
 @overload
 def stack(tensors: Sequence[Tensor], *, axis: int, out: Tensor | None = None) -> Tensor:
-    """The tensors, all of one size, along a new axis dim."""
+    """Stacks tensors of equal shape along a new dimension.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor with the additional dimension dim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.stack([pyburn.ones(2), pyburn.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
     ...
 def hstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The tensors side by side: along axis 1, vectors along axis 0."""
+    """Concatenates tensors horizontally: along dimension 1, or dimension 0 for 1-d tensors.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.hstack([pyburn.ones(2), pyburn.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     ...
 def vstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The tensors on top of each other, along axis 0; vectors are rows."""
+    """Concatenates tensors vertically along dimension 0; 1-d tensors become rows.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.vstack([pyburn.ones(2), pyburn.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
     ...
 def row_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The same as vstack."""
+    """Concatenates tensors vertically along dimension 0; alias of vstack.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.row_stack([pyburn.ones(2), pyburn.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
     ...
 def dstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The tensors in depth, along axis 2."""
+    """Concatenates tensors depth-wise along dimension 2.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.dstack([pyburn.ones(2), pyburn.zeros(2)]).shape
+    pyburn.Size([1, 2, 2])
+    """
     ...
 def column_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The tensors side by side; vectors are columns."""
+    """Concatenates tensors horizontally; 1-d tensors become columns.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.column_stack([pyburn.ones(2), pyburn.zeros(2)])
+    tensor([[1., 0.],
+            [1., 0.]])
+    """
     ...
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows."""
+    """Creates a block-diagonal matrix from the tensors; 1-d tensors become rows.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))
+    tensor([[1., 1., 0.],
+            [0., 0., 1.],
+            [0., 0., 1.]])
+    """
     ...
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """All combinations of elements of the vectors, a row each."""
+    """Returns the Cartesian product of 1-d tensors, one combination per row.
+
+    Args:
+        tensors (Sequence[Tensor]): A sequence of tensors.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))
+    tensor([[0, 0],
+            [0, 1],
+            [0, 2],
+            [1, 0],
+            [1, 1],
+            [1, 2]])
+    """
     ...
 def _linalg_solve(A: Tensor, B: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """X with A @ X = B, for matrices A and B of equal batches."""
+    """Solves A @ X = B for matrices A and B with equal batch dimensions.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        B (Tensor): The right-hand side.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))
+    tensor([[0.5000],
+            [0.2500]])
+    """
     ...
 def _linalg_lu(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types._linalg_lu:
-    """Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1."""
+    """Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        tuple: A named tuple (LU, pivots).
+
+    >>> pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))
+    LUFactor(LU=tensor([[1., 0.],
+            [0., 2.]]), pivots=tensor([2, 2], dtype=pyburn.int32))
+    """
     ...
 def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_slogdet:
-    """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    """Computes the sign and the logarithm of the absolute value of the determinants of square matrices.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        tuple: A named tuple (sign, logabsdet).
+
+    >>> pyburn.linalg.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))
+    pyburn.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.6931))
+    """
     ...
 def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read."""
+    """Solves A @ X = B (X @ A = B with left=False) for triangular matrices A; the other triangle is not read.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        B (Tensor): The right-hand side.
+        upper (bool): Whether the upper instead of the lower triangle is used.
+        left (bool, default True): Whether to solve A @ X = B (else X @ A = B).
+        unitriangular (bool, default False): Whether the diagonal is assumed to be 1.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)
+    tensor([[0.5000],
+            [0.1250]])
+    """
     ...
 def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices."""
+    """Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        upper (bool, default False): Whether the upper instead of the lower triangle is used.
+
+    Returns:
+        Tensor: The triangular factors (*, N, N).
+
+    >>> pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     ...
 def linalg_qr(A: Tensor, mode: str = 'reduced', *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_qr:
-    """A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q)."""
+    """Computes the QR factorisation A = Q @ R; mode is 'reduced', 'complete' (square Q) or 'r' (empty Q).
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        mode (str, default 'reduced'): 'reduced', 'complete' or 'r'.
+
+    Returns:
+        tuple: A named tuple (Q, R).
+
+    >>> pyburn.linalg.qr(pyburn.tensor([[3., 1.], [4., 2.]]))
+    pyburn.return_types.linalg_qr(
+    Q=tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]]),
+    R=tensor([[-5.0000, -2.2000],
+            [ 0.0000,  0.4000]]))
+    """
     ...
 def linalg_eigh(A: Tensor, UPLO: str = 'L', *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_eigh:
-    """The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'."""
+    """Computes the eigenvalues (ascending) and eigenvectors (columns) of symmetric matrices, of which only one triangle is read.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        UPLO (str, default 'L'): Which triangle is read: 'L' or 'U'.
+
+    Returns:
+        tuple: A named tuple (eigenvalues, eigenvectors).
+
+    >>> pyburn.linalg.eigh(pyburn.tensor([[2., 0.], [0., 1.]])).eigenvalues
+    tensor([1., 2.])
+    """
     ...
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.linalg_svd:
-    """A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False."""
+    """Computes the singular value decomposition A = U @ diag(S) @ Vh with singular values in descending order.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        full_matrices (bool, default True): Whether U and Vh are square.
+
+    Returns:
+        tuple: A named tuple (U, S, Vh).
+
+    >>> pyburn.linalg.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S
+    tensor([2., 1.])
+    """
     ...
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are infinite."""
+    """Tests element-wise for positive or negative infinity.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the shape of input.
+
+    >>> pyburn.isinf(pyburn.tensor([1., float('inf')]))
+    tensor([False,  True])
+    """
     ...
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are neither infinite nor NaN."""
+    """Tests element-wise for finite values (neither infinite nor NaN).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the shape of input.
+
+    >>> pyburn.isfinite(pyburn.tensor([1., float('inf')]))
+    tensor([ True, False])
+    """
     ...
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are negative, -0 included."""
+    """Tests element-wise whether the sign bit is set, as for negative values and -0.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor of dtype bool with the shape of input.
+
+    >>> pyburn.signbit(pyburn.tensor([1., -0.]))
+    tensor([False,  True])
+    """
     ...
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are 0."""
+    """Computes the element-wise logical NOT; non-zero elements count as true.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.logical_not(pyburn.tensor([True, False]))
+    tensor([False,  True])
+    """
     ...
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where both are not 0."""
+    """Computes the element-wise logical AND; non-zero elements count as true.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.logical_and(pyburn.tensor([True, False]), pyburn.tensor([True, True]))
+    tensor([ True, False])
+    """
     ...
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where at least one is not 0."""
+    """Computes the element-wise logical OR; non-zero elements count as true.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.logical_or(pyburn.tensor([True, False]), pyburn.tensor([False, False]))
+    tensor([ True, False])
+    """
     ...
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where exactly one is not 0."""
+    """Computes the element-wise logical XOR; non-zero elements count as true.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.logical_xor(pyburn.tensor([True, False]), pyburn.tensor([True, True]))
+    tensor([False,  True])
+    """
     ...
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits that are set in both; for bool, logical_and."""
+    """Computes the bitwise AND of integers, or the logical AND of bools.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bitwise_and(pyburn.tensor([6, 5]), 3)
+    tensor([2, 1])
+    """
     ...
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits that are set in one or both; for bool, logical_or."""
+    """Computes the bitwise OR of integers, or the logical OR of bools.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bitwise_or(pyburn.tensor([6, 5]), 3)
+    tensor([7, 7])
+    """
     ...
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits that are set in one, not both; for bool, logical_xor."""
+    """Computes the bitwise XOR of integers, or the logical XOR of bools.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bitwise_xor(pyburn.tensor([6, 5]), 3)
+    tensor([5, 6])
+    """
     ...
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits of input moved up by other places."""
+    """Shifts the bits of input to the left by other.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bitwise_left_shift(pyburn.tensor([1, 3]), 2)
+    tensor([ 4, 12])
+    """
     ...
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits of input moved down by other places; the sign stays."""
+    """Shifts the bits of input to the right by other (arithmetic shift).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bitwise_right_shift(pyburn.tensor([8, -8]), 2)
+    tensor([ 2, -2])
+    """
     ...
 def isnan(input: Tensor) -> Tensor:
-    """Where the elements are NaN."""
+    """Tests element-wise for NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.isnan(pyburn.tensor([1., float('nan')]))
+    tensor([False,  True])
+    """
     ...
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are plus infinity."""
+    """Tests element-wise for positive infinity.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.isposinf(pyburn.tensor([1., float('inf')]))
+    tensor([False,  True])
+    """
     ...
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Where the elements are minus infinity."""
+    """Tests element-wise for negative infinity.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.isneginf(pyburn.tensor([1., -float('inf')]))
+    tensor([False,  True])
+    """
     ...
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """All bits turned over; for bool, logical_not."""
+    """Computes the bitwise NOT of integers, or the logical NOT of bools.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.bitwise_not(pyburn.tensor([0, 5]))
+    tensor([-1, -6])
+    """
     ...
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where |input - other| <= atol + rtol * |other|, or both are equal."""
+    """Tests element-wise whether |input - other| <= atol + rtol * |other|.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        rtol (float, default 1e-05): The relative tolerance.
+        atol (float, default 1e-08): The absolute tolerance.
+        equal_nan (bool, default False): Whether two NaN are considered equal.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.isclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.1]))
+    tensor([ True, False])
+    """
     ...
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere."""
+    """Tests whether |input - other| <= atol + rtol * |other| for all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        rtol (float, default 1e-05): The relative tolerance.
+        atol (float, default 1e-08): The absolute tolerance.
+        equal_nan (bool, default False): Whether two NaN are considered equal.
+
+    Returns:
+        bool: True or False.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))
+    True
+    """
     ...
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same size and the same elements."""
+    """Tests whether two tensors have the same shape and equal elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        bool: True or False.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))
+    True
+    """
     ...
 def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
-    """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+    """Computes the mean squared error loss.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        weight (Tensor | None, default None): The weights.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     ...
 def l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
-    """Absolute differences."""
+    """Computes the mean absolute error loss.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        weight (Tensor | None, default None): The weights.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     ...
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
-    """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+    """Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        beta (float, default 1.0): The threshold between the quadratic and the linear part.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))
+    tensor(0.5000)
+    """
     ...
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """Half the squared differences up to delta, linear beyond."""
+    """Computes the Huber loss: half the squared differences below delta, linear above.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        delta (float, default 1.0): The threshold between the quadratic and the linear part.
+        weight (Tensor | None, default None): The weights.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.huber_loss(pyburn.zeros(2), pyburn.ones(2))
+    tensor(0.5000)
+    """
     ...
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """Cross entropy of probabilities in input and targets between 0 and 1."""
+    """Computes the binary cross-entropy of probabilities and targets in [0, 1].
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        weight (Tensor | None, default None): The weights.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.binary_cross_entropy(pyburn.tensor([0.5]), pyburn.tensor([1.]))
+    tensor(0.6931)
+    """
     ...
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-    """binary_cross_entropy of sigmoid(input), computed without overflow."""
+    """Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        weight (Tensor | None, default None): The weights.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        pos_weight (Tensor | None, default None): Weights of the positive examples, broadcast with target.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.binary_cross_entropy_with_logits(pyburn.zeros(1), pyburn.ones(1))
+    tensor(0.6931)
+    """
     ...
 def kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
-    """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+    """Computes the Kullback-Leibler divergence loss of log-probabilities input and probabilities target.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        log_target (bool, default False): Whether target holds log-probabilities.
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.kl_div(pyburn.zeros(1), pyburn.ones(1))
+    tensor(0.)
+    """
     ...
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
-    """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+    """Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        log_input (bool, default True): Whether input holds log-rates.
+        full (bool, default False): Whether constant terms are included.
+        eps (float, default 1e-08): A small number that avoids division by zero.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.poisson_nll_loss(pyburn.zeros(1), pyburn.ones(1))
+    tensor(1.)
+    """
     ...
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
-    """Minus the logarithm of the normal density of target, with mean input and variance var."""
+    """Computes the negative log-likelihood of target under normal distributions with means input and variances var.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        var (Tensor): Variances.
+        full (bool, default False): Whether constant terms are included.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), pyburn.ones(1))
+    tensor(0.5000)
+    """
     ...
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        margin (float, default 1.0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.hinge_embedding_loss(pyburn.tensor([0.5, 0.5]), pyburn.tensor([1., -1.]))
+    tensor(0.5000)
+    """
     ...
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
-    """max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second."""
+    """Computes the margin ranking loss max(0, -target * (input1 - input2) + margin) for targets 1 and -1.
+
+    Args:
+        input1 (Tensor): The first input.
+        input2 (Tensor): The second input.
+        target (Tensor): The target.
+        margin (float, default 0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.margin_ranking_loss(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.]))
+    tensor(1.)
+    """
     ...
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors."""
+    """Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1.
+
+    Args:
+        input1 (Tensor): The first input.
+        input2 (Tensor): The second input.
+        target (Tensor): The target.
+        margin (float, default 0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))
+    tensor(0.)
+    """
     ...
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, reduction: str = 'mean') -> Tensor:
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    """Computes the triplet margin loss max(0, d(anchor, positive) - d(anchor, negative) + margin).
+
+    Args:
+        anchor (Tensor): The anchors.
+        positive (Tensor): Samples of the same class as the anchors.
+        negative (Tensor): Samples of another class than the anchors.
+        margin (float, default 1.0): The margin.
+        p (float, default 2): The order of the norm.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        swap (bool, default False): Whether to use the distance from positive to negative where it is smaller.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.triplet_margin_loss(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.ones(1, 2))
+    tensor(1.)
+    """
     ...
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """log(1 + exp(-target * input)), for targets 1 and -1."""
+    """Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))
+    tensor(0.6931)
+    """
     ...
 @overload
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along dim."""
+    """Computes the cosine similarity of x1 and x2 along dim.
+
+    Args:
+        x1 (Tensor): The first tensor.
+        x2 (Tensor): The second tensor.
+        dim (int, default 1): The dimension to operate on; negative values count from the end.
+        eps (float, default 1e-08): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor without the dimension dim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))
+    tensor([1.0000])
+    """
     ...
 @overload
 def cosine_similarity(x1: Tensor, x2: Tensor, *, axis: int, eps: float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along dim."""
+    """Computes the cosine similarity of x1 and x2 along dim.
+
+    Args:
+        x1 (Tensor): The first tensor.
+        x2 (Tensor): The second tensor.
+        axis (int): The dimension to operate on.
+        eps (float, default 1e-08): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor without the dimension dim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))
+    tensor([1.0000])
+    """
     ...
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
-    """The norm of order p of x1 - x2 + eps along the last axis."""
+    """Computes the p-norm of x1 - x2 + eps over the last dimension.
+
+    Args:
+        x1 (Tensor): The first tensor.
+        x2 (Tensor): The second tensor.
+        p (float, default 2.0): The order of the norm.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))
+    tensor([2.0000])
+    """
     ...
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
-    """The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M)."""
+    """Computes the p-norm distance of each pair of rows of x1 (..., P, M) and x2 (..., R, M), giving (..., P, R).
+
+    Args:
+        x1 (Tensor): The first tensor.
+        x2 (Tensor): The second tensor.
+        p (float, default 2.0): The order of the norm.
+        compute_mode (str, default 'use_mm_for_euclid_dist_if_necessary'): Accepted for compatibility.
+
+    Returns:
+        Tensor: A tensor (..., P, R).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))
+    tensor([[2., 2.]])
+    """
     ...
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target."""
+    """Computes the multi-class margin loss of scores (N, C) or (C) and target classes.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        p (int, default 1): The exponent, or the order of the norm.
+        margin (float, default 1.0): The margin.
+        weight (Tensor | None, default None): The weights.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.multi_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([3]))
+    tensor(0.3250)
+    """
     ...
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1."""
+    """Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.multilabel_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
     ...
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1."""
+    """Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.
+
+    Args:
+        input (Tensor): The input tensor.
+        target (Tensor): The target.
+        weight (Tensor | None, default None): The weights.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    Returns:
+        Tensor: A 0-d tensor, or one loss per element with reduction='none'.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.multilabel_soft_margin_loss(pyburn.zeros(1, 2), pyburn.tensor([[1., 0.]]))
+    tensor(0.6931)
+    """
     ...
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of order p of all pairs of rows of a matrix: those of row 0 first."""
+    """Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 2.0): The exponent, or the order of the norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))
+    tensor([5., 4., 3.])
+    """
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products of the matrices of two batches."""
+    """Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).
+
+    Args:
+        input (Tensor): The input tensor.
+        mat2 (Tensor): A matrix (M, P), or a batch of them.
+
+    Returns:
+        Tensor: The products (B, N, P).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape
+    pyburn.Size([2, 3, 5])
+    """
     ...
 def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing."""
+    """Computes beta * start + alpha * bmm(input, mat2) in one pass.
+
+    Args:
+        start (Tensor): The start value.
+        input (Tensor): The input tensor.
+        mat2 (Tensor): A matrix (M, P), or a batch of them.
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape
+    pyburn.Size([2, 3, 5])
+    """
     ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias."""
+    """Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+
+    Returns:
+        Tensor: A tensor (*, out_features).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape
+    pyburn.Size([2, 4])
+    """
     ...
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""
+    """Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: The product, (*, N, P) for (*, N, M) @ (*, M, P).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape
+    pyburn.Size([2, 4])
+    """
     ...
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of two matrices."""
+    """Multiplies two matrices: (N, M) @ (M, P) gives (N, P).
+
+    Args:
+        input (Tensor): The input tensor.
+        mat2 (Tensor): A matrix (M, P), or a batch of them.
+
+    Returns:
+        Tensor: The product (N, P).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape
+    pyburn.Size([2, 4])
+    """
     ...
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of a matrix and a vector."""
+    """Multiplies a matrix by a vector: (N, M) @ (M) gives (N).
+
+    Args:
+        input (Tensor): The input tensor.
+        vec (Tensor): A vector (M).
+
+    Returns:
+        Tensor: The product (N).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))
+    tensor([3., 3.])
+    """
     ...
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sum of the products of the elements of two vectors."""
+    """Computes the dot product of two 1-d tensors.
+
+    Args:
+        input (Tensor): The input tensor.
+        tensor (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A 0-d tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.dot(pyburn.ones(3), pyburn.ones(3))
+    tensor(3.)
+    """
     ...
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sum of the products of the elements of two vectors."""
+    """Computes the dot product of two 1-d tensors.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.vdot(pyburn.ones(3), pyburn.ones(3))
+    tensor(3.)
+    """
     ...
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sums of products over the last axis of both."""
+    """Computes dot products over the last dimension of both tensors.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.inner(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape
+    pyburn.Size([2, 4])
+    """
     ...
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of each element of one vector with each of another."""
+    """Computes the outer product of two 1-d tensors.
+
+    Args:
+        input (Tensor): The input tensor.
+        vec2 (Tensor): A vector (M).
+
+    Returns:
+        Tensor: A matrix (N, M).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.outer(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     ...
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The same as outer."""
+    """Computes the outer product of two 1-d tensors; alias of outer.
+
+    Args:
+        input (Tensor): The input tensor.
+        vec2 (Tensor): A vector (M).
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.ger(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     ...
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+    """Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored.
+
+    Args:
+        input (Tensor): The input tensor.
+        mat1 (Tensor): A matrix (N, M).
+        mat2 (Tensor): A matrix (M, P), or a batch of them.
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: A matrix (N, P).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addmm(pyburn.ones(4), pyburn.ones(2, 3), pyburn.ones(3, 4))
+    tensor([[4., 4., 4., 4.],
+            [4., 4., 4., 4.]])
+    """
     ...
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+    """Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored.
+
+    Args:
+        input (Tensor): The input tensor.
+        mat (Tensor): A matrix (N, M).
+        vec (Tensor): A vector (M).
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addmv(pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3))
+    tensor([4., 4.])
+    """
     ...
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+    """Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.
+
+    Args:
+        input (Tensor): The input tensor.
+        vec1 (Tensor): A vector (N).
+        vec2 (Tensor): A vector (M).
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the sum of the products of two batches of matrices."""
+    """Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.
+
+    Args:
+        input (Tensor): The input tensor.
+        batch1 (Tensor): Matrices (B, N, M).
+        batch2 (Tensor): Matrices (B, M, P).
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))
+    tensor([[15., 15., 15., 15.],
+            [15., 15., 15., 15.]])
+    """
     ...
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the products of two batches of matrices."""
+    """Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        batch1 (Tensor): Matrices (B, N, M).
+        batch2 (Tensor): Matrices (B, M, P).
+        beta (Number, default 1): The factor of input.
+        alpha (Number, default 1): The factor of the product.
+
+    Returns:
+        Tensor: Matrices (B, N, P).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape
+    pyburn.Size([5, 2, 4])
+    """
     ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias."""
+    """Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
+
+    Args:
+        input1 (Tensor): The first input.
+        input2 (Tensor): The second input.
+        weight (Tensor): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape
+    pyburn.Size([2, 5])
+    """
     ...
 @overload
 def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
-    """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+    """Computes the variance and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (var, mean).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.var_mean(pyburn.tensor([1., 2., 3.]))
+    pyburn.return_types.var_mean(
+    var=tensor(1.),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def var_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
-    """Variance and mean over dim."""
+    """Computes the variance and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (var, mean).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    pyburn.return_types.var_mean(
+    var=tensor(0.6667),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def var_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
-    """Variance and mean of all elements."""
+    """Computes the variance and the mean of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        unbiased (bool): Whether to use Bessel's correction.
+
+    Returns:
+        tuple: A named tuple (var, mean).
+
+    >>> pyburn.var_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)
+    pyburn.return_types.var_mean(
+    var=tensor(0.6667),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def var_mean(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
-    """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+    """Computes the variance and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (var, mean).
+
+    >>> pyburn.var_mean(pyburn.tensor([1., 2., 3.]))
+    pyburn.return_types.var_mean(
+    var=tensor(1.),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def var_mean(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.var_mean:
-    """Variance and mean over dim."""
+    """Computes the variance and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (var, mean).
+
+    >>> pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    pyburn.return_types.var_mean(
+    var=tensor(0.6667),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
-    """Variance over dim; correction 1, the default, is the unbiased estimate."""
+    """Computes the variance over dim, by default with Bessel's correction.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.var(pyburn.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def var(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Variance over dim."""
+    """Computes the variance over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.var(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    tensor(0.6667)
+    """
     ...
 @overload
 def var(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
-    """Variance of all elements."""
+    """Computes the variance of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        unbiased (bool): Whether to use Bessel's correction.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.var(pyburn.tensor([1., 2., 3.]), unbiased=False)
+    tensor(0.6667)
+    """
     ...
 @overload
 def var(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Variance over dim; correction 1, the default, is the unbiased estimate."""
+    """Computes the variance over dim, by default with Bessel's correction.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.var(pyburn.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def var(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Variance over dim."""
+    """Computes the variance over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.var(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    tensor(0.6667)
+    """
     ...
 @overload
 def std(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
-    """Standard deviation over dim: the square root of var."""
+    """Computes the standard deviation over dim, by default with Bessel's correction.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.std(pyburn.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def std(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Standard deviation over dim."""
+    """Computes the standard deviation over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.std(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    tensor(0.8165)
+    """
     ...
 @overload
 def std(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
-    """Standard deviation of all elements."""
+    """Computes the standard deviation of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        unbiased (bool): Whether to use Bessel's correction.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.std(pyburn.tensor([1., 2., 3.]), unbiased=False)
+    tensor(0.8165)
+    """
     ...
 @overload
 def std(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Standard deviation over dim: the square root of var."""
+    """Computes the standard deviation over dim, by default with Bessel's correction.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.std(pyburn.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def std(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Standard deviation over dim."""
+    """Computes the standard deviation over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.std(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    tensor(0.8165)
+    """
     ...
 @overload
 def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
-    """Standard deviation and mean over dim."""
+    """Computes the standard deviation and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (std, mean).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.std_mean(pyburn.tensor([1., 2., 3.]))
+    pyburn.return_types.std_mean(
+    std=tensor(1.),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
-    """Standard deviation and mean over dim."""
+    """Computes the standard deviation and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (std, mean).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.std_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    pyburn.return_types.std_mean(
+    std=tensor(0.8165),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
-    """Standard deviation and mean of all elements."""
+    """Computes the standard deviation and the mean of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        unbiased (bool): Whether to use Bessel's correction.
+
+    Returns:
+        tuple: A named tuple (std, mean).
+
+    >>> pyburn.std_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)
+    pyburn.return_types.std_mean(
+    std=tensor(0.8165),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def std_mean(input: Tensor, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
-    """Standard deviation and mean over dim."""
+    """Computes the standard deviation and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (std, mean).
+
+    >>> pyburn.std_mean(pyburn.tensor([1., 2., 3.]))
+    pyburn.return_types.std_mean(
+    std=tensor(1.),
+    mean=tensor(2.))
+    """
     ...
 @overload
 def std_mean(input: Tensor, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.std_mean:
-    """Standard deviation and mean over dim."""
+    """Computes the standard deviation and the mean over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        unbiased (bool): Whether to use Bessel's correction.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (std, mean).
+
+    >>> pyburn.std_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)
+    pyburn.return_types.std_mean(
+    std=tensor(0.8165),
+    mean=tensor(2.))
+    """
     ...
 def reshape(input: Tensor, *shape: int | Sequence[int]) -> Tensor:
-    """The same elements under another shape: a view where possible, else a copy."""
+    """Returns input with another shape: a view where possible, else a copy. One size may be -1 (inferred).
+
+    Args:
+        input (Tensor): The input tensor.
+        shape (int | Sequence[int]): The shape.
+
+    Returns:
+        Tensor: A tensor of the given shape, which shares memory with input where possible.
+
+    >>> pyburn.reshape(pyburn.arange(6), (2, 3))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     ...
 def permute(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
-    """The axes of input in another order."""
+    """Permutes the dimensions of input. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dims (int | Sequence[int]): The dimensions to operate on.
+
+    Returns:
+        Tensor: A view with permuted dimensions.
+
+    >>> pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape
+    pyburn.Size([4, 2, 3])
+    """
     ...
 def expand(input: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent."""
+    """Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size.
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int]): The shape.
+
+    Returns:
+        Tensor: A view of the given shape.
+
+    >>> pyburn.ones(3, 1).expand(-1, 4).shape
+    pyburn.Size([3, 4])
+    """
     ...
 @overload
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """The part of input from start to end along dim, in steps."""
+    """Returns input[start:end:step] along dim as a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+        start (int | None, default None): The first index.
+        end (int | None, default None): The index after the last one.
+        step (int, default 1): The step.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.slice(pyburn.arange(10), 0, 2, 8, 3)
+    tensor([2, 5])
+    """
     ...
 @overload
 def slice(input: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """The part of input from start to end along dim, in steps."""
+    """Returns input[start:end:step] along dim as a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        start (int | None, default None): The first index.
+        end (int | None, default None): The index after the last one.
+        step (int, default 1): The step.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.slice(pyburn.arange(10), 0, 2, 8, 3)
+    tensor([2, 5])
+    """
     ...
 @overload
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The part of input at one index along dim; the axis goes away."""
+    """Selects one index along dim and removes the dimension. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (int): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.select(pyburn.ones(2, 3), 0, 1)
+    tensor([1., 1., 1.])
+    """
     ...
 @overload
 def select(input: Tensor, *, axis: int, index: int) -> Tensor:
-    """The part of input at one index along dim; the axis goes away."""
+    """Selects one index along dim and removes the dimension. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (int): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.select(pyburn.ones(2, 3), 0, 1)
+    tensor([1., 1., 1.])
+    """
     ...
 @overload
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """input with a new axis of extent 1 at dim."""
+    """Inserts a dimension of size 1 at position dim. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A view with an additional dimension.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.unsqueeze(pyburn.ones(3), 0).shape
+    pyburn.Size([1, 3])
+    """
     ...
 @overload
 def unsqueeze(input: Tensor, *, axis: int) -> Tensor:
-    """input with a new axis of extent 1 at dim."""
+    """Inserts a dimension of size 1 at position dim. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A view with an additional dimension.
+
+    >>> pyburn.unsqueeze(pyburn.ones(3), 0).shape
+    pyburn.Size([1, 3])
+    """
     ...
 @overload
 def remove_axis(input: Tensor, dim: int) -> Tensor:
-    """input without its axis dim, which must have extent 1."""
+    """Removes the dimension dim, which must have size 1. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.remove_axis(pyburn.ones(1, 3), 0).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def remove_axis(input: Tensor, *, axis: int) -> Tensor:
-    """input without its axis dim, which must have extent 1."""
+    """Removes the dimension dim, which must have size 1. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.remove_axis(pyburn.ones(1, 3), 0).shape
+    pyburn.Size([3])
+    """
     ...
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """input with two axes exchanged; a view."""
+    """Swaps two dimensions. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim0 (int): The first dimension.
+        dim1 (int): The first of two dimensions.
+
+    Returns:
+        Tensor: A view with swapped dimensions.
+
+    >>> pyburn.transpose(pyburn.ones(2, 3), 0, 1).shape
+    pyburn.Size([3, 2])
+    """
     ...
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; a view. Vectors stay as they are."""
+    """Transposes a matrix; tensors with fewer dimensions are returned unchanged. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.t(pyburn.ones(2, 3)).shape
+    pyburn.Size([3, 2])
+    """
     ...
 @overload
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """input without its axes of extent 1, or without those among dim; a view."""
+    """Removes dimensions of size 1: all of them, or those listed in dim. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A view without the dimensions.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.squeeze(pyburn.ones(1, 3, 1)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def squeeze(input: Tensor, *, axis: int | Sequence[int] | None) -> Tensor:
-    """input without its axes of extent 1, or without those among dim; a view."""
+    """Removes dimensions of size 1: all of them, or those listed in dim. Returns a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+
+    Returns:
+        Tensor: A view without the dimensions.
+
+    >>> pyburn.squeeze(pyburn.ones(1, 3, 1)).shape
+    pyburn.Size([3])
+    """
     ...
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The axes from start_dim to end_dim as one."""
+    """Flattens the dimensions start_dim to end_dim into one.
+
+    Args:
+        input (Tensor): The input tensor.
+        start_dim (int, default 0): The first dimension to flatten.
+        end_dim (int, default -1): The last dimension to flatten.
+
+    Returns:
+        Tensor: A tensor with fewer dimensions, which shares memory with input where possible.
+
+    >>> pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape
+    pyburn.Size([2, 12])
+    """
     ...
 @overload
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """length elements of input along dim from start on; a view."""
+    """Returns the entries start to start + length along dim as a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        start (int): The first index.
+        length (int): The number of entries.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.narrow(pyburn.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     ...
 @overload
 def narrow(input: Tensor, *, axis: int, start: int, length: int) -> Tensor:
-    """length elements of input along dim from start on; a view."""
+    """Returns the entries start to start + length along dim as a view.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        start (int): The first index.
+        length (int): The number of entries.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.narrow(pyburn.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     ...
 def normalise_rows(input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_rows:
-    """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
+    """Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, group_norm, instance_norm and rms_norm.
+
+    Args:
+        input (Tensor): The input tensor.
+        weight (Tensor | None): The weights.
+        bias (Tensor | None): Added to each output channel or feature; None for no bias.
+        rows (int):
+        groups (int): The number of groups that channels are divided into.
+        inner (int):
+        eps (float): A small number that avoids division by zero.
+        centred (bool):
+
+    Returns:
+        tuple: A named tuple (output, mean, rstd).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.normalise_rows(pyburn.tensor([[1., 3.]]), None, None, 1, 1, 1, 0., True).output
+    tensor([[-1.,  1.]])
+    """
     ...
 def normalise_rows_backward(grad_output: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, groups: int, inner: int, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.normalise_rows_backward:
-    """Gradients of normalise_rows."""
+    """Computes the gradients of normalise_rows.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        input (Tensor): The input tensor.
+        mean (Tensor): The mean.
+        rstd (Tensor):
+        weight (Tensor | None): The weights.
+        groups (int): The number of groups that channels are divided into.
+        inner (int):
+        centred (bool):
+
+    Returns:
+        tuple: A named tuple (grad_input, grad_weight, grad_bias).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.normalise_rows_backward(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.ones(1), pyburn.ones(1), None, 1, 1, True).grad_bias
+    tensor([1., 1.])
+    """
     ...
 def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-    """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+    """Applies layer normalisation over the last dimensions, whose sizes are normalized_shape.
+
+    Args:
+        input (Tensor): The input tensor.
+        normalized_shape (int | Sequence[int]): The sizes of the last dimensions, over which to normalise.
+        weight (Tensor | None, default None): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.layer_norm(pyburn.tensor([[1., 3.]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
     ...
 def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """input, divided by its root mean square over the last axes, then scaled."""
+    """Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape.
+
+    Args:
+        input (Tensor): The input tensor.
+        normalized_shape (int | Sequence[int]): The sizes of the last dimensions, over which to normalise.
+        weight (Tensor | None, default None): The weights.
+        eps (float | None, default None): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rms_norm(pyburn.tensor([[1., 3.]]), (2,))
+    tensor([[0.4472, 1.3416]])
+    """
     ...
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-    """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+    """Applies group normalisation to input (N, C, ...): normalises over groups of channels.
+
+    Args:
+        input (Tensor): The input tensor.
+        num_groups (int): The number of groups.
+        weight (Tensor | None, default None): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.group_norm(pyburn.ones(1, 4, 2), 2).shape
+    pyburn.Size([1, 4, 2])
+    """
     ...
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
+    """Applies instance normalisation to input (N, C, ...): normalises each channel of each sample.
+
+    Args:
+        input (Tensor): The input tensor.
+        running_mean (Tensor | None, default None): Running mean per channel; updated in training mode.
+        running_var (Tensor | None, default None): Running variance per channel; updated in training mode.
+        weight (Tensor | None, default None): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        use_input_stats (bool, default True): Whether statistics are computed from the input; else the running ones are used.
+        momentum (float, default 0.1): The weight of the batch in the running statistics.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.instance_norm(pyburn.ones(1, 4, 2)).shape
+    pyburn.Size([1, 4, 2])
+    """
     ...
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
+    """Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running statistics.
+
+    Args:
+        input (Tensor): The input tensor.
+        running_mean (Tensor | None): Running mean per channel; updated in training mode.
+        running_var (Tensor | None): Running variance per channel; updated in training mode.
+        weight (Tensor | None, default None): The weights.
+        bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.
+        training (bool, default False): Whether the layer is in training mode.
+        momentum (float, default 0.1): The weight of the batch in the running statistics.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))
+    tensor([[1.0000, 1.0000, 1.0000],
+            [1.0000, 1.0000, 1.0000]])
+    """
     ...
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
+    """Applies local response normalisation over neighbouring channels of input (N, C, ...).
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int): The shape.
+        alpha (float, default 0.0001): The factor of other.
+        beta (float, default 0.75): The threshold between the quadratic and the linear part.
+        k (float, default 1.0): How many.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape
+    pyburn.Size([1, 4, 2])
+    """
     ...
 @overload
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
-    """input, divided by its norm of order p along dim (by eps where that is larger)."""
+    """Divides input by its p-norm along dim, or by eps where the norm is smaller.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 2.0): The order of the norm.
+        dim (int, default 1): The dimension to operate on; negative values count from the end.
+        eps (float, default 1e-12): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.normalize(pyburn.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
     ...
 @overload
 def normalize(input: Tensor, p: float = 2.0, *, axis: int, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """input, divided by its norm of order p along dim (by eps where that is larger)."""
+    """Divides input by its p-norm along dim, or by eps where the norm is smaller.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 2.0): The order of the norm.
+        axis (int): The dimension to operate on.
+        eps (float, default 1e-12): A small number that avoids division by zero.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.normalize(pyburn.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
     ...
 @overload
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of input with src in the place of select(input, dim, index)."""
+    """Returns a copy of input with src written into select(input, dim, index).
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (int): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     ...
 @overload
 def select_scatter(input: Tensor, src: Tensor, *, axis: int, index: int) -> Tensor:
-    """A copy of input with src in the place of select(input, dim, index)."""
+    """Returns a copy of input with src written into select(input, dim, index).
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        axis (int): The dimension to operate on.
+        index (int): Indices (int64 or int32).
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     ...
 @overload
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+    """Returns a copy of input with src written into input[start:end:step] along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+        start (int | None, default None): The first index.
+        end (int | None, default None): The index after the last one.
+        step (int, default 1): The step.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
     ...
 @overload
 def slice_scatter(input: Tensor, src: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1, out: Tensor | None = None) -> Tensor:
-    """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+    """Returns a copy of input with src written into input[start:end:step] along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        axis (int): The dimension to operate on.
+        start (int | None, default None): The first index.
+        end (int | None, default None): The index after the last one.
+        step (int, default 1): The step.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
     ...
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+    """Returns a copy of input with src written into a diagonal.
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dim1 (int, default 0): The first of two dimensions.
+        dim2 (int, default 1): The second of two dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     ...
 def as_strided_scatter(input: Tensor, src: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A copy of input with src in the place of as_strided(input, size, stride, storage_offset)."""
+    """Returns a copy of input with src written into as_strided(input, size, stride, storage_offset).
+
+    Args:
+        input (Tensor): The input tensor.
+        src (Tensor): The tensor to read from.
+        size (int | Sequence[int]): The shape.
+        stride (int | Sequence[int]): The strides, in elements.
+        storage_offset (int | None, default None): The offset of the first element in the storage; by default that of input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
+    """
     ...
 def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
-    """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+    """Pads input with a constant value; pad lists (before, after) pairs from the last dimension backwards.
+
+    Args:
+        input (Tensor): The input tensor.
+        pad (int | Sequence[int]): (before, after) pairs, from the last dimension backwards.
+        value (Number, default 0): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))
+    tensor([0., 1., 1., 1., 0., 0.])
+    """
     ...
 def _border_pad(input: Tensor, pad: int | Sequence[int], mode: str, *, out: Tensor | None = None) -> Tensor:
-    """input with a border of its own elements: 'reflect', 'replicate' or 'circular'."""
+    """Pads input with its own elements in mode 'reflect', 'replicate' or 'circular'.
+
+    Args:
+        input (Tensor): The input tensor.
+        pad (int | Sequence[int]): (before, after) pairs, from the last dimension backwards.
+        mode (str): 'constant', 'reflect', 'replicate' or 'circular'.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')
+    tensor([[1., 0., 1., 2., 3., 2., 1.]])
+    """
     ...
 def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
-    """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
+    """Pads input in mode 'constant', 'reflect', 'replicate' or 'circular'.
+
+    Args:
+        input (Tensor): The input tensor.
+        pad (int | Sequence[int]): (before, after) pairs, from the last dimension backwards.
+        mode (str, default 'constant'): 'constant', 'reflect', 'replicate' or 'circular'.
+        value (float | None, default None): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.pad(pyburn.arange(3.), (1, 2))
+    tensor([0., 0., 1., 2., 0., 0.])
+    """
     ...
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input + weight * (end - input): between the two for a weight from 0 to 1."""
+    """Interpolates linearly: input + weight * (end - input).
+
+    Args:
+        input (Tensor): The input tensor.
+        end (Tensor): The tensor of end values.
+        weight (Tensor | Number): The interpolation weight: a number or a tensor.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)
+    tensor([ 0.5000, 15.0000])
+    """
     ...
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """Computes input + value * tensor1 * tensor2 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        tensor1 (Tensor): The first factor.
+        tensor2 (Tensor): The second factor, or the divisor.
+        value (Number, default 1): The value.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addcmul(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([3.]), value=10)
+    tensor([61.])
+    """
     ...
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """Computes input + value * tensor1 / tensor2 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        tensor1 (Tensor): The first factor.
+        tensor2 (Tensor): The second factor, or the divisor.
+        value (Number, default 1): The value.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.addcdiv(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([4.]), value=10)
+    tensor([6.])
+    """
     ...
 @overload
 def clamp(input: Tensor, min: Number | None = None, max: Number | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The elements, moved into the range from min to max."""
+    """Clamps all elements into the range [min, max].
+
+    Args:
+        input (Tensor): The input tensor.
+        min (Number | None, default None): The lower bound.
+        max (Number | None, default None): The upper bound.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.clamp(pyburn.tensor([-2., 0., 2.]), -1, 1)
+    tensor([-1.,  0.,  1.])
+    """
     ...
 @overload
 def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The elements, moved into the ranges from min to max, which may differ from element to element."""
+    """Clamps all elements into element-wise ranges [min, max].
+
+    Args:
+        input (Tensor): The input tensor.
+        min (Tensor | None, default None): The lower bound.
+        max (Tensor | None, default None): The upper bound.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.clamp(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 1.]), pyburn.tensor([3., 1.5]))
+    tensor([0.0000, 1.5000])
+    """
     ...
 @overload
 def clamp_min(input: Tensor, min: Number, *, out: Tensor | None = None) -> Tensor:
-    """The elements, raised to min where they are smaller."""
+    """Clamps all elements from below: max(x, min).
+
+    Args:
+        input (Tensor): The input tensor.
+        min (Number): The lower bound.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.clamp_min(pyburn.tensor([-2., 2.]), 0)
+    tensor([0., 2.])
+    """
     ...
 @overload
 def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements, raised to those of min where they are smaller."""
+    """Clamps all elements from below element-wise: max(x, min).
+
+    Args:
+        input (Tensor): The input tensor.
+        min (Tensor): The lower bound.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.clamp_min(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))
+    tensor([0., 3.])
+    """
     ...
 @overload
 def clamp_max(input: Tensor, max: Number, *, out: Tensor | None = None) -> Tensor:
-    """The elements, lowered to max where they are larger."""
+    """Clamps all elements from above: min(x, max).
+
+    Args:
+        input (Tensor): The input tensor.
+        max (Number): The upper bound.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)
+    tensor([-2.,  0.])
+    """
     ...
 @overload
 def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements, lowered to those of max where they are larger."""
+    """Clamps all elements from above element-wise: min(x, max).
+
+    Args:
+        input (Tensor): The input tensor.
+        max (Tensor): The upper bound.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.clamp_max(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))
+    tensor([-2.,  2.])
+    """
     ...
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with value where mask holds."""
+    """Returns a copy of input with value where mask is true.
+
+    Args:
+        input (Tensor): The input tensor.
+        mask (Tensor): A bool tensor that broadcasts with input.
+        value (Tensor | Number): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.masked_fill(pyburn.tensor([1., 2.]), pyburn.tensor([True, False]), 9)
+    tensor([9., 2.])
+    """
     ...
 def special_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the first kind of degree n: cos(n acos(input))."""
+    """Computes the Chebyshev polynomial of the first kind of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.chebyshev_polynomial_t(pyburn.tensor([0.5]), 2)
+    tensor([-0.5000])
+    """
     ...
 def special_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the second kind of degree n."""
+    """Computes the Chebyshev polynomial of the second kind of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.chebyshev_polynomial_u(pyburn.tensor([0.5]), 2)
+    tensor([0.])
+    """
     ...
 def special_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the third kind of degree n."""
+    """Computes the Chebyshev polynomial of the third kind of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.chebyshev_polynomial_v(pyburn.tensor([0.5]), 2)
+    tensor([-1.])
+    """
     ...
 def special_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the fourth kind of degree n."""
+    """Computes the Chebyshev polynomial of the fourth kind of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.chebyshev_polynomial_w(pyburn.tensor([0.5]), 2)
+    tensor([1.])
+    """
     ...
 def special_hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Hermite polynomial of degree n as physicists define it."""
+    """Computes the physicist's Hermite polynomial of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.hermite_polynomial_h(pyburn.tensor([0.5]), 2)
+    tensor([-1.])
+    """
     ...
 def special_hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Hermite polynomial of degree n as statisticians define it."""
+    """Computes the probabilist's Hermite polynomial of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.hermite_polynomial_he(pyburn.tensor([0.5]), 2)
+    tensor([-0.7500])
+    """
     ...
 def special_laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Laguerre polynomial of degree n."""
+    """Computes the Laguerre polynomial of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.laguerre_polynomial_l(pyburn.tensor([0.5]), 2)
+    tensor([0.1250])
+    """
     ...
 def special_legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Legendre polynomial of degree n."""
+    """Computes the Legendre polynomial of degree n.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.legendre_polynomial_p(pyburn.tensor([0.5]), 2)
+    tensor([-0.1250])
+    """
     ...
 def special_shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the first kind of degree n at 2 input - 1."""
+    """Computes the shifted Chebyshev polynomial of the first kind of degree n, T_n(2x - 1).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.shifted_chebyshev_polynomial_t(pyburn.tensor([0.75]), 2)
+    tensor([-0.5000])
+    """
     ...
 def special_shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the second kind of degree n at 2 input - 1."""
+    """Computes the shifted Chebyshev polynomial of the second kind of degree n, U_n(2x - 1).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.shifted_chebyshev_polynomial_u(pyburn.tensor([0.75]), 2)
+    tensor([0.])
+    """
     ...
 def special_shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the third kind of degree n at 2 input - 1."""
+    """Computes the shifted Chebyshev polynomial of the third kind of degree n, V_n(2x - 1).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.shifted_chebyshev_polynomial_v(pyburn.tensor([0.75]), 2)
+    tensor([-1.])
+    """
     ...
 def special_shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1."""
+    """Computes the shifted Chebyshev polynomial of the fourth kind of degree n, W_n(2x - 1).
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        n (Tensor | Number): The degree.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.shifted_chebyshev_polynomial_w(pyburn.tensor([0.75]), 2)
+    tensor([1.])
+    """
     ...
 def max_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
-    """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
+    """Applies max pooling over as many dimensions as kernel_size has; the building block of max_pool1d, 2d and 3d.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        ceil_mode (bool): Whether the output size is rounded up instead of down.
+        adaptive (bool): Whether the windows are chosen from the output size.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)
+    tensor([[1., 3., 5.]])
+    """
     ...
 def max_pool_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.max_pool_with_indices:
-    """max_pool, and where in its plane each largest element is."""
+    """Applies max pooling and also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int]): The distance between the elements of the kernel.
+        ceil_mode (bool): Whether the output size is rounded up instead of down.
+        adaptive (bool): Whether the windows are chosen from the output size.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.max_pool_with_indices(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)
+    pyburn.return_types.max_pool_with_indices(
+    output=tensor([[1., 3., 5.]]),
+    indices=tensor([[1, 3, 5]]))
+    """
     ...
 def unpool(input: Tensor, indices: Tensor, output_size: int | Sequence[int], accumulate: bool, *, out: Tensor | None = None) -> Tensor:
-    """Planes of the given size with the elements of input where indices say and 0 elsewhere."""
+    """Writes the elements of input at the given indices of planes of zeros.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        output_size (int | Sequence[int]): The size of the output.
+        accumulate (bool): Whether values are added instead of written.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.unpool(pyburn.tensor([[3., 4.]]), pyburn.tensor([[1, 2]]), (5,), False)
+    tensor([[0., 3., 4., 0., 0.]])
+    """
     ...
 def unpool_input(input: Tensor, indices: Tensor, output_size: int | Sequence[int], accumulate: bool, *, out: Tensor | None = None) -> Tensor:
-    """The elements of planes at the places that indices say: the gradient of unpool."""
+    """Computes the gradient of unpool.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        output_size (int | Sequence[int]): The size of the output.
+        accumulate (bool): Whether values are added instead of written.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.unpool_input(pyburn.tensor([[3., 4., 5.]]), pyburn.tensor([[1, 2]]), (3,), False)
+    tensor([[4., 5.]])
+    """
     ...
 def avg_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
-    """The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin."""
+    """Applies average pooling over as many dimensions as kernel_size has; the building block of avg_pool1d, 2d and 3d.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        ceil_mode (bool): Whether the output size is rounded up instead of down.
+        count_include_pad (bool): Whether padding counts in the mean.
+        divisor (int): Divides by this number instead of the window size; 0 for the window size.
+        adaptive (bool): Whether the windows are chosen from the output size.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.avg_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), False, True, 0, False)
+    tensor([[0.5000, 2.5000, 4.5000]])
+    """
     ...
 def avg_pool_input(grad_output: Tensor, input_size: int | Sequence[int], kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of avg_pool: each element spread over its window."""
+    """Computes the gradient of avg_pool.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        input_size (int | Sequence[int]): The shape of the input of the forward pass.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int]): The step between windows.
+        padding (int | Sequence[int]): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        ceil_mode (bool): Whether the output size is rounded up instead of down.
+        count_include_pad (bool): Whether padding counts in the mean.
+        divisor (int): Divides by this number instead of the window size; 0 for the window size.
+        adaptive (bool): Whether the windows are chosen from the output size.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.avg_pool_input(pyburn.ones(1, 3), (1, 6), (2,), (2,), (0,), False, True, 0, False)
+    tensor([[0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000]])
+    """
     ...
 def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-    """The largest element of each window of input (N, C, L) or (C, L)."""
+    """Applies 1-d max pooling to input (N, C, L) or (C, L).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor (N, C, L_out), or (C, L_out) without a batch.
+
+    >>> pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2).shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool1d_with_indices:
-    """max_pool1d, and where in its plane each largest element is."""
+    """Applies 1-d max pooling and also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2)[1].shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-    """The mean of each window of input (N, C, L) or (C, L)."""
+    """Applies 1-d average pooling to input (N, C, L) or (C, L).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+
+    Returns:
+        Tensor: A tensor (N, C, L_out), or (C, L_out) without a batch.
+
+    >>> pyburn.avg_pool1d(pyburn.ones(1, 1, 4), 2).shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
-    """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
+    """Applies 1-d average pooling with windows chosen to give the requested output size.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 2).shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool1d:
-    """The largest elements of as many windows as output_size says, and where they are."""
+    """Applies 1-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 2)[0].shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type."""
+    """Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        input (Tensor): The input tensor.
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.lp_pool1d(pyburn.ones(1, 1, 4), 2, 2).shape
+    pyburn.Size([1, 1, 2])
+    """
     ...
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of max_pool1d: the elements where indices say, 0 elsewhere."""
+    """Inverts max_pool1d: writes input at the given indices and zeros elsewhere.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_size (int | Sequence[int] | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.max_unpool1d(*pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2), 2).shape
+    pyburn.Size([1, 1, 4])
+    """
     ...
 def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-    """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
+    """Applies 2-d max pooling to input (N, C, H, W) or (C, H, W).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor (N, C, H_out, W_out), or (C, H_out, W_out) without a batch.
+
+    >>> pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool2d_with_indices:
-    """max_pool2d, and where in its plane each largest element is."""
+    """Applies 2-d max pooling and also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2)[1].shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The mean of each window of input (N, C, H, W) or (C, H, W)."""
+    """Applies 2-d average pooling to input (N, C, H, W) or (C, H, W).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+        divisor_override (int | None, default None): Divides by this number instead of the window size.
+
+    Returns:
+        Tensor: A tensor (N, C, H_out, W_out), or (C, H_out, W_out) without a batch.
+
+    >>> pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
-    """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
+    """Applies 2-d average pooling with windows chosen to give the requested output size.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        Tensor: A tensor (N, C, *output_size), or (C, *output_size) without a batch.
+
+    >>> pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool2d:
-    """The largest elements of as many windows as output_size says, and where they are."""
+    """Applies 2-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.adaptive_max_pool2d(pyburn.ones(1, 1, 4, 4), 2)[0].shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type."""
+    """Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        input (Tensor): The input tensor.
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape
+    pyburn.Size([1, 1, 2, 2])
+    """
     ...
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of max_pool2d: the elements where indices say, 0 elsewhere."""
+    """Inverts max_pool2d: writes input at the given indices and zeros elsewhere.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_size (int | Sequence[int] | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.max_unpool2d(*pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2), 2).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     ...
 def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-    """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+    """Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool3d_with_indices:
-    """max_pool3d, and where in its plane each largest element is."""
+    """Applies 3-d max pooling and also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2)[1].shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The mean of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+    """Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+        divisor_override (int | None, default None): Divides by this number instead of the window size.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
-    """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
+    """Applies 3-d average pooling with windows chosen to give the requested output size.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool3d:
-    """The largest elements of as many windows as output_size says, and where they are."""
+    """Applies 3-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+
+    Returns:
+        tuple: A named tuple (output, indices).
+
+    >>> pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-    """The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type."""
+    """Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        input (Tensor): The input tensor.
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape
+    pyburn.Size([1, 1, 2, 2, 2])
+    """
     ...
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
+    """Inverts max_pool3d: writes input at the given indices and zeros elsewhere.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int] | None, default None): The step between windows.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        output_size (int | Sequence[int] | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.max_unpool3d(*pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2), 2).shape
+    pyburn.Size([1, 1, 4, 4, 4])
+    """
     ...
 def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers from the standard normal distribution."""
+    """Creates a tensor of samples from the standard normal distribution.
+
+    Args:
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randn(2, 3).shape
+    pyburn.Size([2, 3])
+    """
     ...
 @overload
 def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Random integers from [low, high)."""
+    """Creates a tensor of random integers from [low, high).
+
+    Args:
+        low (int): The lowest integer.
+        high (int | None): One above the highest integer.
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randint(0, 10, (3,)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Random integers from [0, high)."""
+    """Creates a tensor of random integers from [0, high).
+
+    Args:
+        high (int): One above the highest integer.
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randint(10, (3,)).shape
+    pyburn.Size([3])
+    """
     ...
 def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+    """Samples from the uniform distribution on [0, 1) with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.rand_like(pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     ...
 def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Standard normal random numbers, of the size, dtype and device of input."""
+    """Samples from the standard normal distribution with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randn_like(pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Random integers from [low, high), of the size, dtype and device of input."""
+    """Samples integers from [low, high) with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        low (int): The lowest integer.
+        high (int): One above the highest integer.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randint_like(pyburn.ones(3), 5, 10).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Random integers from [0, high), of the size, dtype and device of input."""
+    """Samples integers from [0, high) with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        high (int): One above the highest integer.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randint_like(pyburn.ones(3), 10).shape
+    pyburn.Size([3])
+    """
     ...
 def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
-    """The integers below n in random order."""
+    """Returns a random permutation of the integers from 0 to n - 1.
+
+    Args:
+        n (int): The number of rows or values.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
     ...
 @overload
 def normal(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Normally distributed numbers with the given means."""
+    """Samples from normal distributions with the given means and one standard deviation.
+
+    Args:
+        mean (Tensor): The mean.
+        std (float, default 1.0): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.normal(pyburn.zeros(3), 2.).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def normal(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Normally distributed numbers with the given deviations."""
+    """Samples from normal distributions with one mean and the given standard deviations.
+
+    Args:
+        mean (float): The mean.
+        std (Tensor): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.normal(0., pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Normally distributed numbers with the given means and deviations."""
+    """Samples from normal distributions with the given means and standard deviations.
+
+    Args:
+        mean (Tensor): The mean.
+        std (Tensor): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def normal(mean: float, std: float, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-    """Normally distributed numbers of one mean and deviation."""
+    """Samples from a normal distribution with the given mean and standard deviation.
+
+    Args:
+        mean (float): The mean.
+        std (float): The standard deviation.
+        size (int | Sequence[int]): The shape.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor of the given shape.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.normal(0., 1., (3,)).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that input says, else 0."""
+    """Samples 0 or 1 element-wise; input holds the probabilities of 1.
+
+    Args:
+        input (Tensor): The input tensor.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.bernoulli(pyburn.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
     ...
 @overload
 def bernoulli(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """1 with probability p, else 0; of the size, dtype and device of input."""
+    """Samples 0 or 1 with probability p of 1, with the shape, dtype and device of input.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float): The probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.bernoulli(pyburn.empty(3), 1.)
+    tensor([1., 1., 1.])
+    """
     ...
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """num_samples positions in each row of input, which holds how likely they are."""
+    """Samples num_samples indices from each row of input, which holds unnormalised probabilities.
+
+    Args:
+        input (Tensor): The input tensor.
+        num_samples (int): The number of samples per row.
+        replacement (bool, default False): Whether an index may be sampled more than once.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.multinomial(pyburn.tensor([0., 1.]), 1)
+    tensor([1])
+    """
     ...
 def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with uniform random numbers from [from_, to)."""
+    """Fills input with samples from the uniform distribution on [from_, to).
+
+    Args:
+        input (Tensor): The input tensor.
+        from_ (float, default 0): The lower bound (inclusive).
+        to (float, default 1): The upper bound (exclusive).
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).uniform_(-1, 1).shape
+    pyburn.Size([3])
+    """
     ...
 def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with normally distributed random numbers."""
+    """Fills input with samples from a normal distribution.
+
+    Args:
+        input (Tensor): The input tensor.
+        mean (float, default 0): The mean.
+        std (float, default 1): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).normal_(0, 2).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def bernoulli_(input: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with 1 with probability p and 0 otherwise."""
+    """Fills input with samples of 0 or 1 with probability p of 1.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float, default 0.5): The probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).bernoulli_(0.25).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def bernoulli_(input: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with 1 with the probability that p says and 0 otherwise."""
+    """Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Tensor): The probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
     ...
 def exponential_(input: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with exponentially distributed random numbers of rate lambd."""
+    """Fills input with samples from the exponential distribution with rate lambd.
+
+    Args:
+        input (Tensor): The input tensor.
+        lambd (float, default 1): The rate.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).exponential_(2.).shape
+    pyburn.Size([3])
+    """
     ...
 @overload
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one."""
+    """Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+
+    Args:
+        logits (Tensor): Unnormalised log-probabilities.
+        tau (float, default 1): The temperature.
+        hard (bool, default False): Whether to return one-hot vectors.
+        eps (float, default 1e-10): A small number that avoids division by zero.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)
+    tensor([1., 1.])
+    """
     ...
 @overload
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, *, axis: int) -> Tensor:
-    """softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one."""
+    """Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+
+    Args:
+        logits (Tensor): Unnormalised log-probabilities.
+        tau (float, default 1): The temperature.
+        hard (bool, default False): Whether to return one-hot vectors.
+        eps (float, default 1e-10): A small number that avoids division by zero.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)
+    tensor([1., 1.])
+    """
     ...
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise."""
+    """Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
+
+    Args:
+        input (Tensor): The input tensor.
+        lower (float, default 0.125): The lower bound of the slope.
+        upper (float, default 0.3333333333333333): The upper bound of the slope.
+        training (bool, default False): Whether the layer is in training mode.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.rrelu(pyburn.tensor([-48., 1.]))
+    tensor([-11.,   1.])
+    """
     ...
 def random_(input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly."""
+    """Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
+
+    Args:
+        input (Tensor): The input tensor.
+        from_ (int | None, default None): The lower bound (inclusive).
+        to (int | None, default None): The upper bound (exclusive).
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).random_(10).shape
+    pyburn.Size([3])
+    """
     ...
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with the number of trials until one succeeds, each with probability p."""
+    """Fills input with samples from the geometric distribution with success probability p.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (float): The probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).geometric_(0.5).shape
+    pyburn.Size([3])
+    """
     ...
 def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with random numbers of the Cauchy distribution."""
+    """Fills input with samples from the Cauchy distribution.
+
+    Args:
+        input (Tensor): The input tensor.
+        median (float, default 0): The median.
+        sigma (float, default 1): The scale.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).cauchy_().shape
+    pyburn.Size([3])
+    """
     ...
 def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
-    """Fills input with random numbers whose logarithms have the given mean and deviation."""
+    """Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
+
+    Args:
+        input (Tensor): The input tensor.
+        mean (float, default 1): The mean.
+        std (float, default 2): The standard deviation.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.empty(3).log_normal_().shape
+    pyburn.Size([3])
+    """
     ...
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Random numbers of the Poisson distributions that have the given means."""
+    """Samples from Poisson distributions with the rates in input.
+
+    Args:
+        input (Tensor): The input tensor.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.poisson(pyburn.zeros(2))
+    tensor([0., 0.])
+    """
     ...
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Tensor:
-    """How many of count trials succeed, each with probability prob; at random."""
+    """Samples from binomial distributions with the given counts and success probabilities.
+
+    Args:
+        count (Tensor): The number of trials.
+        prob (Tensor): The success probability.
+        generator (Generator | None, default None): The random generator; by default that of the process.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))
+    tensor([0., 3.])
+    """
     ...
 def flip(input: Tensor, *dims: int | Sequence[int], out: Tensor | None = None) -> Tensor:
-    """The elements in reverse order along the given axes; a copy."""
+    """Reverses the order of the elements along the given dimensions. Returns a copy.
+
+    Args:
+        input (Tensor): The input tensor.
+        dims (int | Sequence[int]): The dimensions to operate on.
+
+    Returns:
+        Tensor: A copy of the shape of input.
+
+    >>> pyburn.flip(pyburn.arange(3), 0)
+    tensor([2, 1, 0])
+    """
     ...
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of matrices: the elements above the diagonal become 0."""
+    """Returns the lower triangle of matrices; the other elements are set to 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.tril(pyburn.ones(3, 3))
+    tensor([[1., 0., 0.],
+            [1., 1., 0.],
+            [1., 1., 1.]])
+    """
     ...
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of matrices: the elements below the diagonal become 0."""
+    """Returns the upper triangle of matrices; the other elements are set to 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.triu(pyburn.ones(3, 3))
+    tensor([[1., 1., 1.],
+            [0., 1., 1.],
+            [0., 0., 1.]])
+    """
     ...
 @overload
 def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
-    """The index i, repeats[i] times, for each i."""
+    """Returns the index i repeated repeats[i] times, for each i.
+
+    Args:
+        repeats (Tensor): The number of repetitions.
+        output_size (int | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]))
+    tensor([0, 1, 1])
+    """
     ...
 @overload
 def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element along dim (of the flattened input without one), several times in a row."""
+    """Repeats each element along dim (of the flattened input by default).
+
+    Args:
+        input (Tensor): The input tensor.
+        repeats (int): The number of repetitions.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        output_size (int | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     ...
 @overload
 def repeat_interleave(input: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+    """Repeats each element along dim (of the flattened input by default), with one count per element.
+
+    Args:
+        input (Tensor): The input tensor.
+        repeats (Tensor): The number of repetitions.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        output_size (int | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]), pyburn.tensor([2, 1]))
+    tensor([1, 1, 2])
+    """
     ...
 @overload
 def repeat_interleave(input: Tensor, repeats: int, *, axis: int | None, output_size: int | None = None) -> Tensor:
-    """Each element along dim (of the flattened input without one), several times in a row."""
+    """Repeats each element along dim (of the flattened input by default).
+
+    Args:
+        input (Tensor): The input tensor.
+        repeats (int): The number of repetitions.
+        axis (int | None): The dimension to operate on.
+        output_size (int | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     ...
 @overload
 def repeat_interleave(input: Tensor, repeats: Tensor, *, axis: int | None, output_size: int | None = None) -> Tensor:
-    """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+    """Repeats each element along dim (of the flattened input by default), with one count per element.
+
+    Args:
+        input (Tensor): The input tensor.
+        repeats (Tensor): The number of repetitions.
+        axis (int | None): The dimension to operate on.
+        output_size (int | None, default None): The size of the output.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.repeat_interleave(pyburn.tensor([1, 2]), pyburn.tensor([2, 1]))
+    tensor([1, 1, 2])
+    """
     ...
 def repeat(input: Tensor, repeats: int | Sequence[int]) -> Tensor:
-    """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+    """Repeats input along each dimension; additional repeats add dimensions in front.
+
+    Args:
+        input (Tensor): The input tensor.
+        repeats (int | Sequence[int]): The number of repetitions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     ...
 def tile(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
-    """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+    """Repeats input along each dimension; missing repeats in front count as 1.
+
+    Args:
+        input (Tensor): The input tensor.
+        dims (int | Sequence[int]): The dimensions to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.tile(pyburn.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
     ...
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+    """Shifts the elements along dims (of the flattened input by default); elements that leave at one end re-enter at the other.
+
+    Args:
+        input (Tensor): The input tensor.
+        shifts (int | Sequence[int]): The number of places to shift by.
+        dims (int | Sequence[int] | None, default None): The dimensions to operate on.
+
+    Returns:
+        Tensor: A copy of the shape of input.
+
+    >>> pyburn.roll(pyburn.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
     ...
 def fliplr(input: Tensor) -> Tensor:
-    """The elements in reverse order along axis 1."""
+    """Reverses the order of the elements along dimension 1.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.fliplr(pyburn.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     ...
 def flipud(input: Tensor) -> Tensor:
-    """The elements in reverse order along axis 0."""
+    """Reverses the order of the elements along dimension 0.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.flipud(pyburn.arange(3))
+    tensor([2, 1, 0])
+    """
     ...
 def rot90(input: Tensor, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
-    """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+    """Rotates input k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+
+    Args:
+        input (Tensor): The input tensor.
+        k (int, default 1): The number of rotations.
+        dims (int | Sequence[int], default (0,1)): The dimensions to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.rot90(pyburn.arange(4).view(2, 2))
+    tensor([[1, 3],
+            [0, 2]])
+    """
     ...
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+    """Creates matrices with the last dimension of input on a diagonal and 0 elsewhere.
+
+    Args:
+        input (Tensor): The input tensor.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dim1 (int, default -2): The first of two dimensions.
+        dim2 (int, default -1): The second of two dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.diag_embed(pyburn.tensor([1., 2.]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     ...
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    """Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix.
+
+    Args:
+        input (Tensor): The input tensor.
+        diagonal (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.diag(pyburn.tensor([1., 2.]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     ...
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with the elements of input on its diagonal."""
+    """Creates a matrix with the flattened input on its diagonal.
+
+    Args:
+        input (Tensor): The input tensor.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.diagflat(pyburn.ones(2, 1))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     ...
 @overload
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum of the elements of input over dim (over all by default)."""
+    """Computes the sum of the elements over dim (by default over all dimensions).
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.sum(pyburn.ones(2, 3), dim=1)
+    tensor([3., 3.])
+    """
     ...
 @overload
 def sum(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum of the elements of input over dim (over all by default)."""
+    """Computes the sum of the elements over dim (by default over all dimensions).
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.sum(pyburn.ones(2, 3), dim=1)
+    tensor([3., 3.])
+    """
     ...
 @overload
 def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Arithmetic mean of the elements of input over dim."""
+    """Computes the arithmetic mean of the elements over dim (by default over all dimensions).
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.mean(pyburn.tensor([1., 3.]))
+    tensor(2.)
+    """
     ...
 @overload
 def mean(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Arithmetic mean of the elements of input over dim."""
+    """Computes the arithmetic mean of the elements over dim (by default over all dimensions).
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.mean(pyburn.tensor([1., 3.]))
+    tensor(2.)
+    """
     ...
 @overload
 def amax(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Largest element of input over dim; ties share the gradient."""
+    """Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.amax(pyburn.tensor([1., 3.]))
+    tensor(3.)
+    """
     ...
 @overload
 def amax(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Largest element of input over dim; ties share the gradient."""
+    """Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.amax(pyburn.tensor([1., 3.]))
+    tensor(3.)
+    """
     ...
 @overload
 def amin(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Smallest element of input over dim; ties share the gradient."""
+    """Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.amin(pyburn.tensor([1., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def amin(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Smallest element of input over dim; ties share the gradient."""
+    """Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.amin(pyburn.tensor([1., 3.]))
+    tensor(1.)
+    """
     ...
 @overload
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Product of the elements of input along dim (of all by default)."""
+    """Computes the product of the elements along dim (by default of all elements).
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.prod(pyburn.tensor([2., 3.]))
+    tensor(6.)
+    """
     ...
 @overload
 def prod(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Product of the elements of input along dim (of all by default)."""
+    """Computes the product of the elements along dim (by default of all elements).
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.prod(pyburn.tensor([2., 3.]))
+    tensor(6.)
+    """
     ...
 @overload
 def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum of the elements over dim, with 0 in place of NaN."""
+    """Computes the sum of the elements over dim; NaN counts as 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.nansum(pyburn.tensor([1., float('nan')]))
+    tensor(1.)
+    """
     ...
 @overload
 def nansum(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum of the elements over dim, with 0 in place of NaN."""
+    """Computes the sum of the elements over dim; NaN counts as 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.nansum(pyburn.tensor([1., float('nan')]))
+    tensor(1.)
+    """
     ...
 @overload
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """How many elements over dim are not zero."""
+    """Counts the non-zero elements over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))
+    tensor(2)
+    """
     ...
 @overload
 def count_nonzero(input: Tensor, *, axis: int | Sequence[int] | None, out: Tensor | None = None) -> Tensor:
-    """How many elements over dim are not zero."""
+    """Counts the non-zero elements over dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))
+    tensor(2)
+    """
     ...
 @overload
 def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether some element over dim is not zero."""
+    """Tests whether any element over dim is non-zero.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.any(pyburn.tensor([True, False]))
+    tensor(True)
+    """
     ...
 @overload
 def any(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether some element over dim is not zero."""
+    """Tests whether any element over dim is non-zero.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.any(pyburn.tensor([True, False]))
+    tensor(True)
+    """
     ...
 @overload
 def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether no element over dim is zero."""
+    """Tests whether all elements over dim are non-zero.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.all(pyburn.tensor([True, False]))
+    tensor(False)
+    """
     ...
 @overload
 def all(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether no element over dim is zero."""
+    """Tests whether all elements over dim are non-zero.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.all(pyburn.tensor([True, False]))
+    tensor(False)
+    """
     ...
 @overload
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+    """Computes log(sum(exp(input))) over dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int]): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.logsumexp(pyburn.zeros(2), 0)
+    tensor(0.6931)
+    """
     ...
 @overload
 def logsumexp(input: Tensor, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+    """Computes log(sum(exp(input))) over dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int]): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.logsumexp(pyburn.zeros(2), 0)
+    tensor(0.6931)
+    """
     ...
 @overload
 def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Mean of the elements over dim that are not NaN."""
+    """Computes the mean of the elements over dim, ignoring NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))
+    tensor(2.)
+    """
     ...
 @overload
 def nanmean(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Mean of the elements over dim that are not NaN."""
+    """Computes the mean of the elements over dim, ignoring NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))
+    tensor(2.)
+    """
     ...
 @overload
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.aminmax:
-    """The smallest and the largest element along dim, or of all."""
+    """Computes the minimum and the maximum along dim, or of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (min, max).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.aminmax(pyburn.tensor([1., 3., 2.]))
+    pyburn.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
     ...
 @overload
 def aminmax(input: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.aminmax:
-    """The smallest and the largest element along dim, or of all."""
+    """Computes the minimum and the maximum along dim, or of all elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (min, max).
+
+    >>> pyburn.aminmax(pyburn.tensor([1., 3., 2.]))
+    pyburn.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
     ...
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """Computes the sum of the diagonal elements of a matrix.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.trace(pyburn.ones(2, 2))
+    tensor(2.)
+    """
     ...
 def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
-    """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
+    """Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Sequence[Tensor]): The initial hidden state.
+        params (Sequence[Tensor]): The weights of each layer and direction: w_ih, w_hh, b_ih, b_hh.
+        has_biases (bool): Whether params contains biases.
+        num_layers (int): The number of layers.
+        dropout (float): The dropout probability between layers.
+        train (bool): Whether the layer is in training mode.
+        bidirectional (bool): Whether the layers run in both directions.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+
+    Returns:
+        tuple: A named tuple (output, hn, cn).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lstm(pyburn.ones(5, 1, 3), [pyburn.zeros(1, 1, 2)] * 2, [pyburn.ones(8, 3), pyburn.ones(8, 2)], False, 1, 0.0, False, False, False)[0].shape
+    pyburn.Size([5, 1, 2])
+    """
     ...
 def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.gru:
-    """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
+    """Applies a multi-layer gated recurrent unit to input (T, N, I) or, with batch_first, (N, T, I).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        params (Sequence[Tensor]): The weights of each layer and direction: w_ih, w_hh, b_ih, b_hh.
+        has_biases (bool): Whether params contains biases.
+        num_layers (int): The number of layers.
+        dropout (float): The dropout probability between layers.
+        train (bool): Whether the layer is in training mode.
+        bidirectional (bool): Whether the layers run in both directions.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+
+    Returns:
+        tuple: A named tuple (output, hn).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gru(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(6, 3), pyburn.ones(6, 2)], False, 1, 0.0, False, False, False)[0].shape
+    pyburn.Size([5, 1, 2])
+    """
     ...
 def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_tanh:
-    """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+    """Applies a multi-layer Elman network with tanh to input (T, N, I) or, with batch_first, (N, T, I).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        params (Sequence[Tensor]): The weights of each layer and direction: w_ih, w_hh, b_ih, b_hh.
+        has_biases (bool): Whether params contains biases.
+        num_layers (int): The number of layers.
+        dropout (float): The dropout probability between layers.
+        train (bool): Whether the layer is in training mode.
+        bidirectional (bool): Whether the layers run in both directions.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+
+    Returns:
+        tuple: A named tuple (output, hn).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_tanh(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape
+    pyburn.Size([5, 1, 2])
+    """
     ...
 def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_relu:
-    """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+    """Applies a multi-layer Elman network with ReLU to input (T, N, I) or, with batch_first, (N, T, I).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        params (Sequence[Tensor]): The weights of each layer and direction: w_ih, w_hh, b_ih, b_hh.
+        has_biases (bool): Whether params contains biases.
+        num_layers (int): The number of layers.
+        dropout (float): The dropout probability between layers.
+        train (bool): Whether the layer is in training mode.
+        bidirectional (bool): Whether the layers run in both directions.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+
+    Returns:
+        tuple: A named tuple (output, hn).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_relu(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape
+    pyburn.Size([5, 1, 2])
+    """
     ...
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> return_types.lstm_cell:
-    """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
+    """Computes one step of an LSTM for input (N, I) and hx, a tuple (h, c) of shape (N, H) each.
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Sequence[Tensor]): The initial hidden state.
+        w_ih (Tensor): Input-hidden weights.
+        w_hh (Tensor): Hidden-hidden weights.
+        b_ih (Tensor | None, default None): Input-hidden bias.
+        b_hh (Tensor | None, default None): Hidden-hidden bias.
+
+    Returns:
+        tuple: A named tuple (h, c).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lstm_cell(pyburn.ones(1, 3), [pyburn.zeros(1, 2)] * 2, pyburn.ones(8, 3), pyburn.ones(8, 2))[0].shape
+    pyburn.Size([1, 2])
+    """
     ...
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of gru for input (B, I) and a state (B, H)."""
+    """Computes one step of a GRU for input (N, I) and state hx (N, H).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        w_ih (Tensor): Input-hidden weights.
+        w_hh (Tensor): Hidden-hidden weights.
+        b_ih (Tensor | None, default None): Input-hidden bias.
+        b_hh (Tensor | None, default None): Hidden-hidden bias.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gru_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(6, 3), pyburn.ones(6, 2)).shape
+    pyburn.Size([1, 2])
+    """
     ...
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of rnn_tanh for input (B, I) and a state (B, H)."""
+    """Computes one step of an Elman network with tanh for input (N, I) and state hx (N, H).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        w_ih (Tensor): Input-hidden weights.
+        w_hh (Tensor): Hidden-hidden weights.
+        b_ih (Tensor | None, default None): Input-hidden bias.
+        b_hh (Tensor | None, default None): Hidden-hidden bias.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_tanh_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape
+    pyburn.Size([1, 2])
+    """
     ...
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of rnn_relu for input (B, I) and a state (B, H)."""
+    """Computes one step of an Elman network with ReLU for input (N, I) and state hx (N, H).
+
+    Args:
+        input (Tensor): The input tensor.
+        hx (Tensor): The initial hidden state.
+        w_ih (Tensor): Input-hidden weights.
+        w_hh (Tensor): Hidden-hidden weights.
+        b_ih (Tensor | None, default None): Input-hidden bias.
+        b_hh (Tensor | None, default None): Hidden-hidden bias.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape
+    pyburn.Size([1, 2])
+    """
     ...
 def rnn_steps(projected: Tensor, weight: Tensor, bias: Tensor | None, h0: Tensor, c0: Tensor | None, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> return_types.rnn_steps:
-    """The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu."""
+    """Computes the states of a recurrent layer at all time steps from the projected inputs.
+
+    Args:
+        projected (Tensor):
+        weight (Tensor): The weights.
+        bias (Tensor | None): Added to each output channel or feature; None for no bias.
+        h0 (Tensor):
+        c0 (Tensor | None):
+        cell (str):
+        reverse (bool):
+
+    Returns:
+        tuple: A named tuple (output, cells, gates).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape
+    pyburn.Size([3, 1, 2])
+    """
     ...
 def rnn_steps_grad(grad_output: Tensor, grad_cells: Tensor | None, weight: Tensor, h0: Tensor, c0: Tensor | None, output: Tensor, cells: Tensor, gates: Tensor, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None) -> return_types.rnn_steps_grad:
-    """Gradient of rnn_steps, back through time."""
+    """Computes the gradient of rnn_steps (backpropagation through time).
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        grad_cells (Tensor | None):
+        weight (Tensor): The weights.
+        h0 (Tensor):
+        c0 (Tensor | None):
+        output (Tensor): The output of the forward pass.
+        cells (Tensor):
+        gates (Tensor):
+        cell (str):
+        reverse (bool):
+
+    Returns:
+        tuple: A named tuple (grad_projected, grad_recurrent, grad_h0, grad_c0).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape
+    pyburn.Size([3, 1, 2])
+    """
     ...
 def sample_planes(input: Tensor, places: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing."""
+    """Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.
+
+    Args:
+        input (Tensor): The input tensor.
+        places (Tensor):
+        weight (Tensor): The weights.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))
+    tensor([[[4.]]])
+    """
     ...
 def sample_planes_input(input: Tensor, places: Tensor, weight: Tensor, size: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size)."""
+    """Computes the gradient of sample_planes with respect to its input.
+
+    Args:
+        input (Tensor): The input tensor.
+        places (Tensor):
+        weight (Tensor): The weights.
+        size (int): The shape.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.sample_planes_input(pyburn.tensor([[[3.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]), 3)
+    tensor([[[1.5000, 0.0000, 1.5000]]])
+    """
     ...
 def sample_planes_weight(input: Tensor, planes: Tensor, places: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels."""
+    """Computes the gradient of sample_planes with respect to its weight.
+
+    Args:
+        input (Tensor): The input tensor.
+        planes (Tensor):
+        places (Tensor):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))
+    tensor([[[ 6.],
+             [10.]]])
+    """
     ...
 @overload
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Running sums along dim."""
+    """Computes the cumulative sum along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)
+    tensor([1., 3., 6.])
+    """
     ...
 @overload
 def cumsum(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Running sums along dim."""
+    """Computes the cumulative sum along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)
+    tensor([1., 3., 6.])
+    """
     ...
 @overload
 def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Running products along dim."""
+    """Computes the cumulative product along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)
+    tensor([1., 2., 6.])
+    """
     ...
 @overload
 def cumprod(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Running products along dim."""
+    """Computes the cumulative product along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)
+    tensor([1., 2., 6.])
+    """
     ...
 @overload
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of running sums of exp(input) along dim."""
+    """Computes log(cumsum(exp(input))) along dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.logcumsumexp(pyburn.zeros(3), 0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
     ...
 @overload
 def logcumsumexp(input: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
-    """The logarithm of running sums of exp(input) along dim."""
+    """Computes log(cumsum(exp(input))) along dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.logcumsumexp(pyburn.zeros(3), 0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
     ...
 @overload
 def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummax:
-    """The largest element so far along dim, and its position."""
+    """Computes the cumulative maximum along dim and its indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)
+    pyburn.return_types.cummax(
+    values=tensor([1., 3., 3.]),
+    indices=tensor([0, 1, 1]))
+    """
     ...
 @overload
 def cummax(input: Tensor, *, axis: int, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummax:
-    """The largest element so far along dim, and its position."""
+    """Computes the cumulative maximum along dim and its indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)
+    pyburn.return_types.cummax(
+    values=tensor([1., 3., 3.]),
+    indices=tensor([0, 1, 1]))
+    """
     ...
 @overload
 def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummin:
-    """The smallest element so far along dim, and its position."""
+    """Computes the cumulative minimum along dim and its indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)
+    pyburn.return_types.cummin(
+    values=tensor([3., 1., 1.]),
+    indices=tensor([0, 1, 1]))
+    """
     ...
 @overload
 def cummin(input: Tensor, *, axis: int, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummin:
-    """The smallest element so far along dim, and its position."""
+    """Computes the cumulative minimum along dim and its indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)
+    pyburn.return_types.cummin(
+    values=tensor([3., 1., 1.]),
+    indices=tensor([0, 1, 1]))
+    """
     ...
 @overload
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+    """Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated.
+
+    Args:
+        input (Tensor): The input tensor.
+        n (int, default 1): How many times differences are taken.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        prepend (Tensor | None, default None): Values concatenated in front along dim.
+        append (Tensor | None, default None): Values concatenated at the end along dim.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.diff(pyburn.tensor([1., 3., 2.]))
+    tensor([ 2., -1.])
+    """
     ...
 @overload
 def diff(input: Tensor, n: int = 1, *, axis: int, prepend: Tensor | None = None, append: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+    """Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated.
+
+    Args:
+        input (Tensor): The input tensor.
+        n (int, default 1): How many times differences are taken.
+        axis (int): The dimension to operate on.
+        prepend (Tensor | None, default None): Values concatenated in front along dim.
+        append (Tensor | None, default None): Values concatenated at the end along dim.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.diff(pyburn.tensor([1., 3., 2.]))
+    tensor([ 2., -1.])
+    """
     ...
 @overload
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+    """Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k].
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        sparse_grad (bool, default False): Accepted for compatibility; gradients are dense.
+
+    Returns:
+        Tensor: A tensor of the shape of index.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
     ...
 @overload
 def gather(input: Tensor, *, axis: int, index: Tensor, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+    """Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k].
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        sparse_grad (bool, default False): Accepted for compatibility; gradients are dense.
+
+    Returns:
+        Tensor: A tensor of the shape of index.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
     ...
 @overload
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+    """Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), pyburn.ones(2, 1))
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     ...
 @overload
 def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, out: Tensor | None = None) -> Tensor:
-    """input, with value at the places that the index names."""
+    """Writes value into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        value (Number): The value.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), 1.)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     ...
 @overload
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+    """Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')
+    tensor([3., 1., 1.])
+    """
     ...
 @overload
 def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str, out: Tensor | None = None) -> Tensor:
-    """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+    """Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        value (Number): The value.
+        reduce (str): The reduction.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')
+    tensor([4., 1., 1.])
+    """
     ...
 @overload
 def scatter(input: Tensor, *, axis: int, index: Tensor, src: Tensor, out: Tensor | None = None) -> Tensor:
-    """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+    """Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), pyburn.ones(2, 1))
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     ...
 @overload
 def scatter(input: Tensor, *, axis: int, index: Tensor, value: Number, out: Tensor | None = None) -> Tensor:
-    """input, with value at the places that the index names."""
+    """Writes value into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        value (Number): The value.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), 1.)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     ...
 @overload
 def scatter(input: Tensor, *, axis: int, index: Tensor, src: Tensor, reduce: str, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+    """Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')
+    tensor([3., 1., 1.])
+    """
     ...
 @overload
 def scatter(input: Tensor, *, axis: int, index: Tensor, value: Number, reduce: str, out: Tensor | None = None) -> Tensor:
-    """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+    """Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        value (Number): The value.
+        reduce (str): The reduction.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')
+    tensor([4., 1., 1.])
+    """
     ...
 @overload
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with each element of src added at its own place, but for dim, where the index says which."""
+    """Adds src to a copy of input along dim at the given indices; duplicate indices accumulate.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def scatter_add(input: Tensor, *, axis: int, index: Tensor, src: Tensor, out: Tensor | None = None) -> Tensor:
-    """input, with each element of src added at its own place, but for dim, where the index says which."""
+    """Adds src to a copy of input along dim at the given indices; duplicate indices accumulate.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+    """Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+        include_self (bool, default True): Whether the elements of input take part in the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter_reduce(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3), 'sum')
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def scatter_reduce(input: Tensor, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True, out: Tensor | None = None) -> Tensor:
-    """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+    """Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        src (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+        include_self (bool, default True): Whether the elements of input take part in the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.scatter_reduce(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3), 'sum')
+    tensor([2., 0., 1.])
+    """
     ...
 @overload
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """gather, with input and indices stretched to each other; without dim both are flattened."""
+    """Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)
+    tensor([[1],
+            [3]])
+    """
     ...
 @overload
 def take_along_dim(input: Tensor, indices: Tensor, *, axis: int | None, out: Tensor | None = None) -> Tensor:
-    """gather, with input and indices stretched to each other; without dim both are flattened."""
+    """Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices (Tensor): Indices (int64).
+        axis (int | None): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)
+    tensor([[1],
+            [3]])
+    """
     ...
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+    """Counts the elements in bins of equal width between min and max (by default the range of input).
+
+    Args:
+        input (Tensor): The input tensor.
+        bins (int, default 100): The number of bins.
+        min (Number, default 0): The lower bound.
+        max (Number, default 0): The upper bound.
+
+    Returns:
+        Tensor: A 1-d tensor of bins counts.
+
+    >>> pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
     ...
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+    """Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.
+
+    Args:
+        input (Tensor): The input tensor.
+        weights (Tensor | None, default None): One weight per element.
+        minlength (int, default 0): The minimum length of the result.
+
+    Returns:
+        Tensor: A 1-d tensor of counts (int64), or of sums of weights.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bincount(pyburn.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
     ...
 @overload
 def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> return_types.distinct:
-    """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    """Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        consecutive (bool, default False): Whether only neighbours are compared.
+
+    Returns:
+        tuple: A named tuple (output, inverse, counts).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.distinct(pyburn.tensor([3, 1, 3])).output
+    tensor([1, 3])
+    """
     ...
 @overload
 def distinct(input: Tensor, *, axis: int | None, consecutive: bool = False) -> return_types.distinct:
-    """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    """Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | None): The dimension to operate on.
+        consecutive (bool, default False): Whether only neighbours are compared.
+
+    Returns:
+        tuple: A named tuple (output, inverse, counts).
+
+    >>> pyburn.distinct(pyburn.tensor([3, 1, 3])).output
+    tensor([1, 3])
+    """
     ...
 @overload
 def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'."""
+    """Finds the indices at which values would be inserted into sorted_sequence, sorted along its last dimension, to keep it sorted.
+
+    Args:
+        sorted_sequence (Tensor): A tensor sorted along its last dimension.
+        values (Tensor): The values.
+        out_int32 (bool, default False): Whether to return int32 instead of int64 indices.
+        right (bool, default False): Whether equal values are inserted after the existing ones.
+        side (str | None, default None): 'left' or 'right'.
+        sorter (Tensor | None, default None): Indices that sort sorted_sequence.
+
+    Returns:
+        Tensor: Indices of the shape of values.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))
+    tensor([1, 3])
+    """
     ...
 @overload
 def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where a number would have to be inserted into a sorted vector."""
+    """Finds the index at which a number would be inserted into a sorted 1-d tensor to keep it sorted.
+
+    Args:
+        sorted_sequence (Tensor): A tensor sorted along its last dimension.
+        values (Number): The values.
+        out_int32 (bool, default False): Whether to return int32 instead of int64 indices.
+        right (bool, default False): Whether equal values are inserted after the existing ones.
+        side (str | None, default None): 'left' or 'right'.
+        sorter (Tensor | None, default None): Indices that sort sorted_sequence.
+
+    Returns:
+        Tensor: Indices of the shape of values.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)
+    tensor(1)
+    """
     ...
 def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
-    """The number of the interval between boundaries, which are sorted, that each element falls into."""
+    """Returns the index of the bucket between the sorted boundaries that each element belongs to.
+
+    Args:
+        input (Tensor): The input tensor.
+        boundaries (Tensor): Sorted bucket boundaries (1-d).
+        out_int32 (bool, default False): Whether to return int32 instead of int64 indices.
+        right (bool, default False): Whether equal values are inserted after the existing ones.
+
+    Returns:
+        Tensor: Indices of the shape of input.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))
+    tensor([1, 3])
+    """
     ...
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
-    """Which elements are among test_elements (or are not, with invert)."""
+    """Tests element-wise whether elements occur in test_elements (or do not, with invert=True).
+
+    Args:
+        elements (Tensor | Number): The elements to look for.
+        test_elements (Tensor | Number): The elements to look among.
+        assume_unique (bool, default False): Whether the elements are known to be unique.
+        invert (bool, default False): Whether to invert the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))
+    tensor([False,  True, False])
+    """
     ...
 @overload
 def quantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+    """Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (float): The quantile or quantiles, in [0, 1].
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)
+    tensor(2.)
+    """
     ...
 @overload
 def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles for several shares; a new first axis holds them."""
+    """Computes several quantiles along dim; the first dimension of the result holds the quantiles.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (Tensor): The quantile or quantiles, in [0, 1].
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))
+    tensor([1., 3.])
+    """
     ...
 @overload
 def quantile(input: Tensor, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+    """Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (float): The quantile or quantiles, in [0, 1].
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)
+    tensor(2.)
+    """
     ...
 @overload
 def quantile(input: Tensor, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles for several shares; a new first axis holds them."""
+    """Computes several quantiles along dim; the first dimension of the result holds the quantiles.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (Tensor): The quantile or quantiles, in [0, 1].
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))
+    tensor([1., 3.])
+    """
     ...
 @overload
 def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantile of the elements that are not NaN."""
+    """Computes the q-th quantile of the elements along dim, ignoring NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (float): The quantile or quantiles, in [0, 1].
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)
+    tensor(2.)
+    """
     ...
 @overload
 def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles of the elements that are not NaN, for several shares."""
+    """Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (Tensor): The quantile or quantiles, in [0, 1].
+        dim (int | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))
+    tensor([1., 3.])
+    """
     ...
 @overload
 def nanquantile(input: Tensor, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantile of the elements that are not NaN."""
+    """Computes the q-th quantile of the elements along dim, ignoring NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (float): The quantile or quantiles, in [0, 1].
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)
+    tensor(2.)
+    """
     ...
 @overload
 def nanquantile(input: Tensor, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles of the elements that are not NaN, for several shares."""
+    """Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles.
+
+    Args:
+        input (Tensor): The input tensor.
+        q (Tensor): The quantile or quantiles, in [0, 1].
+        axis (int | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        interpolation (str, default 'linear'): 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))
+    tensor([1., 3.])
+    """
     ...
 def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The reduction of consecutive parts of input along axis 0."""
+    """Reduces consecutive segments of input along dimension 0.
+
+    Args:
+        input (Tensor): The input tensor.
+        lengths (Tensor): The lengths of the segments.
+        reduce (str): The reduction.
+        initial (Number | None, default None): The initial value of the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))
+    tensor([2., 3.])
+    """
     ...
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
-    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by where they begin and the last one ends."""
+    """Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by lengths or offsets.
+
+    Args:
+        data (Tensor): The tensor to reduce.
+        reduce (str): The reduction.
+        lengths (Tensor | None, default None): The lengths of the segments.
+        offsets (Tensor | None, default None): The start index of each bag or segment.
+        axis (int, default 0): The dimension to operate on.
+        unsafe (bool, default False): Whether checks are skipped.
+        initial (Number | None, default None): The initial value of the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))
+    tensor([2., 3.])
+    """
     ...
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """A row for each choice of r elements of a vector, in order."""
+    """Returns all combinations of r elements of a 1-d tensor, one per row.
+
+    Args:
+        input (Tensor): The input tensor.
+        r (int, default 2): The number of elements in a combination.
+        with_replacement (bool, default False): Whether an element may occur more than once.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.combinations(pyburn.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     ...
 @overload
 def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
-    """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+    """Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Number): The order of the norm.
+        dim (int): The dimension to operate on; negative values count from the end.
+        maxnorm (Number): The maximum norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.renorm(pyburn.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     ...
 @overload
 def renorm(input: Tensor, p: Number, *, axis: int, maxnorm: Number, out: Tensor | None = None) -> Tensor:
-    """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+    """Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Number): The order of the norm.
+        axis (int): The dimension to operate on.
+        maxnorm (Number): The maximum norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.renorm(pyburn.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     ...
 @overload
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+    """Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+        include_self (bool, default True): Whether the elements of input take part in the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2., 3.]), 'prod')
+    tensor([6., 1.])
+    """
     ...
 @overload
 def index_reduce(input: Tensor, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+    """Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        index (Tensor): Indices (int64 or int32).
+        source (Tensor): The tensor to read from.
+        reduce (str): The reduction.
+        include_self (bool, default True): Whether the elements of input take part in the reduction.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2., 3.]), 'prod')
+    tensor([6., 1.])
+    """
     ...
 def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """The sums over the axes that broadcasting to the shape of input would stretch or add."""
+    """Sums over the dimensions that were broadcast, so that the result has the given shape.
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int]): The shape.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     ...
 @overload
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of the part along dim that begins at start."""
+    """Returns a copy of the entries start to start + length along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        start (int): The first index.
+        length (int): The number of entries.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
     ...
 @overload
 def narrow_copy(input: Tensor, *, axis: int, start: int, length: int, out: Tensor | None = None) -> Tensor:
-    """A copy of the part along dim that begins at start."""
+    """Returns a copy of the entries start to start + length along dim.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        start (int): The first index.
+        length (int): The number of entries.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
     ...
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """A tensor like input that is full of value, a number or a tensor with one element and no axes."""
+    """Returns a tensor like input filled with value, a number or a 0-d tensor.
+
+    Args:
+        input (Tensor): The input tensor.
+        value (Tensor | Number): The value.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.fill(pyburn.zeros(2), 7)
+    tensor([7., 7.])
+    """
     ...
 def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last."""
+    """Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block.
+
+    Args:
+        input (Tensor): The input tensor.
+        fill_value (Number): The value to fill with.
+        wrap (bool, default False): Whether the diagonal of a tall matrix starts again after each block.
+
+    Returns:
+        Tensor: input, modified in place.
+
+    >>> pyburn.zeros(3, 3).fill_diagonal_(1)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]])
+    """
     ...
 def unravel_index(indices: Tensor, *shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The index along each axis of the elements that indices count in a tensor of the given shape."""
+    """Converts flat indices into a tuple of indices for each dimension of a tensor of the given shape.
+
+    Args:
+        indices (Tensor): Indices (int64).
+        shape (int | Sequence[int]): The shape.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.unravel_index(pyburn.tensor([4, 5]), (3, 2))
+    (tensor([2, 2]), tensor([0, 1]))
+    """
     ...
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
+    """Computes the angle of real numbers: 0 for non-negative, pi for negative elements, NaN for NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.angle(pyburn.tensor([1., -1.]))
+    tensor([0.0000, 3.1416])
+    """
     ...
 @overload
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """exp(input), scaled to sum to 1 along dim."""
+    """Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input whose entries along dim sum to 1.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.softmax(pyburn.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
     ...
 @overload
 def softmax(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """exp(input), scaled to sum to 1 along dim."""
+    """Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input whose entries along dim sum to 1.
+
+    >>> pyburn.softmax(pyburn.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
     ...
 @overload
 def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Computes the logarithm of softmax along dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     ...
 @overload
 def log_softmax(input: Tensor, *, axis: int, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Computes the logarithm of softmax along dim in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor of the shape of input.
+
+    >>> pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     ...
 @overload
 def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of softmax, from its output."""
+    """Computes the gradient of softmax from its output.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        output (Tensor): The output of the forward pass.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)
+    tensor([0., 0.])
+    """
     ...
 @overload
 def softmax_backward(grad_output: Tensor, output: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
-    """Gradient of softmax, from its output."""
+    """Computes the gradient of softmax from its output.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        output (Tensor): The output of the forward pass.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)
+    tensor([0., 0.])
+    """
     ...
 @overload
 def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Gradient of log_softmax, from its output."""
+    """Computes the gradient of log_softmax from its output.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        output (Tensor): The output of the forward pass.
+        dim (int): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)
+    tensor([-0.2131, -0.2131])
+    """
     ...
 @overload
 def log_softmax_backward(grad_output: Tensor, output: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
-    """Gradient of log_softmax, from its output."""
+    """Computes the gradient of log_softmax from its output.
+
+    Args:
+        grad_output (Tensor): Gradient with respect to the output.
+        output (Tensor): The output of the forward pass.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)
+    tensor([-0.2131, -0.2131])
+    """
     ...
 @overload
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-    """softmax of -input."""
+    """Applies softmin along dim: softmax(-input).
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.softmin(pyburn.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
     ...
 @overload
 def softmin(input: Tensor, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-    """softmax of -input."""
+    """Applies softmin along dim: softmax(-input).
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.softmin(pyburn.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
     ...
 def _linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, out: Tensor | None = None) -> Tensor:
-    """The inverse of Moore and Penrose."""
+    """Computes the Moore-Penrose pseudoinverse.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        atol (float | None, default None): The absolute tolerance.
+        rtol (float | None, default None): The relative tolerance.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
+    tensor([[0.5000, 0.0000, 0.0000],
+            [0.0000, 0.2500, 0.0000]])
+    """
     ...
 def linalg_inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverses of square matrices. An error if one is singular."""
+    """Computes the inverse of square matrices; a singular matrix raises an error.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        Tensor: The inverses (*, N, N).
+
+    >>> pyburn.linalg.inv(pyburn.tensor([[2., 0.], [0., 4.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     ...
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The same as linalg.inv."""
+    """Computes the inverse of square matrices; alias of linalg.inv.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.inverse(pyburn.tensor([[2., 0.], [0., 4.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     ...
 def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinants of square matrices. The gradient is that of regular ones."""
+    """Computes the determinant of square matrices. The gradient requires non-singular matrices.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        Tensor: The determinants (*).
+
+    >>> pyburn.linalg.det(pyburn.tensor([[2., 0.], [0., 4.]]))
+    tensor(8.)
+    """
     ...
 def det(input: Tensor) -> Tensor:
-    """The same as linalg.det."""
+    """Computes the determinant of square matrices; alias of linalg.det.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.det(pyburn.tensor([[2., 0.], [0., 4.]]))
+    tensor(8.)
+    """
     ...
 def slogdet(input: Tensor) -> return_types.slogdet:
-    """The same as linalg.slogdet."""
+    """Computes the sign and log-determinant of square matrices; alias of linalg.slogdet.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        tuple: A named tuple (sign, logabsdet).
+
+    >>> pyburn.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))
+    pyburn.return_types.slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.6931))
+    """
     ...
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants of square matrices; NaN where one is negative."""
+    """Computes the logarithm of the determinant of square matrices; NaN where it is negative.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.logdet(pyburn.tensor([[2., 0.], [0., 4.]]))
+    tensor(2.0794)
+    """
     ...
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast."""
+    """Solves A @ X = B (X @ A = B with left=False) for square matrices A. B may be a vector or a batch of vectors; batch dimensions broadcast.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        B (Tensor): The right-hand side.
+        left (bool, default True): Whether to solve A @ X = B (else X @ A = B).
+
+    Returns:
+        Tensor: The solutions X.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([1., 1.]))
+    tensor([0.5000, 0.2500])
+    """
     ...
 def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A."""
+    """Solves A @ X = input, given the Cholesky factor L of A.
+
+    Args:
+        input (Tensor): The input tensor.
+        L (Tensor): The Cholesky factor.
+        upper (bool, default False): Whether the upper instead of the lower triangle is used.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))
+    tensor([[0.1875],
+            [0.1250]])
+    """
     ...
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, for the triangle that cholesky gives of it."""
+    """Computes the inverse of a matrix from its Cholesky factor.
+
+    Args:
+        input (Tensor): The input tensor.
+        upper (bool, default False): Whether the upper instead of the lower triangle is used.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))
+    tensor([[ 0.3125, -0.1250],
+            [-0.1250,  0.2500]])
+    """
     ...
 def linalg_eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of symmetric matrices, in ascending order."""
+    """Computes the eigenvalues of symmetric matrices in ascending order.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        UPLO (str, default 'L'): Which triangle is read: 'L' or 'U'.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))
+    tensor([1., 2.])
+    """
     ...
 def linalg_svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The singular values of matrices, in descending order."""
+    """Computes the singular values of matrices in descending order.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))
+    tensor([2., 1.])
+    """
     ...
 def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
-    """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0."""
+    """Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        atol (float | None, default None): The absolute tolerance.
+        rtol (float | None, default None): The relative tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
+    tensor([[0.5000, 0.0000, 0.0000],
+            [0.0000, 0.2500, 0.0000]])
+    """
     ...
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The same as linalg.pinv with rtol=rcond."""
+    """Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
+
+    Args:
+        input (Tensor): The input tensor.
+        rcond (float, default 1e-15): Singular values up to rcond times the largest one count as 0.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))
+    tensor([[0.5000, 0.0000, 0.0000],
+            [0.0000, 0.2500, 0.0000]])
+    """
     ...
 def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
-    """How many singular values are above the larger of atol and rtol times the largest one."""
+    """Computes the rank: the number of singular values above max(atol, rtol * largest).
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        atol (float | None, default None): The absolute tolerance.
+        rtol (float | None, default None): The relative tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))
+    tensor(1)
+    """
     ...
 def linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The product of n factors A; of its inverse where n is negative."""
+    """Computes the n-th power of square matrices; negative n uses the inverse.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        n (int): The exponent.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
     ...
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The same as linalg.matrix_power."""
+    """Computes the n-th power of square matrices; alias of linalg.matrix_power.
+
+    Args:
+        input (Tensor): The input tensor.
+        n (int): The exponent.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
     ...
 def linalg_matrix_exp(A: Tensor) -> Tensor:
-    """The sum of A^k / k! over all k."""
+    """Computes the matrix exponential.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     ...
 def matrix_exp(input: Tensor) -> Tensor:
-    """The same as linalg.matrix_exp."""
+    """Computes the matrix exponential; alias of linalg.matrix_exp.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     ...
 def linalg_lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
-    """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
+    """Solves the least-squares problem min ||input @ X - b||; returns the solution, residuals, rank and singular values.
+
+    Args:
+        input (Tensor): The input tensor.
+        b (Tensor): The right-hand side.
+        rcond (float | None, default None): Singular values up to rcond times the largest one count as 0.
+        driver (str | None, default None): 'gelsy', 'gels', 'gelsd' or 'gelss'; decides which results are returned besides the solution.
+
+    Returns:
+        tuple: A named tuple (solution, residuals, rank, singular_values).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.lstsq(pyburn.tensor([[1., 0.], [1., 1.], [1., 2.]]), pyburn.tensor([[1.], [2.], [3.]])).solution
+    tensor([[1.0000],
+            [1.0000]])
+    """
     ...
 @overload
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """Sums of the products of two batches of vectors along dim."""
+    """Computes the dot products of two batches of vectors along dim.
+
+    Args:
+        x (Tensor): The first tensor.
+        y (Tensor): The second tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))
+    tensor([3., 3.])
+    """
     ...
 @overload
 def linalg_vecdot(x: Tensor, y: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
-    """Sums of the products of two batches of vectors along dim."""
+    """Computes the dot products of two batches of vectors along dim.
+
+    Args:
+        x (Tensor): The first tensor.
+        y (Tensor): The second tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))
+    tensor([3., 3.])
+    """
     ...
 @overload
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.sort:
-    """The elements in order along dim, and where they were. Equal elements keep their order."""
+    """Sorts the elements along dim (stable); returns the sorted values and their indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        descending (bool, default False): Whether to sort in descending order.
+        stable (bool, default False): Accepted for compatibility; sorting is always stable.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.sort(pyburn.tensor([2., 3., 1.]))
+    pyburn.return_types.sort(
+    values=tensor([1., 2., 3.]),
+    indices=tensor([2, 0, 1]))
+    """
     ...
 @overload
 def sort(input: Tensor, *, axis: int, descending: bool = False, stable: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.sort:
-    """The elements in order along dim, and where they were. Equal elements keep their order."""
+    """Sorts the elements along dim (stable); returns the sorted values and their indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        descending (bool, default False): Whether to sort in descending order.
+        stable (bool, default False): Accepted for compatibility; sorting is always stable.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.sort(pyburn.tensor([2., 3., 1.]))
+    pyburn.return_types.sort(
+    values=tensor([1., 2., 3.]),
+    indices=tensor([2, 0, 1]))
+    """
     ...
 @overload
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.topk:
-    """The k largest (or smallest) elements along dim, largest first, and their positions."""
+    """Returns the k largest (or smallest) elements along dim and their indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        k (int): How many.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        largest (bool, default True): Whether to return the largest or the smallest elements.
+        sorted (bool, default True): Whether the results are sorted.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)
+    pyburn.return_types.topk(
+    values=tensor([3., 2.]),
+    indices=tensor([1, 0]))
+    """
     ...
 @overload
 def topk(input: Tensor, k: int, *, axis: int, largest: bool = True, sorted: bool = True, out: tuple[Tensor, Tensor] | None = None) -> return_types.topk:
-    """The k largest (or smallest) elements along dim, largest first, and their positions."""
+    """Returns the k largest (or smallest) elements along dim and their indices.
+
+    Args:
+        input (Tensor): The input tensor.
+        k (int): How many.
+        axis (int): The dimension to operate on.
+        largest (bool, default True): Whether to return the largest or the smallest elements.
+        sorted (bool, default True): Whether the results are sorted.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)
+    pyburn.return_types.topk(
+    values=tensor([3., 2.]),
+    indices=tensor([1, 0]))
+    """
     ...
 @overload
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.kthvalue:
-    """The k-th smallest element along dim (counted from 1) and its position."""
+    """Returns the k-th smallest element along dim (k counts from 1) and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        k (int): The rank of the element, counted from 1.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)
+    pyburn.return_types.kthvalue(
+    values=tensor(2.),
+    indices=tensor(0))
+    """
     ...
 @overload
 def kthvalue(input: Tensor, k: int, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.kthvalue:
-    """The k-th smallest element along dim (counted from 1) and its position."""
+    """Returns the k-th smallest element along dim (k counts from 1) and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        k (int): The rank of the element, counted from 1.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)
+    pyburn.return_types.kthvalue(
+    values=tensor(2.),
+    indices=tensor(0))
+    """
     ...
 @overload
 def median(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.median:
-    """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+    """Returns the median along dim (the lower one of two) and its index. NaN propagates.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.median(pyburn.tensor([2., 3., 1.]), 0)
+    pyburn.return_types.median(
+    values=tensor(2.),
+    indices=tensor(0))
+    """
     ...
 @overload
 def median(input: Tensor) -> Tensor:
-    """The middle element (the lower one of two); NaN if there is one."""
+    """Returns the median of all elements (the lower one of two). NaN propagates.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.median(pyburn.tensor([2., 3., 1.]))
+    tensor(2.)
+    """
     ...
 @overload
 def median(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.median:
-    """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+    """Returns the median along dim (the lower one of two) and its index. NaN propagates.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.median(pyburn.tensor([2., 3., 1.]), 0)
+    pyburn.return_types.median(
+    values=tensor(2.),
+    indices=tensor(0))
+    """
     ...
 @overload
 def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.nanmedian:
-    """The middle one of the elements along dim that are not NaN, and its position."""
+    """Returns the median along dim, ignoring NaN, and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]), 0)
+    pyburn.return_types.nanmedian(
+    values=tensor(1.),
+    indices=tensor(2))
+    """
     ...
 @overload
 def nanmedian(input: Tensor) -> Tensor:
-    """The middle one of the elements that are not NaN."""
+    """Returns the median of all elements, ignoring NaN.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))
+    tensor(1.)
+    """
     ...
 @overload
 def nanmedian(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.nanmedian:
-    """The middle one of the elements along dim that are not NaN, and its position."""
+    """Returns the median along dim, ignoring NaN, and its index.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]), 0)
+    pyburn.return_types.nanmedian(
+    values=tensor(1.),
+    indices=tensor(2))
+    """
     ...
 @overload
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.mode:
-    """The most frequent element along dim (the smallest of several) and its last position."""
+    """Returns the most frequent element along dim (the smallest of several) and its last index.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.mode(pyburn.tensor([2., 1., 2.]))
+    pyburn.return_types.mode(
+    values=tensor(2.),
+    indices=tensor(2))
+    """
     ...
 @overload
 def mode(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = False, out: tuple[Tensor, Tensor] | None = None) -> return_types.mode:
-    """The most frequent element along dim (the smallest of several) and its last position."""
+    """Returns the most frequent element along dim (the smallest of several) and its last index.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        tuple: A named tuple (values, indices).
+
+    >>> pyburn.mode(pyburn.tensor([2., 1., 2.]))
+    pyburn.return_types.mode(
+    values=tensor(2.),
+    indices=tensor(2))
+    """
     ...
 @overload
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort input along dim."""
+    """Returns the indices that sort input along dim (stable).
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        descending (bool, default False): Whether to sort in descending order.
+        stable (bool, default False): Accepted for compatibility; sorting is always stable.
+
+    Returns:
+        Tensor: Indices (int64) of the shape of input.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.argsort(pyburn.tensor([2., 3., 1.]))
+    tensor([2, 0, 1])
+    """
     ...
 @overload
 def argsort(input: Tensor, *, axis: int, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort input along dim."""
+    """Returns the indices that sort input along dim (stable).
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        descending (bool, default False): Whether to sort in descending order.
+        stable (bool, default False): Accepted for compatibility; sorting is always stable.
+
+    Returns:
+        Tensor: Indices (int64) of the shape of input.
+
+    >>> pyburn.argsort(pyburn.tensor([2., 3., 1.]))
+    tensor([2, 0, 1])
+    """
     ...
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements in order along the first axis."""
+    """Sorts the elements along the first dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.msort(pyburn.tensor([2., 3., 1.]))
+    tensor([1., 2., 3.])
+    """
     ...
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0."""
+    """Computes the modified Bessel function of the first kind of order 0 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.i0(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
     ...
 def special_i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-|x|) i0(x)."""
+    """Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.i0e(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
     ...
 def special_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 1."""
+    """Computes the modified Bessel function of the first kind of order 1 element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.i1(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
     ...
 def special_i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-|x|) i1(x)."""
+    """Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.i1e(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
+    """
     ...
 def special_erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x^2) erfc(x), without underflow where x is large."""
+    """Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x).
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.erfcx(pyburn.tensor([0., 30.]))
+    tensor([1.0000, 0.0188])
+    """
     ...
 def special_ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of ndtr: where the standard normal distribution function has the given value."""
+    """Computes the inverse of the standard normal distribution function element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special.ndtri(pyburn.tensor([0.5, 0.975]))
+    tensor([1.6688e-16, 1.9600e+00])
+    """
     ...
 def special_zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0."""
+    """Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.zeta(2., pyburn.tensor([1., 2.]))
+    tensor([1.6449, 0.6449])
+    """
     ...
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it."""
+    """Computes the regularised lower incomplete gamma function P(input, other) element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.igamma(pyburn.tensor([1.]), pyburn.tensor([2.]))
+    tensor([0.8647])
+    """
     ...
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised upper incomplete gamma function: 1 - igamma(input, other)."""
+    """Computes the regularised upper incomplete gamma function Q(input, other) element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor with the broadcast shape of the operands.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.igammac(pyburn.tensor([1.]), pyburn.tensor([2.]))
+    tensor([0.1353])
+    """
     ...
 def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The standard normal distribution function."""
+    """Computes the standard normal distribution function element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.special.ndtr(pyburn.tensor([0., 1.96]))
+    tensor([0.5000, 0.9750])
+    """
     ...
 def special_log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of ndtr, without underflow where x is very negative."""
+    """Computes the logarithm of the standard normal distribution function in a numerically stable way.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))
+    tensor([-6.9315e-01, -8.0461e+02])
+    """
     ...
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """input * log(1 + other), and 0 where input is 0."""
+    """Computes input * log1p(other) element-wise; 0 where input is 0.
+
+    Args:
+        input (Tensor | Number): The input tensor.
+        other (Tensor | Number): The second operand; broadcasts with input.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.special.xlog1py(pyburn.tensor([0., 2.]), pyburn.tensor([-1., 1.]))
+    tensor([0.0000, 1.3863])
+    """
     ...
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of p variables."""
+    """Computes the logarithm of the multivariate gamma function of dimension p element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (int): The dimension.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)
+    tensor([1.5502, 3.5651])
+    """
     ...
 @overload
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The parts at each index along dim, which goes away; views."""
+    """Removes the dimension dim and returns a tuple of views, one per index.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)
+    (tensor([1, 3]), tensor([2, 4]))
+    """
     ...
 @overload
 def unbind(input: Tensor, *, axis: int) -> tuple[Tensor, ...]:
-    """The parts at each index along dim, which goes away; views."""
+    """Removes the dimension dim and returns a tuple of views, one per index.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)
+    (tensor([1, 3]), tensor([2, 4]))
+    """
     ...
 @overload
 def split(input: Tensor, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of equal size along dim, the last one possibly smaller; views."""
+    """Splits input along dim into chunks of the given size; the last one may be smaller. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_size_or_sections (int): The size of the chunks, or a list of sizes.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.split(pyburn.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     ...
 @overload
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along dim; views."""
+    """Splits input along dim into chunks of the given sizes. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_size_or_sections (int | Sequence[int]): The size of the chunks, or a list of sizes.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.split(pyburn.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     ...
 @overload
 def split(input: Tensor, split_size_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
-    """Pieces of equal size along dim, the last one possibly smaller; views."""
+    """Splits input along dim into chunks of the given size; the last one may be smaller. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_size_or_sections (int): The size of the chunks, or a list of sizes.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.split(pyburn.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     ...
 @overload
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along dim; views."""
+    """Splits input along dim into chunks of the given sizes. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_size_or_sections (int | Sequence[int]): The size of the chunks, or a list of sizes.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.split(pyburn.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     ...
 @overload
 def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along dim; views."""
+    """Splits input along dim into chunks of the given sizes. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_sizes (int | Sequence[int]): The sizes of the chunks.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.split_with_sizes(pyburn.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     ...
 @overload
 def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along dim; views."""
+    """Splits input along dim into chunks of the given sizes. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        split_sizes (int | Sequence[int]): The sizes of the chunks.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.split_with_sizes(pyburn.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     ...
 @overload
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most the given number of pieces along dim, equal but for the last; views."""
+    """Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        chunks (int): The number of chunks.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.chunk(pyburn.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def chunk(input: Tensor, chunks: int, *, axis: int) -> tuple[Tensor, ...]:
-    """At most the given number of pieces along dim, equal but for the last; views."""
+    """Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        chunks (int): The number of chunks.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.chunk(pyburn.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+    """Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int): The number of parts, or the indices to split at.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces along dim that begin at the given indices; views."""
+    """Splits input along dim at the given indices. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int | Sequence[int]): The number of parts, or the indices to split at.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The same for a number of pieces or indices that are elements of a tensor."""
+    """Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        tensor_indices_or_sections (Tensor): The number of parts (0-d), or the indices to split at (1-d), on the CPU.
+        dim (int, default 0): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), pyburn.tensor([1, 3]))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, indices_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
-    """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+    """Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int): The number of parts, or the indices to split at.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-    """Pieces along dim that begin at the given indices; views."""
+    """Splits input along dim at the given indices. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int | Sequence[int]): The number of parts, or the indices to split at.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, *, axis: int) -> tuple[Tensor, ...]:
-    """The same for a number of pieces or indices that are elements of a tensor."""
+    """Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        tensor_indices_or_sections (Tensor): The number of parts (0-d), or the indices to split at (1-d), on the CPU.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.tensor_split(pyburn.arange(5), pyburn.tensor([1, 3]))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     ...
 @overload
 def hsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
-    """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+    """Splits input horizontally into equal parts: along dimension 1, or dimension 0 for 1-d tensors. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.hsplit(pyburn.ones(2, 4), 2)
+    (tensor([[1., 1.],
+            [1., 1.]]), tensor([[1., 1.],
+            [1., 1.]]))
+    """
     ...
 @overload
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Pieces side by side that begin at the given indices; views."""
+    """Splits input horizontally at the given indices. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int | Sequence[int]): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.hsplit(pyburn.ones(2, 4), (1, 3))
+    (tensor([[1.],
+            [1.]]), tensor([[1., 1.],
+            [1., 1.]]), tensor([[1.],
+            [1.]]))
+    """
     ...
 @overload
 def vsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
-    """Equal pieces on top of each other, along axis 0; views."""
+    """Splits input vertically into equal parts along dimension 0. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.vsplit(pyburn.ones(4, 2), 2)
+    (tensor([[1., 1.],
+            [1., 1.]]), tensor([[1., 1.],
+            [1., 1.]]))
+    """
     ...
 @overload
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Pieces on top of each other that begin at the given indices; views."""
+    """Splits input vertically at the given indices. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int | Sequence[int]): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.vsplit(pyburn.ones(4, 2), (1,))
+    (tensor([[1., 1.]]), tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]]))
+    """
     ...
 @overload
 def dsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
-    """Equal pieces in depth, along axis 2; views."""
+    """Splits input depth-wise into equal parts along dimension 2. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.dsplit(pyburn.ones(1, 2, 4), 2)
+    (tensor([[[1., 1.],
+             [1., 1.]]]), tensor([[[1., 1.],
+             [1., 1.]]]))
+    """
     ...
 @overload
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Pieces in depth that begin at the given indices; views."""
+    """Splits input depth-wise at the given indices. Returns views.
+
+    Args:
+        input (Tensor): The input tensor.
+        indices_or_sections (int | Sequence[int]): The number of parts, or the indices to split at.
+
+    Returns:
+        tuple[Tensor, ...]: A tuple of tensors.
+
+    >>> pyburn.dsplit(pyburn.ones(1, 2, 4), (1,))
+    (tensor([[[1.],
+             [1.]]]), tensor([[[1., 1., 1.],
+             [1., 1., 1.]]]))
+    """
     ...
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e to the power of the elements."""
+    """Computes the exponential element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.exp(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
     ...
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """2 to the power of the elements."""
+    """Computes 2^x element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.exp2(pyburn.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
     ...
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) - 1, without loss of digits where x is small."""
+    """Computes exp(x) - 1 element-wise, precisely for small x.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.expm1(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
     ...
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Natural logarithm of the elements."""
+    """Computes the natural logarithm element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.log(pyburn.tensor([1., 2.]))
+    tensor([0.0000, 0.6931])
+    """
     ...
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm to the base 2 of the elements."""
+    """Computes the base-2 logarithm element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.log2(pyburn.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
     ...
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm to the base 10 of the elements."""
+    """Computes the base-10 logarithm element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.log10(pyburn.tensor([1., 100.]))
+    tensor([0., 2.])
+    """
     ...
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x), without loss of digits where x is small."""
+    """Computes log(1 + x) element-wise, precisely for small x.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.log1p(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
     ...
 def special_entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-x log(x): what each probability adds to the entropy; 0 at 0, -inf below."""
+    """Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.special_entr(pyburn.tensor([0., 0.5, 1.]))
+    tensor([0.0000, 0.3466, -0.0000])
+    """
     ...
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sine of the elements."""
+    """Computes the sine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.sin(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
     ...
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Cosine of the elements."""
+    """Computes the cosine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.cos(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
     ...
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Tangent of the elements."""
+    """Computes the tangent element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.tan(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
     ...
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angles whose sine is given."""
+    """Computes the arc sine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.asin(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
     ...
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angles whose cosine is given."""
+    """Computes the arc cosine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.acos(pyburn.tensor([0., 1.]))
+    tensor([1.5708, 0.0000])
+    """
     ...
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angles whose tangent is given."""
+    """Computes the arc tangent element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.atan(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
     ...
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic sine of the elements."""
+    """Computes the hyperbolic sine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.sinh(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
     ...
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic cosine of the elements."""
+    """Computes the hyperbolic cosine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.cosh(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
     ...
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic tangent of the elements."""
+    """Computes the hyperbolic tangent element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.tanh(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
     ...
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse of sinh."""
+    """Computes the inverse hyperbolic sine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.asinh(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
     ...
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse of cosh."""
+    """Computes the inverse hyperbolic cosine element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.acosh(pyburn.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
     ...
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse of tanh."""
+    """Computes the inverse hyperbolic tangent element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.atanh(pyburn.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
     ...
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function of the elements."""
+    """Computes the error function element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.erf(pyburn.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
     ...
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 - erf(x), without loss of digits where x is large."""
+    """Computes the complementary error function 1 - erf(x) element-wise, precisely for large x.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.erfc(pyburn.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
     ...
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse of erf."""
+    """Computes the inverse error function element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.erfinv(pyburn.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
     ...
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm of the absolute value of the gamma function."""
+    """Computes the logarithm of the absolute value of the gamma function element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.lgamma(pyburn.tensor([1., 5.]))
+    tensor([0.0000, 3.1781])
+    """
     ...
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Derivative of lgamma."""
+    """Computes the digamma function (the derivative of lgamma) element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.digamma(pyburn.tensor([1., 2.]))
+    tensor([-0.5772,  0.4228])
+    """
     ...
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of order n of digamma."""
+    """Computes the n-th derivative of the digamma function element-wise.
+
+    Args:
+        n (int): The order of the derivative.
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.polygamma(1, pyburn.tensor([1., 2.]))
+    tensor([1.6449, 0.6449])
+    """
     ...
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x), and 1 where x is 0."""
+    """Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.sinc(pyburn.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
     ...
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+    """Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps].
+
+    Args:
+        input (Tensor): The input tensor.
+        eps (float | None, default None): Inputs are clamped to [eps, 1 - eps].
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.logit(pyburn.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
     ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Minus the elements of input."""
+    """Negates the elements.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.neg(pyburn.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
     ...
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Absolute value of the elements."""
+    """Computes the absolute value element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.abs(pyburn.tensor([1., -2.]))
+    tensor([1., 2.])
+    """
     ...
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1, 0 or -1: the sign of the elements."""
+    """Returns the sign of the elements: -1, 0 or 1.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.sign(pyburn.tensor([2., 0., -3.]))
+    tensor([ 1.,  0., -1.])
+    """
     ...
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest integers that are not larger than the elements."""
+    """Rounds down element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.floor(pyburn.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
     ...
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest integers that are not smaller than the elements."""
+    """Rounds up element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.ceil(pyburn.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
     ...
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements without the digits after the point."""
+    """Rounds towards zero element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.trunc(pyburn.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
     ...
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+    """Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour.
+
+    Args:
+        input (Tensor): The input tensor.
+        decimals (int, default 0): The number of decimals.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.round(pyburn.tensor([0.5, 1.5, 2.5]))
+    tensor([0., 2., 2.])
+    """
     ...
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Square root of the elements."""
+    """Computes the square root element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.sqrt(pyburn.tensor([1., 4.]))
+    tensor([1., 2.])
+    """
     ...
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """One over the square root of the elements."""
+    """Computes the reciprocal of the square root element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.rsqrt(pyburn.tensor([1., 4.]))
+    tensor([1.0000, 0.5000])
+    """
     ...
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+    """Replaces NaN and infinities by finite numbers.
+
+    Args:
+        input (Tensor): The input tensor.
+        nan (float | None, default None): The replacement of NaN; 0 by default.
+        posinf (float | None, default None): The replacement of infinity; by default the largest number of the dtype.
+        neginf (float | None, default None): The replacement of -infinity; by default the smallest number of the dtype.
+
+    Returns:
+        Tensor: A tensor with the shape of input.
+
+    >>> pyburn.nan_to_num(pyburn.tensor([float('nan'), float('inf')]), posinf=9.)
+    tensor([0., 9.])
+    """
     ...
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements times themselves."""
+    """Squares the elements.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.square(pyburn.tensor([1., -2.]))
+    tensor([1., 4.])
+    """
     ...
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """One over the elements."""
+    """Computes 1 / x element-wise.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.reciprocal(pyburn.tensor([1., 4.]))
+    tensor([1.0000, 0.2500])
+    """
     ...
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The digits after the point, with the sign of the elements."""
+    """Computes the fractional part element-wise, with the sign of the element.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.frac(pyburn.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
     ...
 def positive(input: Tensor) -> Tensor:
-    """input itself."""
+    """Returns input unchanged.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.positive(pyburn.tensor([1., -4.]))
+    tensor([ 1., -4.])
+    """
     ...
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Degrees as radians."""
+    """Converts degrees to radians.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.deg2rad(pyburn.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
     ...
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Radians as degrees."""
+    """Converts radians to degrees.
+
+    Args:
+        input (Tensor): The input tensor.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))
+    tensor([179.9999,   0.0000])
+    """
     ...
 def im2col(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1, *, out: Tensor | None = None) -> Tensor:
-    """The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold."""
+    """Extracts sliding patches of input (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L); see nn.functional.unfold.
+
+    Args:
+        input (Tensor): The input tensor.
+        kernel_size (int | Sequence[int]): The size of the window.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        stride (int | Sequence[int], default 1): The step between windows.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.im2col(pyburn.ones(1, 2, 4, 4), 2).shape
+    pyburn.Size([1, 8, 9])
+    """
     ...
 def col2im(input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1, *, out: Tensor | None = None) -> Tensor:
-    """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
+    """Adds up patches from im2col into an image of the given size; see nn.functional.fold.
+
+    Args:
+        input (Tensor): The input tensor.
+        output_size (int | Sequence[int]): The size of the output.
+        kernel_size (int | Sequence[int]): The size of the window.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        padding (int | Sequence[int], default 0): Zero padding on both sides, or 'same' or 'valid' for convolutions.
+        stride (int | Sequence[int], default 1): The step between windows.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.col2im(pyburn.ones(1, 8, 9), (4, 4), 2).shape
+    pyburn.Size([1, 2, 4, 4])
+    """
     ...
 @overload
 def linalg_vector_norm(input: Tensor, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+    """Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number, default 2): The order of the norm.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.linalg.vector_norm(pyburn.tensor([3., 4.]))
+    tensor(5.)
+    """
     ...
 @overload
 def linalg_vector_norm(input: Tensor, ord: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+    """Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number, default 2): The order of the norm.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.linalg.vector_norm(pyburn.tensor([3., 4.]))
+    tensor(5.)
+    """
     ...
 @overload
 def norm(input: Tensor, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+    """Computes the p-norm over dim: (sum |x|^p)^(1/p).
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Number, default 2): The order of the norm.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.norm(pyburn.tensor([3., 4.]))
+    tensor(5.)
+    """
     ...
 @overload
 def norm(input: Tensor, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+    """Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (str | None): The order of the norm.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.norm(pyburn.ones(2, 2), 'fro')
+    tensor(2.)
+    """
     ...
 @overload
 def norm(input: Tensor, p: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+    """Computes the p-norm over dim: (sum |x|^p)^(1/p).
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Number, default 2): The order of the norm.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.norm(pyburn.tensor([3., 4.]))
+    tensor(5.)
+    """
     ...
 @overload
 def norm(input: Tensor, p: str | None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+    """Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (str | None): The order of the norm.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.norm(pyburn.ones(2, 2), 'fro')
+    tensor(2.)
+    """
     ...
 def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
-    """The norm of order p of input - other."""
+    """Computes the p-norm of input - other.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        p (Number, default 2): The order of the norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.dist(pyburn.zeros(4), pyburn.ones(4))
+    tensor(2.)
+    """
     ...
 def as_strided(input: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+    """Returns a view of the storage of input with the given shape, strides and storage offset.
+
+    Args:
+        input (Tensor): The input tensor.
+        size (int | Sequence[int]): The shape.
+        stride (int | Sequence[int]): The strides, in elements.
+        storage_offset (int | None, default None): The offset of the first element in the storage; by default that of input.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
     ...
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+    """Returns a view of the diagonals of two dimensions as a new last dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dim1 (int, default 0): The first of two dimensions.
+        dim2 (int, default 1): The second of two dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)
+    tensor([1, 5])
+    """
     ...
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
+    """Returns a view of all windows of the given size along a dimension; a new last dimension holds their elements.
+
+    Args:
+        input (Tensor): The input tensor.
+        dimension (int): The dimension to unfold.
+        size (int): The shape.
+        step (int): The step.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.arange(5).unfold(0, 3, 1)
+    tensor([[0, 1, 2],
+            [1, 2, 3],
+            [2, 3, 4]])
+    """
     ...
 def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic."""
+    """Computes a Hann window.
+
+    Args:
+        window_length (int): The number of samples.
+        periodic (bool, default True): Whether the window is periodic (for spectral analysis) or symmetric.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     ...
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """alpha - beta cos(2 pi n / N)."""
+    """Computes a Hamming window: alpha - beta * cos(2 * pi * n / N).
+
+    Args:
+        window_length (int): The number of samples.
+        periodic (bool, default True): Whether the window is periodic (for spectral analysis) or symmetric.
+        alpha (float, default 0.54): The coefficient alpha.
+        beta (float, default 0.46): The shape parameter.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     ...
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
+    """Computes a Blackman window.
+
+    Args:
+        window_length (int): The number of samples.
+        periodic (bool, default True): Whether the window is periodic (for spectral analysis) or symmetric.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.blackman_window(4)
+    tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01])
+    """
     ...
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta)."""
+    """Computes a Kaiser window with shape parameter beta.
+
+    Args:
+        window_length (int): The number of samples.
+        periodic (bool, default True): Whether the window is periodic (for spectral analysis) or symmetric.
+        beta (float, default 12.0): The shape parameter.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.kaiser_window(4)
+    tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
+    """
     ...
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """1 - |2 n / N - 1|: a triangle."""
+    """Computes a Bartlett (triangular) window.
+
+    Args:
+        window_length (int): The number of samples.
+        periodic (bool, default True): Whether the window is periodic (for spectral analysis) or symmetric.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+        device (DeviceLike | None, default None): The device; by default the current one.
+        requires_grad (bool, default False): Whether autograd records operations on the result.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     ...
 absolute = abs
 arccos = acos

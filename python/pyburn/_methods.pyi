@@ -7,2500 +7,2500 @@ from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 class TensorMethods:
     def relu(self) -> Tensor:
-        """The elements, with 0 in place of negative ones."""
+        """Applies the rectified linear unit element-wise: max(0, x). See `pyburn.relu`."""
         ...
     def relu_(self) -> Tensor:
-        """In place: The elements, with 0 in place of negative ones."""
+        """In place: Applies the rectified linear unit element-wise: max(0, x)."""
         ...
     def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x)) of the elements."""
+        """Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)). See `pyburn.sigmoid`."""
         ...
     def sigmoid_(self) -> Tensor:
-        """In place: 1 / (1 + exp(-x)) of the elements."""
+        """In place: Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x))."""
         ...
     def gelu(self, *, approximate: str = 'none') -> Tensor:
-        """x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+        """Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi. See `pyburn.gelu`."""
         ...
     def gelu_(self, *, approximate: str = 'none') -> Tensor:
-        """In place: x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+        """In place: Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi."""
         ...
     def silu(self) -> Tensor:
-        """x times sigmoid(x), also called swish."""
+        """Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x). See `pyburn.silu`."""
         ...
     def silu_(self) -> Tensor:
-        """In place: x times sigmoid(x), also called swish."""
+        """In place: Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x)."""
         ...
     def mish(self) -> Tensor:
-        """x times tanh(softplus(x))."""
+        """Applies the Mish activation element-wise: x * tanh(softplus(x)). See `pyburn.mish`."""
         ...
     def mish_(self) -> Tensor:
-        """In place: x times tanh(softplus(x))."""
+        """In place: Applies the Mish activation element-wise: x * tanh(softplus(x))."""
         ...
     def softplus(self, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-        """log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+        """Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold. See `pyburn.softplus`."""
         ...
     def softplus_(self, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-        """In place: log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+        """In place: Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold."""
         ...
     def logsigmoid(self) -> Tensor:
-        """log(sigmoid(x)), without loss of digits."""
+        """Computes log(sigmoid(x)) element-wise in a numerically stable way. See `pyburn.logsigmoid`."""
         ...
     def logsigmoid_(self) -> Tensor:
-        """In place: log(sigmoid(x)), without loss of digits."""
+        """In place: Computes log(sigmoid(x)) element-wise in a numerically stable way."""
         ...
     def hardtanh(self, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
-        """The elements, moved into the range from min_val to max_val."""
+        """Clamps all elements into the range [min_val, max_val]. See `pyburn.hardtanh`."""
         ...
     def hardtanh_(self, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
-        """In place: The elements, moved into the range from min_val to max_val."""
+        """In place: Clamps all elements into the range [min_val, max_val]."""
         ...
     def hardswish(self) -> Tensor:
-        """x times hardsigmoid(x)."""
+        """Applies the hard swish activation element-wise: x * hardsigmoid(x). See `pyburn.hardswish`."""
         ...
     def hardswish_(self) -> Tensor:
-        """In place: x times hardsigmoid(x)."""
+        """In place: Applies the hard swish activation element-wise: x * hardsigmoid(x)."""
         ...
     def hardsigmoid(self) -> Tensor:
-        """(x + 3) / 6, moved into the range from 0 to 1."""
+        """Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1]. See `pyburn.hardsigmoid`."""
         ...
     def hardsigmoid_(self) -> Tensor:
-        """In place: (x + 3) / 6, moved into the range from 0 to 1."""
+        """In place: Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1]."""
         ...
     def leaky_relu(self, negative_slope: float = 0.01) -> Tensor:
-        """The elements, with negative ones times negative_slope."""
+        """Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x. See `pyburn.leaky_relu`."""
         ...
     def leaky_relu_(self, negative_slope: float = 0.01) -> Tensor:
-        """In place: The elements, with negative ones times negative_slope."""
+        """In place: Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x."""
         ...
     def elu(self, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
-        """scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+        """Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1). See `pyburn.elu`."""
         ...
     def elu_(self, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
-        """In place: scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+        """In place: Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1)."""
         ...
     def softshrink(self, lambd: float = 0.5) -> Tensor:
-        """The elements, moved towards 0 by lambd and no further."""
+        """Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd. See `pyburn.softshrink`."""
         ...
     def softshrink_(self, lambd: float = 0.5) -> Tensor:
-        """In place: The elements, moved towards 0 by lambd and no further."""
+        """In place: Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd."""
         ...
     def hardshrink(self, lambd: float = 0.5) -> Tensor:
-        """The elements, with 0 in place of those between -lambd and lambd."""
+        """Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x. See `pyburn.hardshrink`."""
         ...
     def hardshrink_(self, lambd: float = 0.5) -> Tensor:
-        """In place: The elements, with 0 in place of those between -lambd and lambd."""
+        """In place: Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x."""
         ...
     def threshold(self, threshold: Number, value: Number) -> Tensor:
-        """The elements, with value in place of those that are not above the threshold."""
+        """Replaces elements that are not greater than threshold by value. See `pyburn.threshold`."""
         ...
     def threshold_(self, threshold: Number, value: Number) -> Tensor:
-        """In place: The elements, with value in place of those that are not above the threshold."""
+        """In place: Replaces elements that are not greater than threshold by value."""
         ...
     def relu6(self) -> Tensor:
-        """The elements, moved into the range from 0 to 6."""
+        """Applies ReLU6 element-wise: min(max(0, x), 6). See `pyburn.relu6`."""
         ...
     def relu6_(self) -> Tensor:
-        """In place: The elements, moved into the range from 0 to 6."""
+        """In place: Applies ReLU6 element-wise: min(max(0, x), 6)."""
         ...
     def selu(self) -> Tensor:
-        """elu with the constants that keep mean 0 and variance 1."""
+        """Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1. See `pyburn.selu`."""
         ...
     def selu_(self) -> Tensor:
-        """In place: elu with the constants that keep mean 0 and variance 1."""
+        """In place: Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1."""
         ...
     def celu(self, alpha: float = 1.0) -> Tensor:
-        """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+        """Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1). See `pyburn.celu`."""
         ...
     def celu_(self, alpha: float = 1.0) -> Tensor:
-        """In place: x where it is positive, else alpha (exp(x / alpha) - 1)."""
+        """In place: Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1)."""
         ...
     def softsign(self) -> Tensor:
-        """x / (1 + |x|)."""
+        """Applies softsign element-wise: x / (1 + |x|). See `pyburn.softsign`."""
         ...
     def tanhshrink(self) -> Tensor:
-        """x - tanh(x)."""
+        """Applies tanh shrinkage element-wise: x - tanh(x). See `pyburn.tanhshrink`."""
         ...
     def prelu(self, weight: Tensor) -> Tensor:
-        """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
+        """Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1). See `pyburn.prelu`."""
         ...
     @overload
     def glu(self, dim: int = -1) -> Tensor:
-        """The first half along dim times the sigmoid of the second."""
+        """Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second. See `pyburn.glu`."""
         ...
     @overload
     def glu(self, *, axis: int) -> Tensor:
-        """The first half along dim times the sigmoid of the second."""
+        """Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second. See `pyburn.glu`."""
         ...
     def movedim(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-        """input with the axes source moved to the places destination; the others keep their order. A view."""
+        """Moves the dimensions in source to the positions in destination; the others keep their order. Returns a view. See `pyburn.movedim`."""
         ...
     def moveaxis(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-        """The same as movedim."""
+        """Alias of movedim. See `pyburn.moveaxis`."""
         ...
     def swapaxes(self, axis0: int, axis1: int) -> Tensor:
-        """input with two axes exchanged; a view. The same as transpose."""
+        """Swaps two dimensions; alias of transpose. Returns a view. See `pyburn.swapaxes`."""
         ...
     def swapdims(self, dim0: int, dim1: int) -> Tensor:
-        """input with two axes exchanged; a view. The same as transpose."""
+        """Swaps two dimensions; alias of transpose. Returns a view. See `pyburn.swapdims`."""
         ...
     def adjoint(self) -> Tensor:
-        """The last two axes exchanged; a view."""
+        """Transposes the last two dimensions. Returns a view. See `pyburn.adjoint`."""
         ...
     def ravel(self) -> Tensor:
-        """All elements along one axis, in plain order: a view where they lie so already, else a copy."""
+        """Flattens input to one dimension. Returns a view if input is contiguous, else a copy. See `pyburn.ravel`."""
         ...
     @overload
     def unflatten(self, dim: int, sizes: int | Sequence[int]) -> Tensor:
-        """The axis dim as several of the given sizes, one of which may be -1."""
+        """Splits the dimension dim into several dimensions of the given sizes, one of which may be -1. See `pyburn.unflatten`."""
         ...
     @overload
     def unflatten(self, *, axis: int, sizes: int | Sequence[int]) -> Tensor:
-        """The axis dim as several of the given sizes, one of which may be -1."""
+        """Splits the dimension dim into several dimensions of the given sizes, one of which may be -1. See `pyburn.unflatten`."""
         ...
     def broadcast_to(self, *size: int | Sequence[int]) -> Tensor:
-        """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+        """Broadcasts input to the given shape without a copy; alias of expand. See `pyburn.broadcast_to`."""
         ...
     def view_as(self, other: Tensor) -> Tensor:
-        """A view with the size of other."""
+        """Returns a view of input with the shape of other. See `pyburn.view_as`."""
         ...
     def reshape_as(self, other: Tensor) -> Tensor:
-        """The same elements in the size of other."""
+        """Returns input with the shape of other: a view where possible, else a copy. See `pyburn.reshape_as`."""
         ...
     def expand_as(self, other: Tensor) -> Tensor:
-        """Stretched to the size of other, without a copy."""
+        """Expands input to the shape of other without a copy. See `pyburn.expand_as`."""
         ...
     def atleast_1d(self) -> Tensor:
-        """input with at least one axis; a view."""
+        """Returns a view of input with at least one dimension. See `pyburn.atleast_1d`."""
         ...
     def atleast_2d(self) -> Tensor:
-        """input with at least two axes; new ones in front. A view."""
+        """Returns a view of input with at least two dimensions; new dimensions are added in front. See `pyburn.atleast_2d`."""
         ...
     def atleast_3d(self) -> Tensor:
-        """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+        """Returns a view of input with at least three dimensions: (n) becomes (1, n, 1) and (m, n) becomes (m, n, 1). See `pyburn.atleast_3d`."""
         ...
     def normalise_batch(self, weight: Tensor | None, bias: Tensor | None, eps: float) -> return_types.normalise_batch:
-        """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+        """Normalises each channel (dimension 1) over the batch, then scales and shifts it: batch_norm in training mode. See `pyburn.normalise_batch`."""
         ...
     def special_airy_ai(self) -> Tensor:
-        """The Airy function Ai, the solution of y'' = x y that decays."""
+        """Computes the Airy function Ai element-wise. See `pyburn.special_airy_ai`."""
         ...
     def special_airy_ai_(self) -> Tensor:
-        """In place: The Airy function Ai, the solution of y'' = x y that decays."""
+        """In place: Computes the Airy function Ai element-wise."""
         ...
     def special_bessel_j0(self) -> Tensor:
-        """The Bessel function of the first kind of order 0."""
+        """Computes the Bessel function of the first kind of order 0 element-wise. See `pyburn.special_bessel_j0`."""
         ...
     def special_bessel_j0_(self) -> Tensor:
-        """In place: The Bessel function of the first kind of order 0."""
+        """In place: Computes the Bessel function of the first kind of order 0 element-wise."""
         ...
     def special_bessel_j1(self) -> Tensor:
-        """The Bessel function of the first kind of order 1."""
+        """Computes the Bessel function of the first kind of order 1 element-wise. See `pyburn.special_bessel_j1`."""
         ...
     def special_bessel_j1_(self) -> Tensor:
-        """In place: The Bessel function of the first kind of order 1."""
+        """In place: Computes the Bessel function of the first kind of order 1 element-wise."""
         ...
     def special_bessel_y0(self) -> Tensor:
-        """The Bessel function of the second kind of order 0."""
+        """Computes the Bessel function of the second kind of order 0 element-wise. See `pyburn.special_bessel_y0`."""
         ...
     def special_bessel_y0_(self) -> Tensor:
-        """In place: The Bessel function of the second kind of order 0."""
+        """In place: Computes the Bessel function of the second kind of order 0 element-wise."""
         ...
     def special_bessel_y1(self) -> Tensor:
-        """The Bessel function of the second kind of order 1."""
+        """Computes the Bessel function of the second kind of order 1 element-wise. See `pyburn.special_bessel_y1`."""
         ...
     def special_bessel_y1_(self) -> Tensor:
-        """In place: The Bessel function of the second kind of order 1."""
+        """In place: Computes the Bessel function of the second kind of order 1 element-wise."""
         ...
     def special_scaled_modified_bessel_k0(self) -> Tensor:
-        """exp(x) times the modified Bessel function of the second kind of order 0."""
+        """Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x). See `pyburn.special_scaled_modified_bessel_k0`."""
         ...
     def special_scaled_modified_bessel_k0_(self) -> Tensor:
-        """In place: exp(x) times the modified Bessel function of the second kind of order 0."""
+        """In place: Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x)."""
         ...
     def special_scaled_modified_bessel_k1(self) -> Tensor:
-        """exp(x) times the modified Bessel function of the second kind of order 1."""
+        """Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x). See `pyburn.special_scaled_modified_bessel_k1`."""
         ...
     def special_scaled_modified_bessel_k1_(self) -> Tensor:
-        """In place: exp(x) times the modified Bessel function of the second kind of order 1."""
+        """In place: Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x)."""
         ...
     def special_modified_bessel_k0(self) -> Tensor:
-        """The modified Bessel function of the second kind of order 0."""
+        """Computes the modified Bessel function of the second kind of order 0 element-wise. See `pyburn.special_modified_bessel_k0`."""
         ...
     def special_modified_bessel_k1(self) -> Tensor:
-        """The modified Bessel function of the second kind of order 1."""
+        """Computes the modified Bessel function of the second kind of order 1 element-wise. See `pyburn.special_modified_bessel_k1`."""
         ...
     def special_spherical_bessel_j0(self) -> Tensor:
-        """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+        """Computes the spherical Bessel function of the first kind of order 0 element-wise: sin(x) / x. See `pyburn.special_spherical_bessel_j0`."""
         ...
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-        """input + alpha * other."""
+        """Adds other, scaled by alpha, to input element-wise: input + alpha * other. See `pyburn.add`."""
         ...
     def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-        """In place: input + alpha * other."""
+        """In place: Adds other, scaled by alpha, to input element-wise: input + alpha * other."""
         ...
     def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-        """input - alpha * other."""
+        """Subtracts other, scaled by alpha, from input element-wise: input - alpha * other. See `pyburn.sub`."""
         ...
     def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-        """In place: input - alpha * other."""
+        """In place: Subtracts other, scaled by alpha, from input element-wise: input - alpha * other."""
         ...
     def mul(self, other: Tensor | Number) -> Tensor:
-        """input * other."""
+        """Multiplies input by other element-wise. See `pyburn.mul`."""
         ...
     def mul_(self, other: Tensor | Number) -> Tensor:
-        """In place: input * other."""
+        """In place: Multiplies input by other element-wise."""
         ...
     @overload
     def div(self, other: Tensor | Number) -> Tensor:
-        """input / other, in floating point."""
+        """Divides input by other element-wise (true division: integers give floating-point results). See `pyburn.div`."""
         ...
     @overload
     def div(self, other: Tensor | Number, *, rounding_mode: str | None) -> Tensor:
-        """input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
+        """Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all. See `pyburn.div`."""
         ...
     @overload
     def div_(self, other: Tensor | Number) -> Tensor:
-        """In place: input / other, in floating point."""
+        """In place: Divides input by other element-wise (true division: integers give floating-point results)."""
         ...
     @overload
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None) -> Tensor:
-        """In place: input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
+        """In place: Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all."""
         ...
     def pow(self, exponent: Tensor | Number) -> Tensor:
-        """input to the power of exponent."""
+        """Raises input to the power of exponent element-wise. See `pyburn.pow`."""
         ...
     def pow_(self, exponent: Tensor | Number) -> Tensor:
-        """In place: input to the power of exponent."""
+        """In place: Raises input to the power of exponent element-wise."""
         ...
     def maximum(self, other: Tensor | Number) -> Tensor:
-        """The larger of two elements; NaN wins, ties share the gradient."""
+        """Computes the element-wise maximum. NaN propagates; equal elements share the gradient. See `pyburn.maximum`."""
         ...
     def maximum_(self, other: Tensor | Number) -> Tensor:
-        """In place: The larger of two elements; NaN wins, ties share the gradient."""
+        """In place: Computes the element-wise maximum. NaN propagates; equal elements share the gradient."""
         ...
     def minimum(self, other: Tensor | Number) -> Tensor:
-        """The smaller of two elements; NaN wins, ties share the gradient."""
+        """Computes the element-wise minimum. NaN propagates; equal elements share the gradient. See `pyburn.minimum`."""
         ...
     def minimum_(self, other: Tensor | Number) -> Tensor:
-        """In place: The smaller of two elements; NaN wins, ties share the gradient."""
+        """In place: Computes the element-wise minimum. NaN propagates; equal elements share the gradient."""
         ...
     def eq(self, other: Tensor | Number) -> Tensor:
-        """Where input equals other."""
+        """Tests element-wise whether input equals other. See `pyburn.eq`."""
         ...
     def eq_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input equals other."""
+        """In place: Tests element-wise whether input equals other."""
         ...
     def ne(self, other: Tensor | Number) -> Tensor:
-        """Where input differs from other."""
+        """Tests element-wise whether input differs from other. See `pyburn.ne`."""
         ...
     def ne_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input differs from other."""
+        """In place: Tests element-wise whether input differs from other."""
         ...
     def lt(self, other: Tensor | Number) -> Tensor:
-        """Where input is less than other."""
+        """Tests element-wise whether input is less than other. See `pyburn.lt`."""
         ...
     def lt_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input is less than other."""
+        """In place: Tests element-wise whether input is less than other."""
         ...
     def le(self, other: Tensor | Number) -> Tensor:
-        """Where input is at most other."""
+        """Tests element-wise whether input is less than or equal to other. See `pyburn.le`."""
         ...
     def le_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input is at most other."""
+        """In place: Tests element-wise whether input is less than or equal to other."""
         ...
     def gt(self, other: Tensor | Number) -> Tensor:
-        """Where input is greater than other."""
+        """Tests element-wise whether input is greater than other. See `pyburn.gt`."""
         ...
     def gt_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input is greater than other."""
+        """In place: Tests element-wise whether input is greater than other."""
         ...
     def ge(self, other: Tensor | Number) -> Tensor:
-        """Where input is at least other."""
+        """Tests element-wise whether input is greater than or equal to other. See `pyburn.ge`."""
         ...
     def ge_(self, other: Tensor | Number) -> Tensor:
-        """In place: Where input is at least other."""
+        """In place: Tests element-wise whether input is greater than or equal to other."""
         ...
     def rsub(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-        """other - alpha * input."""
+        """Subtracts input, scaled by alpha, from other element-wise: other - alpha * input. See `pyburn.rsub`."""
         ...
     def float_power(self, exponent: Tensor | Number) -> Tensor:
-        """input to the power of exponent, in float64."""
+        """Raises input to the power of exponent element-wise, in float64. See `pyburn.float_power`."""
         ...
     def float_power_(self, exponent: Tensor | Number) -> Tensor:
-        """In place: input to the power of exponent, in float64."""
+        """In place: Raises input to the power of exponent element-wise, in float64."""
         ...
     def floor_divide(self, other: Tensor | Number) -> Tensor:
-        """input / other, rounded down."""
+        """Divides input by other element-wise and rounds down. See `pyburn.floor_divide`."""
         ...
     def floor_divide_(self, other: Tensor | Number) -> Tensor:
-        """In place: input / other, rounded down."""
+        """In place: Divides input by other element-wise and rounds down."""
         ...
     def remainder(self, other: Tensor | Number) -> Tensor:
-        """What division leaves, with the sign of other: Python's %."""
+        """Computes the element-wise remainder of the division with the sign of other, as Python's %. See `pyburn.remainder`."""
         ...
     def remainder_(self, other: Tensor | Number) -> Tensor:
-        """In place: What division leaves, with the sign of other: Python's %."""
+        """In place: Computes the element-wise remainder of the division with the sign of other, as Python's %."""
         ...
     def fmod(self, other: Tensor | Number) -> Tensor:
-        """What division leaves, with the sign of input: C's fmod."""
+        """Computes the element-wise remainder of the division with the sign of input, as C's fmod. See `pyburn.fmod`."""
         ...
     def fmod_(self, other: Tensor | Number) -> Tensor:
-        """In place: What division leaves, with the sign of input: C's fmod."""
+        """In place: Computes the element-wise remainder of the division with the sign of input, as C's fmod."""
         ...
     def atan2(self, other: Tensor) -> Tensor:
-        """The angle of the point (other, input), from -pi to pi."""
+        """Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs. See `pyburn.atan2`."""
         ...
     def atan2_(self, other: Tensor) -> Tensor:
-        """In place: The angle of the point (other, input), from -pi to pi."""
+        """In place: Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs."""
         ...
     def hypot(self, other: Tensor) -> Tensor:
-        """The length of the vector (input, other), without overflow on the way."""
+        """Computes sqrt(input^2 + other^2) element-wise without intermediate overflow. See `pyburn.hypot`."""
         ...
     def hypot_(self, other: Tensor) -> Tensor:
-        """In place: The length of the vector (input, other), without overflow on the way."""
+        """In place: Computes sqrt(input^2 + other^2) element-wise without intermediate overflow."""
         ...
     def xlogy(self, other: Tensor | Number) -> Tensor:
-        """input * log(other), and 0 where input is 0."""
+        """Computes input * log(other) element-wise; 0 where input is 0. See `pyburn.xlogy`."""
         ...
     def xlogy_(self, other: Tensor | Number) -> Tensor:
-        """In place: input * log(other), and 0 where input is 0."""
+        """In place: Computes input * log(other) element-wise; 0 where input is 0."""
         ...
     def logaddexp(self, other: Tensor) -> Tensor:
-        """log(exp(input) + exp(other)), without overflow on the way."""
+        """Computes log(exp(input) + exp(other)) element-wise in a numerically stable way. See `pyburn.logaddexp`."""
         ...
     def logaddexp_(self, other: Tensor) -> Tensor:
-        """In place: log(exp(input) + exp(other)), without overflow on the way."""
+        """In place: Computes log(exp(input) + exp(other)) element-wise in a numerically stable way."""
         ...
     def logaddexp2(self, other: Tensor) -> Tensor:
-        """log2(2^input + 2^other), without overflow on the way."""
+        """Computes log2(2^input + 2^other) element-wise in a numerically stable way. See `pyburn.logaddexp2`."""
         ...
     def logaddexp2_(self, other: Tensor) -> Tensor:
-        """In place: log2(2^input + 2^other), without overflow on the way."""
+        """In place: Computes log2(2^input + 2^other) element-wise in a numerically stable way."""
         ...
     def copysign(self, other: Tensor | Number) -> Tensor:
-        """The absolute value of input with the sign of other."""
+        """Returns the magnitude of input with the sign of other, element-wise. See `pyburn.copysign`."""
         ...
     def copysign_(self, other: Tensor | Number) -> Tensor:
-        """In place: The absolute value of input with the sign of other."""
+        """In place: Returns the magnitude of input with the sign of other, element-wise."""
         ...
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger of two elements; a number wins against NaN."""
+        """Computes the element-wise maximum; where one element is NaN, returns the other. See `pyburn.fmax`."""
         ...
     def fmax_(self, other: Tensor) -> Tensor:
-        """In place: The larger of two elements; a number wins against NaN."""
+        """In place: Computes the element-wise maximum; where one element is NaN, returns the other."""
         ...
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller of two elements; a number wins against NaN."""
+        """Computes the element-wise minimum; where one element is NaN, returns the other. See `pyburn.fmin`."""
         ...
     def fmin_(self, other: Tensor) -> Tensor:
-        """In place: The smaller of two elements; a number wins against NaN."""
+        """In place: Computes the element-wise minimum; where one element is NaN, returns the other."""
         ...
     def nextafter(self, other: Tensor) -> Tensor:
-        """The next number after input on the way to other."""
+        """Returns the next floating-point value after input towards other, element-wise. See `pyburn.nextafter`."""
         ...
     def nextafter_(self, other: Tensor) -> Tensor:
-        """In place: The next number after input on the way to other."""
+        """In place: Returns the next floating-point value after input towards other, element-wise."""
         ...
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 where input is negative, 1 where it is positive, values where it is 0."""
+        """Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0. See `pyburn.heaviside`."""
         ...
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 where input is negative, 1 where it is positive, values where it is 0."""
+        """In place: Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0."""
         ...
     def gcd(self, other: Tensor) -> Tensor:
-        """The greatest common divisors of integers; 0 for two zeros."""
+        """Computes the greatest common divisor element-wise; gcd(0, 0) is 0. See `pyburn.gcd`."""
         ...
     def gcd_(self, other: Tensor) -> Tensor:
-        """In place: The greatest common divisors of integers; 0 for two zeros."""
+        """In place: Computes the greatest common divisor element-wise; gcd(0, 0) is 0."""
         ...
     def lcm(self, other: Tensor) -> Tensor:
-        """The least common multiples of integers; 0 where one of them is 0."""
+        """Computes the least common multiple element-wise; 0 where one operand is 0. See `pyburn.lcm`."""
         ...
     def lcm_(self, other: Tensor) -> Tensor:
-        """In place: The least common multiples of integers; 0 where one of them is 0."""
+        """In place: Computes the least common multiple element-wise; 0 where one operand is 0."""
         ...
     def ldexp(self, other: Tensor) -> Tensor:
-        """input * 2^other."""
+        """Computes input * 2^other element-wise. See `pyburn.ldexp`."""
         ...
     def ldexp_(self, other: Tensor) -> Tensor:
-        """In place: input * 2^other."""
+        """In place: Computes input * 2^other element-wise."""
         ...
     def _view_bits(self, dtype: DTypeLike) -> Tensor:
-        """A copy of the bits of the elements as elements of another dtype."""
+        """Returns a copy of the bits of the elements, reinterpreted as another dtype. See `pyburn._view_bits`."""
         ...
     def frexp(self) -> return_types.frexp:
-        """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
+        """Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent. See `pyburn.frexp`."""
         ...
     @overload
     def view(self, dtype: DTypeLike) -> Tensor:
-        """The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ."""
+        """Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it. See `pyburn.view`."""
         ...
     @overload
     def view(self, *size: int | Sequence[int]) -> Tensor:
-        """The same elements under another shape, without a copy; one extent may be -1."""
+        """Returns a view of input with another shape; one size may be -1 (inferred). See `pyburn.view`."""
         ...
     @overload
     def gradient(self, *, spacing: float | Sequence[float] | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-        """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+        """Estimates derivatives along dim (by default all dimensions) with second-order central differences. See `pyburn.gradient`."""
         ...
     @overload
     def gradient(self, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-        """The derivatives along dim of samples at the given places, a vector for each axis."""
+        """Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension. See `pyburn.gradient`."""
         ...
     @overload
     def gradient(self, *, spacing: float | Sequence[float] | None = None, axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
-        """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+        """Estimates derivatives along dim (by default all dimensions) with second-order central differences. See `pyburn.gradient`."""
         ...
     @overload
     def gradient(self, *, spacing: Sequence[Tensor], axis: int | Sequence[int] | None, edge_order: int = 1) -> tuple[Tensor, ...]:
-        """The derivatives along dim of samples at the given places, a vector for each axis."""
+        """Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension. See `pyburn.gradient`."""
         ...
     def cov(self, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts."""
+        """Estimates the covariance matrix of the variables in the rows of input; columns are observations. See `pyburn.cov`."""
         ...
     def corrcoef(self) -> Tensor:
-        """The coefficients of correlation of variables, which are rows."""
+        """Computes the Pearson correlation coefficients of the variables in the rows of input. See `pyburn.corrcoef`."""
         ...
     def conv2d_weight(self, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int) -> Tensor:
-        """Gradient of conv2d with respect to its weight."""
+        """Computes the gradient of conv2d with respect to its weight. See `pyburn.conv2d_weight`."""
         ...
     def conv3d_weight(self, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int) -> Tensor:
-        """Gradient of conv3d with respect to its weight."""
+        """Computes the gradient of conv3d with respect to its weight. See `pyburn.conv3d_weight`."""
         ...
     @overload
     def conv1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k)."""
+        """Applies a 1-d convolution to input (N, C, L) or (C, L) with weight (O, C / groups, K). See `pyburn.conv1d`."""
         ...
     @overload
     def conv1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """The same; padding 'same' keeps the length, 'valid' is none."""
+        """Applies a 1-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding). See `pyburn.conv1d`."""
         ...
     @overload
     def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw)."""
+        """Applies a 2-d convolution to input (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW). See `pyburn.conv2d`."""
         ...
     @overload
     def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """The same; padding 'same' keeps the extents, 'valid' is none."""
+        """Applies a 2-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding). See `pyburn.conv2d`."""
         ...
     @overload
     def conv3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw)."""
+        """Applies a 3-d convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, KD, KH, KW). See `pyburn.conv3d`."""
         ...
     @overload
     def conv3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """The same; padding 'same' keeps the extents, 'valid' is none."""
+        """Applies a 3-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding). See `pyburn.conv3d`."""
         ...
     def conv_transpose1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-        """Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function."""
+        """Applies a 1-d transposed convolution to input (N, C, L) or (C, L) with weight (C, O / groups, K). See `pyburn.conv_transpose1d`."""
         ...
     def conv_transpose2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-        """Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw)."""
+        """Applies a 2-d transposed convolution to input (N, C, H, W) or (C, H, W) with weight (C, O / groups, KH, KW). See `pyburn.conv_transpose2d`."""
         ...
     def conv_transpose3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
-        """Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw)."""
+        """Applies a 3-d transposed convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, KD, KH, KW). See `pyburn.conv_transpose3d`."""
         ...
     def cast(self, dtype: DTypeLike) -> Tensor:
-        """A fresh tensor with the values of input in another dtype."""
+        """Returns a copy of input converted to another dtype. See `pyburn.cast`."""
         ...
     def contiguous_copy(self) -> Tensor:
-        """A fresh copy of input in plain row-major order."""
+        """Returns a contiguous (row-major) copy of input. See `pyburn.contiguous_copy`."""
         ...
     def clone(self) -> Tensor:
-        """A copy of input that keeps its order of axes."""
+        """Returns a copy of input that keeps its memory order. See `pyburn.clone`."""
         ...
     def contiguous(self) -> Tensor:
-        """input itself when its elements lie in plain order, else a copy that does."""
+        """Returns input if it is contiguous, else a contiguous copy. See `pyburn.contiguous`."""
         ...
     def detach(self) -> Tensor:
-        """The same elements without a history; writes are seen by both."""
+        """Returns a tensor that shares memory with input and has no gradient history. See `pyburn.detach`."""
         ...
     def class_loss(self, target: Tensor, ignore_index: int = -100) -> return_types.class_loss:
-        """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+        """Computes the negative log-softmax of the logits (N, C, ...) at the target classes, and the log-sum-exp of the logits. See `pyburn.class_loss`."""
         ...
     def nll_loss(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
-        """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+        """Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes, optionally weighted per class. See `pyburn.nll_loss`."""
         ...
     def cross_entropy(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
-        """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+        """Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input. See `pyburn.cross_entropy`."""
         ...
     def seeded_dropout(self, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int) -> Tensor:
-        """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+        """Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream. See `pyburn.seeded_dropout`."""
         ...
     def dropout(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+        """Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode. See `pyburn.dropout`."""
         ...
     def alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-        """Dropout for networks of selu: keeps mean and variance."""
+        """Applies alpha dropout, which preserves mean and variance in networks with SELU activations. See `pyburn.alpha_dropout`."""
         ...
     def dropout1d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        """Dropout of whole channels of input (N, C, L) or (C, L)."""
+        """Zeroes whole channels of input (N, C, L) or (C, L) with probability p. See `pyburn.dropout1d`."""
         ...
     def dropout2d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        """Dropout of whole channels of input (N, C, H, W)."""
+        """Zeroes whole channels of input (N, C, H, W) or (C, H, W) with probability p. See `pyburn.dropout2d`."""
         ...
     def dropout3d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+        """Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p. See `pyburn.dropout3d`."""
         ...
     def feature_alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-        """alpha_dropout of whole channels (axis 1)."""
+        """Applies alpha dropout to whole channels (dimension 1). See `pyburn.feature_alpha_dropout`."""
         ...
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: each element of input times all of other."""
+        """Computes the Kronecker product of input and other. See `pyburn.kron`."""
         ...
     @overload
     def cross(self, other: Tensor, dim: int | None = None) -> Tensor:
-        """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+        """Computes cross products along dim, which must have size 3 (by default the first such dimension). See `pyburn.cross`."""
         ...
     @overload
     def cross(self, other: Tensor, *, axis: int | None) -> Tensor:
-        """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+        """Computes cross products along dim, which must have size 3 (by default the first such dimension). See `pyburn.cross`."""
         ...
     def embedding(self, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-        """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+        """Looks up embedding vectors: rows of weight (V, D) for the indices in input (*), giving (*, D). See `pyburn.embedding`."""
         ...
     def embedding_bag(self, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
-        """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
+        """Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset. See `pyburn.embedding_bag`."""
         ...
     @overload
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """Position of the largest element along dim, or in the flattened tensor."""
+        """Returns the index of the maximum along dim, or in the flattened tensor. See `pyburn.argmax`."""
         ...
     @overload
     def argmax(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Position of the largest element along dim, or in the flattened tensor."""
+        """Returns the index of the maximum along dim, or in the flattened tensor. See `pyburn.argmax`."""
         ...
     @overload
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """Position of the smallest element along dim, or in the flattened tensor."""
+        """Returns the index of the minimum along dim, or in the flattened tensor. See `pyburn.argmin`."""
         ...
     @overload
     def argmin(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Position of the smallest element along dim, or in the flattened tensor."""
+        """Returns the index of the minimum along dim, or in the flattened tensor. See `pyburn.argmin`."""
         ...
     @overload
     def max(self, dim: int, keepdim: bool = False) -> return_types.max:
-        """The largest elements along dim and their positions."""
+        """Returns the maximum along dim and its index. See `pyburn.max`."""
         ...
     @overload
     def max(self) -> Tensor:
-        """The largest element; ties share the gradient."""
+        """Returns the maximum of all elements. Equal elements share the gradient. See `pyburn.max`."""
         ...
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """The larger of two elements: maximum under another name."""
+        """Computes the element-wise maximum; alias of maximum. See `pyburn.max`."""
         ...
     @overload
     def max(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.max:
-        """The largest elements along dim and their positions."""
+        """Returns the maximum along dim and its index. See `pyburn.max`."""
         ...
     @overload
     def min(self, dim: int, keepdim: bool = False) -> return_types.min:
-        """The smallest elements along dim and their positions."""
+        """Returns the minimum along dim and its index. See `pyburn.min`."""
         ...
     @overload
     def min(self) -> Tensor:
-        """The smallest element; ties share the gradient."""
+        """Returns the minimum of all elements. Equal elements share the gradient. See `pyburn.min`."""
         ...
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """The smaller of two elements: minimum under another name."""
+        """Computes the element-wise minimum; alias of minimum. See `pyburn.min`."""
         ...
     @overload
     def min(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.min:
-        """The smallest elements along dim and their positions."""
+        """Returns the minimum along dim and its index. See `pyburn.min`."""
         ...
     def zeros_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """Zeros of the size, dtype and device of input."""
+        """Creates a tensor of zeros with the shape, dtype and device of input. See `pyburn.zeros_like`."""
         ...
     def ones_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """Ones of the size, dtype and device of input."""
+        """Creates a tensor of ones with the shape, dtype and device of input. See `pyburn.ones_like`."""
         ...
     def full_like(self, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """A constant of the size, dtype and device of input."""
+        """Creates a tensor filled with fill_value with the shape, dtype and device of input. See `pyburn.full_like`."""
         ...
     def empty_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
+        """Creates a tensor with the shape, dtype and device of input whose values are unspecified (currently zeros). See `pyburn.empty_like`."""
         ...
     def fill_(self, value: Number) -> Tensor:
-        """Overwrites every element of input with value."""
+        """Fills input with value in place. See `pyburn.fill_`."""
         ...
     def zero_(self) -> Tensor:
-        """Overwrites every element of input with 0."""
+        """Fills input with 0 in place. See `pyburn.zero_`."""
         ...
     def one_hot(self, num_classes: int = -1) -> Tensor:
-        """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
+        """Converts class indices (*) to one-hot vectors (*, num_classes) of dtype int64. See `pyburn.one_hot`."""
         ...
     def fractional_max_pool2d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool2d_with_indices:
-        """The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent."""
+        """Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices of the maxima. See `pyburn.fractional_max_pool2d_with_indices`."""
         ...
     def fractional_max_pool3d_with_indices(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> return_types.fractional_max_pool3d_with_indices:
-        """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
+        """Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the indices of the maxima. See `pyburn.fractional_max_pool3d_with_indices`."""
         ...
     def grid_sample(self, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
-        """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection."""
+        """Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs. See `pyburn.grid_sample`."""
         ...
     def grid_sample_input(self, grid: Tensor, extents: int | Sequence[int], mode: str, padding_mode: str, align_corners: bool) -> Tensor:
-        """Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid."""
+        """Computes the gradient of grid_sample with respect to its input. See `pyburn.grid_sample_input`."""
         ...
     def grid_sample_grid(self, images: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
-        """Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels."""
+        """Computes the gradient of grid_sample with respect to its grid. See `pyburn.grid_sample_grid`."""
         ...
     @overload
     def histogram(self, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
-        """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""
+        """Counts the elements (or sums their weights) in bins of equal width; also returns the bin edges. See `pyburn.histogram`."""
         ...
     @overload
     def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> return_types.histogram:
-        """How many elements fall between each two edges, which rise."""
+        """Counts the elements (or sums their weights) between the given increasing bin edges. See `pyburn.histogram`."""
         ...
     @overload
     def index_select(self, dim: int, index: Tensor) -> Tensor:
-        """The parts of input along dim that index names, in its order."""
+        """Selects the entries of input along dim at the given indices, as a copy. See `pyburn.index_select`."""
         ...
     @overload
     def index_select(self, *, axis: int, index: Tensor) -> Tensor:
-        """The parts of input along dim that index names, in its order."""
+        """Selects the entries of input along dim at the given indices, as a copy. See `pyburn.index_select`."""
         ...
     @overload
     def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-        """input, with alpha times the parts of source added where index says; an index may repeat."""
+        """Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate. See `pyburn.index_add`."""
         ...
     @overload
     def index_add(self, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor:
-        """input, with alpha times the parts of source added where index says; an index may repeat."""
+        """Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate. See `pyburn.index_add`."""
         ...
     @overload
     def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-        """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
+        """In place: Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate."""
         ...
     @overload
     def index_add_(self, *, axis: int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor:
-        """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
+        """In place: Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate."""
         ...
     @overload
     def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        """Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins. See `pyburn.index_copy`."""
         ...
     @overload
     def index_copy(self, *, axis: int, index: Tensor, source: Tensor) -> Tensor:
-        """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        """Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins. See `pyburn.index_copy`."""
         ...
     @overload
     def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        """In place: Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins."""
         ...
     @overload
     def index_copy_(self, *, axis: int, index: Tensor, source: Tensor) -> Tensor:
-        """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        """In place: Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins."""
         ...
     @overload
     def index_fill(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-        """input, with value in all places along dim that index says."""
+        """Fills the entries of input along dim at the given indices with value. See `pyburn.index_fill`."""
         ...
     @overload
     def index_fill(self, *, axis: int, index: Tensor, value: Tensor | Number) -> Tensor:
-        """input, with value in all places along dim that index says."""
+        """Fills the entries of input along dim at the given indices with value. See `pyburn.index_fill`."""
         ...
     @overload
     def index_fill_(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-        """In place: input, with value in all places along dim that index says."""
+        """In place: Fills the entries of input along dim at the given indices with value."""
         ...
     @overload
     def index_fill_(self, *, axis: int, index: Tensor, value: Tensor | Number) -> Tensor:
-        """In place: input, with value in all places along dim that index says."""
+        """In place: Fills the entries of input along dim at the given indices with value."""
         ...
     def argwhere(self) -> Tensor:
-        """The indices of the elements that are not zero, a row each. The same as nonzero."""
+        """Returns the indices of the non-zero elements, one row per element. See `pyburn.argwhere`."""
         ...
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements of input where mask is true, along one axis."""
+        """Returns the elements of input where mask is true as a 1-d tensor. See `pyburn.masked_select`."""
         ...
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """input, with the elements of source one after the other in the places where mask is true."""
+        """Copies consecutive elements of source to the positions of input where mask is true. See `pyburn.masked_scatter`."""
         ...
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In place: input, with the elements of source one after the other in the places where mask is true."""
+        """In place: Copies consecutive elements of source to the positions of input where mask is true."""
         ...
     def _index(self, indices: Sequence[Tensor], axis: int = 0) -> Tensor:
-        """What x[..., *indices] gives, with the first index for axis."""
+        """Computes x[..., *indices] with the first index at the given dimension. See `pyburn._index`."""
         ...
     def _index_put(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
-        """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        """Writes or accumulates values at the given indices, starting at the given dimension. See `pyburn._index_put`."""
         ...
     def _index_put_(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
-        """In place: input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        """In place: Writes or accumulates values at the given indices, starting at the given dimension."""
         ...
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-        """input, with values in the places input[indices], or added to what is there."""
+        """Returns a copy of input with values written (or accumulated) at input[indices]. See `pyburn.index_put`."""
         ...
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-        """In place: values in the places input[indices], or added to what is there."""
+        """Writes (or accumulates) values at input[indices] in place. See `pyburn.index_put_`."""
         ...
     def take(self, index: Tensor) -> Tensor:
-        """The elements of the flattened input that index names; negative numbers count from the end."""
+        """Returns the elements of the flattened input at the given indices; negative indices count from the end. See `pyburn.take`."""
         ...
     def put(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-        """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+        """Returns a copy of input with source written (or accumulated) at indices into the flattened input. See `pyburn.put`."""
         ...
     def put_(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-        """In place: input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+        """In place: Returns a copy of input with source written (or accumulated) at indices into the flattened input."""
         ...
     @overload
     def resize_axis(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
-        """input with axis dim in another size; interpolate is made of it."""
+        """Resizes one dimension by interpolation; the building block of interpolate. See `pyburn.resize_axis`."""
         ...
     @overload
     def resize_axis(self, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
-        """input with axis dim in another size; interpolate is made of it."""
+        """Resizes one dimension by interpolation; the building block of interpolate. See `pyburn.resize_axis`."""
         ...
     @overload
     def resize_axis_input(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
-        """Gradient of resize_axis."""
+        """Computes the gradient of resize_axis. See `pyburn.resize_axis_input`."""
         ...
     @overload
     def resize_axis_input(self, *, axis: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
-        """Gradient of resize_axis."""
+        """Computes the gradient of resize_axis. See `pyburn.resize_axis_input`."""
         ...
     def interpolate(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
-        """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos."""
+        """Resizes input (N, C, ...) to the given size or by the given scale factor. See `pyburn.interpolate`."""
         ...
     def pixel_shuffle(self, upscale_factor: int) -> Tensor:
-        """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""
+        """Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r. See `pyburn.pixel_shuffle`."""
         ...
     def pixel_unshuffle(self, downscale_factor: int) -> Tensor:
-        """(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels."""
+        """Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r. See `pyburn.pixel_unshuffle`."""
         ...
     def channel_shuffle(self, groups: int) -> Tensor:
-        """input (N, C, ...) with the channels of its groups interleaved."""
+        """Splits the channels of input (N, C, ...) into groups and interleaves them. See `pyburn.channel_shuffle`."""
         ...
     def isinf(self) -> Tensor:
-        """Where the elements are infinite."""
+        """Tests element-wise for positive or negative infinity. See `pyburn.isinf`."""
         ...
     def isinf_(self) -> Tensor:
-        """In place: Where the elements are infinite."""
+        """In place: Tests element-wise for positive or negative infinity."""
         ...
     def isfinite(self) -> Tensor:
-        """Where the elements are neither infinite nor NaN."""
+        """Tests element-wise for finite values (neither infinite nor NaN). See `pyburn.isfinite`."""
         ...
     def isfinite_(self) -> Tensor:
-        """In place: Where the elements are neither infinite nor NaN."""
+        """In place: Tests element-wise for finite values (neither infinite nor NaN)."""
         ...
     def signbit(self) -> Tensor:
-        """Where the elements are negative, -0 included."""
+        """Tests element-wise whether the sign bit is set, as for negative values and -0. See `pyburn.signbit`."""
         ...
     def signbit_(self) -> Tensor:
-        """In place: Where the elements are negative, -0 included."""
+        """In place: Tests element-wise whether the sign bit is set, as for negative values and -0."""
         ...
     def logical_not(self) -> Tensor:
-        """Where the elements are 0."""
+        """Computes the element-wise logical NOT; non-zero elements count as true. See `pyburn.logical_not`."""
         ...
     def logical_not_(self) -> Tensor:
-        """In place: Where the elements are 0."""
+        """In place: Computes the element-wise logical NOT; non-zero elements count as true."""
         ...
     def logical_and(self, other: Tensor) -> Tensor:
-        """Where both are not 0."""
+        """Computes the element-wise logical AND; non-zero elements count as true. See `pyburn.logical_and`."""
         ...
     def logical_and_(self, other: Tensor) -> Tensor:
-        """In place: Where both are not 0."""
+        """In place: Computes the element-wise logical AND; non-zero elements count as true."""
         ...
     def logical_or(self, other: Tensor) -> Tensor:
-        """Where at least one is not 0."""
+        """Computes the element-wise logical OR; non-zero elements count as true. See `pyburn.logical_or`."""
         ...
     def logical_or_(self, other: Tensor) -> Tensor:
-        """In place: Where at least one is not 0."""
+        """In place: Computes the element-wise logical OR; non-zero elements count as true."""
         ...
     def logical_xor(self, other: Tensor) -> Tensor:
-        """Where exactly one is not 0."""
+        """Computes the element-wise logical XOR; non-zero elements count as true. See `pyburn.logical_xor`."""
         ...
     def logical_xor_(self, other: Tensor) -> Tensor:
-        """In place: Where exactly one is not 0."""
+        """In place: Computes the element-wise logical XOR; non-zero elements count as true."""
         ...
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
-        """The bits that are set in both; for bool, logical_and."""
+        """Computes the bitwise AND of integers, or the logical AND of bools. See `pyburn.bitwise_and`."""
         ...
     def bitwise_and_(self, other: Tensor | Number) -> Tensor:
-        """In place: The bits that are set in both; for bool, logical_and."""
+        """In place: Computes the bitwise AND of integers, or the logical AND of bools."""
         ...
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
-        """The bits that are set in one or both; for bool, logical_or."""
+        """Computes the bitwise OR of integers, or the logical OR of bools. See `pyburn.bitwise_or`."""
         ...
     def bitwise_or_(self, other: Tensor | Number) -> Tensor:
-        """In place: The bits that are set in one or both; for bool, logical_or."""
+        """In place: Computes the bitwise OR of integers, or the logical OR of bools."""
         ...
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
-        """The bits that are set in one, not both; for bool, logical_xor."""
+        """Computes the bitwise XOR of integers, or the logical XOR of bools. See `pyburn.bitwise_xor`."""
         ...
     def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
-        """In place: The bits that are set in one, not both; for bool, logical_xor."""
+        """In place: Computes the bitwise XOR of integers, or the logical XOR of bools."""
         ...
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
-        """The bits of input moved up by other places."""
+        """Shifts the bits of input to the left by other. See `pyburn.bitwise_left_shift`."""
         ...
     def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
-        """In place: The bits of input moved up by other places."""
+        """In place: Shifts the bits of input to the left by other."""
         ...
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
-        """The bits of input moved down by other places; the sign stays."""
+        """Shifts the bits of input to the right by other (arithmetic shift). See `pyburn.bitwise_right_shift`."""
         ...
     def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
-        """In place: The bits of input moved down by other places; the sign stays."""
+        """In place: Shifts the bits of input to the right by other (arithmetic shift)."""
         ...
     def isnan(self) -> Tensor:
-        """Where the elements are NaN."""
+        """Tests element-wise for NaN. See `pyburn.isnan`."""
         ...
     def isposinf(self) -> Tensor:
-        """Where the elements are plus infinity."""
+        """Tests element-wise for positive infinity. See `pyburn.isposinf`."""
         ...
     def isneginf(self) -> Tensor:
-        """Where the elements are minus infinity."""
+        """Tests element-wise for negative infinity. See `pyburn.isneginf`."""
         ...
     def bitwise_not(self) -> Tensor:
-        """All bits turned over; for bool, logical_not."""
+        """Computes the bitwise NOT of integers, or the logical NOT of bools. See `pyburn.bitwise_not`."""
         ...
     def bitwise_not_(self) -> Tensor:
-        """In place: All bits turned over; for bool, logical_not."""
+        """In place: Computes the bitwise NOT of integers, or the logical NOT of bools."""
         ...
     def isclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-        """Where |input - other| <= atol + rtol * |other|, or both are equal."""
+        """Tests element-wise whether |input - other| <= atol + rtol * |other|. See `pyburn.isclose`."""
         ...
     def allclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-        """Whether |input - other| <= atol + rtol * |other| everywhere."""
+        """Tests whether |input - other| <= atol + rtol * |other| for all elements. See `pyburn.allclose`."""
         ...
     def equal(self, other: Tensor) -> bool:
-        """Whether both have the same size and the same elements."""
+        """Tests whether two tensors have the same shape and equal elements. See `pyburn.equal`."""
         ...
     def mse_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
-        """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+        """Computes the mean squared error loss. See `pyburn.mse_loss`."""
         ...
     def l1_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
-        """Absolute differences."""
+        """Computes the mean absolute error loss. See `pyburn.l1_loss`."""
         ...
     def smooth_l1_loss(self, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
-        """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+        """Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above. See `pyburn.smooth_l1_loss`."""
         ...
     def huber_loss(self, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-        """Half the squared differences up to delta, linear beyond."""
+        """Computes the Huber loss: half the squared differences below delta, linear above. See `pyburn.huber_loss`."""
         ...
     def binary_cross_entropy(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-        """Cross entropy of probabilities in input and targets between 0 and 1."""
+        """Computes the binary cross-entropy of probabilities and targets in [0, 1]. See `pyburn.binary_cross_entropy`."""
         ...
     def binary_cross_entropy_with_logits(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-        """binary_cross_entropy of sigmoid(input), computed without overflow."""
+        """Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way. See `pyburn.binary_cross_entropy_with_logits`."""
         ...
     def kl_div(self, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
-        """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+        """Computes the Kullback-Leibler divergence loss of log-probabilities input and probabilities target. See `pyburn.kl_div`."""
         ...
     def poisson_nll_loss(self, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
-        """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+        """Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input. See `pyburn.poisson_nll_loss`."""
         ...
     def gaussian_nll_loss(self, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
-        """Minus the logarithm of the normal density of target, with mean input and variance var."""
+        """Computes the negative log-likelihood of target under normal distributions with means input and variances var. See `pyburn.gaussian_nll_loss`."""
         ...
     def hinge_embedding_loss(self, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
-        """input where target is 1, max(0, margin - input) where it is -1."""
+        """Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1. See `pyburn.hinge_embedding_loss`."""
         ...
     def soft_margin_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """log(1 + exp(-target * input)), for targets 1 and -1."""
+        """Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1. See `pyburn.soft_margin_loss`."""
         ...
     def multi_margin_loss(self, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-        """The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target."""
+        """Computes the multi-class margin loss of scores (N, C) or (C) and target classes. See `pyburn.multi_margin_loss`."""
         ...
     def multilabel_margin_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1."""
+        """Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1. See `pyburn.multilabel_margin_loss`."""
         ...
     def multilabel_soft_margin_loss(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-        """The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1."""
+        """Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes. See `pyburn.multilabel_soft_margin_loss`."""
         ...
     def pdist(self, p: float = 2.0) -> Tensor:
-        """The distances of order p of all pairs of rows of a matrix: those of row 0 first."""
+        """Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances. See `pyburn.pdist`."""
         ...
     def bmm(self, mat2: Tensor) -> Tensor:
-        """Products of the matrices of two batches."""
+        """Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P). See `pyburn.bmm`."""
         ...
     def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        """input @ weight.T + bias."""
+        """Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features). See `pyburn.linear`."""
         ...
     def matmul(self, other: Tensor) -> Tensor:
-        """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""
+        """Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast. See `pyburn.matmul`."""
         ...
     def mm(self, mat2: Tensor) -> Tensor:
-        """Product of two matrices."""
+        """Multiplies two matrices: (N, M) @ (M, P) gives (N, P). See `pyburn.mm`."""
         ...
     def mv(self, vec: Tensor) -> Tensor:
-        """Product of a matrix and a vector."""
+        """Multiplies a matrix by a vector: (N, M) @ (M) gives (N). See `pyburn.mv`."""
         ...
     def dot(self, tensor: Tensor) -> Tensor:
-        """Sum of the products of the elements of two vectors."""
+        """Computes the dot product of two 1-d tensors. See `pyburn.dot`."""
         ...
     def vdot(self, other: Tensor) -> Tensor:
-        """Sum of the products of the elements of two vectors."""
+        """Computes the dot product of two 1-d tensors. See `pyburn.vdot`."""
         ...
     def inner(self, other: Tensor) -> Tensor:
-        """Sums of products over the last axis of both."""
+        """Computes dot products over the last dimension of both tensors. See `pyburn.inner`."""
         ...
     def outer(self, vec2: Tensor) -> Tensor:
-        """The products of each element of one vector with each of another."""
+        """Computes the outer product of two 1-d tensors. See `pyburn.outer`."""
         ...
     def ger(self, vec2: Tensor) -> Tensor:
-        """The same as outer."""
+        """Computes the outer product of two 1-d tensors; alias of outer. See `pyburn.ger`."""
         ...
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+        """Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored. See `pyburn.addmm`."""
         ...
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """In place: beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+        """In place: Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored."""
         ...
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+        """Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored. See `pyburn.addmv`."""
         ...
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """In place: beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+        """In place: Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored."""
         ...
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+        """Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored. See `pyburn.addr`."""
         ...
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """In place: beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+        """In place: Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored."""
         ...
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """beta * input + alpha * the sum of the products of two batches of matrices."""
+        """Computes beta * input + alpha * the sum over the batch of batch1 @ batch2. See `pyburn.addbmm`."""
         ...
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """In place: beta * input + alpha * the sum of the products of two batches of matrices."""
+        """In place: Computes beta * input + alpha * the sum over the batch of batch1 @ batch2."""
         ...
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """beta * input + alpha * the products of two batches of matrices."""
+        """Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices. See `pyburn.baddbmm`."""
         ...
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """In place: beta * input + alpha * the products of two batches of matrices."""
+        """In place: Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices."""
         ...
     @overload
     def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> return_types.var_mean:
-        """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+        """Computes the variance and the mean over dim. See `pyburn.var_mean`."""
         ...
     @overload
     def var_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> return_types.var_mean:
-        """Variance and mean over dim."""
+        """Computes the variance and the mean over dim. See `pyburn.var_mean`."""
         ...
     @overload
     def var_mean(self, unbiased: bool) -> return_types.var_mean:
-        """Variance and mean of all elements."""
+        """Computes the variance and the mean of all elements. See `pyburn.var_mean`."""
         ...
     @overload
     def var_mean(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> return_types.var_mean:
-        """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+        """Computes the variance and the mean over dim. See `pyburn.var_mean`."""
         ...
     @overload
     def var_mean(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> return_types.var_mean:
-        """Variance and mean over dim."""
+        """Computes the variance and the mean over dim. See `pyburn.var_mean`."""
         ...
     @overload
     def var(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
-        """Variance over dim; correction 1, the default, is the unbiased estimate."""
+        """Computes the variance over dim, by default with Bessel's correction. See `pyburn.var`."""
         ...
     @overload
     def var(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
-        """Variance over dim."""
+        """Computes the variance over dim. See `pyburn.var`."""
         ...
     @overload
     def var(self, unbiased: bool) -> Tensor:
-        """Variance of all elements."""
+        """Computes the variance of all elements. See `pyburn.var`."""
         ...
     @overload
     def var(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Variance over dim; correction 1, the default, is the unbiased estimate."""
+        """Computes the variance over dim, by default with Bessel's correction. See `pyburn.var`."""
         ...
     @overload
     def var(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Variance over dim."""
+        """Computes the variance over dim. See `pyburn.var`."""
         ...
     @overload
     def std(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
-        """Standard deviation over dim: the square root of var."""
+        """Computes the standard deviation over dim, by default with Bessel's correction. See `pyburn.std`."""
         ...
     @overload
     def std(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
-        """Standard deviation over dim."""
+        """Computes the standard deviation over dim. See `pyburn.std`."""
         ...
     @overload
     def std(self, unbiased: bool) -> Tensor:
-        """Standard deviation of all elements."""
+        """Computes the standard deviation of all elements. See `pyburn.std`."""
         ...
     @overload
     def std(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Standard deviation over dim: the square root of var."""
+        """Computes the standard deviation over dim, by default with Bessel's correction. See `pyburn.std`."""
         ...
     @overload
     def std(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Standard deviation over dim."""
+        """Computes the standard deviation over dim. See `pyburn.std`."""
         ...
     @overload
     def std_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> return_types.std_mean:
-        """Standard deviation and mean over dim."""
+        """Computes the standard deviation and the mean over dim. See `pyburn.std_mean`."""
         ...
     @overload
     def std_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> return_types.std_mean:
-        """Standard deviation and mean over dim."""
+        """Computes the standard deviation and the mean over dim. See `pyburn.std_mean`."""
         ...
     @overload
     def std_mean(self, unbiased: bool) -> return_types.std_mean:
-        """Standard deviation and mean of all elements."""
+        """Computes the standard deviation and the mean of all elements. See `pyburn.std_mean`."""
         ...
     @overload
     def std_mean(self, *, axis: int | Sequence[int] | None, correction: Number | None = None, keepdim: bool = False, keepdims: bool = False) -> return_types.std_mean:
-        """Standard deviation and mean over dim."""
+        """Computes the standard deviation and the mean over dim. See `pyburn.std_mean`."""
         ...
     @overload
     def std_mean(self, *, axis: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, keepdims: bool = False) -> return_types.std_mean:
-        """Standard deviation and mean over dim."""
+        """Computes the standard deviation and the mean over dim. See `pyburn.std_mean`."""
         ...
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
-        """The same elements under another shape: a view where possible, else a copy."""
+        """Returns input with another shape: a view where possible, else a copy. One size may be -1 (inferred). See `pyburn.reshape`."""
         ...
     def permute(self, *dims: int | Sequence[int]) -> Tensor:
-        """The axes of input in another order."""
+        """Permutes the dimensions of input. Returns a view. See `pyburn.permute`."""
         ...
     def expand(self, *size: int | Sequence[int]) -> Tensor:
-        """Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent."""
+        """Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size. See `pyburn.expand`."""
         ...
     @overload
     def slice(self, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-        """The part of input from start to end along dim, in steps."""
+        """Returns input[start:end:step] along dim as a view. See `pyburn.slice`."""
         ...
     @overload
     def slice(self, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-        """The part of input from start to end along dim, in steps."""
+        """Returns input[start:end:step] along dim as a view. See `pyburn.slice`."""
         ...
     @overload
     def select(self, dim: int, index: int) -> Tensor:
-        """The part of input at one index along dim; the axis goes away."""
+        """Selects one index along dim and removes the dimension. Returns a view. See `pyburn.select`."""
         ...
     @overload
     def select(self, *, axis: int, index: int) -> Tensor:
-        """The part of input at one index along dim; the axis goes away."""
+        """Selects one index along dim and removes the dimension. Returns a view. See `pyburn.select`."""
         ...
     @overload
     def unsqueeze(self, dim: int) -> Tensor:
-        """input with a new axis of extent 1 at dim."""
+        """Inserts a dimension of size 1 at position dim. Returns a view. See `pyburn.unsqueeze`."""
         ...
     @overload
     def unsqueeze(self, *, axis: int) -> Tensor:
-        """input with a new axis of extent 1 at dim."""
+        """Inserts a dimension of size 1 at position dim. Returns a view. See `pyburn.unsqueeze`."""
         ...
     @overload
     def remove_axis(self, dim: int) -> Tensor:
-        """input without its axis dim, which must have extent 1."""
+        """Removes the dimension dim, which must have size 1. Returns a view. See `pyburn.remove_axis`."""
         ...
     @overload
     def remove_axis(self, *, axis: int) -> Tensor:
-        """input without its axis dim, which must have extent 1."""
+        """Removes the dimension dim, which must have size 1. Returns a view. See `pyburn.remove_axis`."""
         ...
     def transpose(self, dim0: int, dim1: int) -> Tensor:
-        """input with two axes exchanged; a view."""
+        """Swaps two dimensions. Returns a view. See `pyburn.transpose`."""
         ...
     def t(self) -> Tensor:
-        """The transpose of a matrix; a view. Vectors stay as they are."""
+        """Transposes a matrix; tensors with fewer dimensions are returned unchanged. Returns a view. See `pyburn.t`."""
         ...
     @overload
     def squeeze(self, dim: int | Sequence[int] | None = None) -> Tensor:
-        """input without its axes of extent 1, or without those among dim; a view."""
+        """Removes dimensions of size 1: all of them, or those listed in dim. Returns a view. See `pyburn.squeeze`."""
         ...
     @overload
     def squeeze(self, *, axis: int | Sequence[int] | None) -> Tensor:
-        """input without its axes of extent 1, or without those among dim; a view."""
+        """Removes dimensions of size 1: all of them, or those listed in dim. Returns a view. See `pyburn.squeeze`."""
         ...
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-        """The axes from start_dim to end_dim as one."""
+        """Flattens the dimensions start_dim to end_dim into one. See `pyburn.flatten`."""
         ...
     @overload
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
-        """length elements of input along dim from start on; a view."""
+        """Returns the entries start to start + length along dim as a view. See `pyburn.narrow`."""
         ...
     @overload
     def narrow(self, *, axis: int, start: int, length: int) -> Tensor:
-        """length elements of input along dim from start on; a view."""
+        """Returns the entries start to start + length along dim as a view. See `pyburn.narrow`."""
         ...
     def normalise_rows(self, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool) -> return_types.normalise_rows:
-        """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
+        """Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, group_norm, instance_norm and rms_norm. See `pyburn.normalise_rows`."""
         ...
     def layer_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-        """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+        """Applies layer normalisation over the last dimensions, whose sizes are normalized_shape. See `pyburn.layer_norm`."""
         ...
     def rms_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-        """input, divided by its root mean square over the last axes, then scaled."""
+        """Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape. See `pyburn.rms_norm`."""
         ...
     def group_norm(self, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-        """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+        """Applies group normalisation to input (N, C, ...): normalises over groups of channels. See `pyburn.group_norm`."""
         ...
     def instance_norm(self, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-        """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
+        """Applies instance normalisation to input (N, C, ...): normalises each channel of each sample. See `pyburn.instance_norm`."""
         ...
     def batch_norm(self, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-        """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
+        """Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running statistics. See `pyburn.batch_norm`."""
         ...
     def local_response_norm(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
-        """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
+        """Applies local response normalisation over neighbouring channels of input (N, C, ...). See `pyburn.local_response_norm`."""
         ...
     @overload
     def normalize(self, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-        """input, divided by its norm of order p along dim (by eps where that is larger)."""
+        """Divides input by its p-norm along dim, or by eps where the norm is smaller. See `pyburn.normalize`."""
         ...
     @overload
     def normalize(self, p: float = 2.0, *, axis: int, eps: float = 1e-12) -> Tensor:
-        """input, divided by its norm of order p along dim (by eps where that is larger)."""
+        """Divides input by its p-norm along dim, or by eps where the norm is smaller. See `pyburn.normalize`."""
         ...
     @overload
     def select_scatter(self, src: Tensor, dim: int, index: int) -> Tensor:
-        """A copy of input with src in the place of select(input, dim, index)."""
+        """Returns a copy of input with src written into select(input, dim, index). See `pyburn.select_scatter`."""
         ...
     @overload
     def select_scatter(self, src: Tensor, *, axis: int, index: int) -> Tensor:
-        """A copy of input with src in the place of select(input, dim, index)."""
+        """Returns a copy of input with src written into select(input, dim, index). See `pyburn.select_scatter`."""
         ...
     @overload
     def slice_scatter(self, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-        """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+        """Returns a copy of input with src written into input[start:end:step] along dim. See `pyburn.slice_scatter`."""
         ...
     @overload
     def slice_scatter(self, src: Tensor, *, axis: int, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-        """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+        """Returns a copy of input with src written into input[start:end:step] along dim. See `pyburn.slice_scatter`."""
         ...
     def diagonal_scatter(self, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+        """Returns a copy of input with src written into a diagonal. See `pyburn.diagonal_scatter`."""
         ...
     def as_strided_scatter(self, src: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
-        """A copy of input with src in the place of as_strided(input, size, stride, storage_offset)."""
+        """Returns a copy of input with src written into as_strided(input, size, stride, storage_offset). See `pyburn.as_strided_scatter`."""
         ...
     def constant_pad_nd(self, pad: int | Sequence[int], value: Number = 0) -> Tensor:
-        """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+        """Pads input with a constant value; pad lists (before, after) pairs from the last dimension backwards. See `pyburn.constant_pad_nd`."""
         ...
     def _border_pad(self, pad: int | Sequence[int], mode: str) -> Tensor:
-        """input with a border of its own elements: 'reflect', 'replicate' or 'circular'."""
+        """Pads input with its own elements in mode 'reflect', 'replicate' or 'circular'. See `pyburn._border_pad`."""
         ...
     def pad(self, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
-        """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
+        """Pads input in mode 'constant', 'reflect', 'replicate' or 'circular'. See `pyburn.pad`."""
         ...
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """input + weight * (end - input): between the two for a weight from 0 to 1."""
+        """Interpolates linearly: input + weight * (end - input). See `pyburn.lerp`."""
         ...
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """In place: input + weight * (end - input): between the two for a weight from 0 to 1."""
+        """In place: Interpolates linearly: input + weight * (end - input)."""
         ...
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """Computes input + value * tensor1 * tensor2 element-wise. See `pyburn.addcmul`."""
         ...
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-        """In place: input + value * tensor1 * tensor2."""
+        """In place: Computes input + value * tensor1 * tensor2 element-wise."""
         ...
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-        """input + value * tensor1 / tensor2."""
+        """Computes input + value * tensor1 / tensor2 element-wise. See `pyburn.addcdiv`."""
         ...
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-        """In place: input + value * tensor1 / tensor2."""
+        """In place: Computes input + value * tensor1 / tensor2 element-wise."""
         ...
     @overload
     def clamp(self, min: Number | None = None, max: Number | None = None) -> Tensor:
-        """The elements, moved into the range from min to max."""
+        """Clamps all elements into the range [min, max]. See `pyburn.clamp`."""
         ...
     @overload
     def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """The elements, moved into the ranges from min to max, which may differ from element to element."""
+        """Clamps all elements into element-wise ranges [min, max]. See `pyburn.clamp`."""
         ...
     @overload
     def clamp_(self, min: Number | None = None, max: Number | None = None) -> Tensor:
-        """In place: The elements, moved into the range from min to max."""
+        """In place: Clamps all elements into the range [min, max]."""
         ...
     @overload
     def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """In place: The elements, moved into the ranges from min to max, which may differ from element to element."""
+        """In place: Clamps all elements into element-wise ranges [min, max]."""
         ...
     @overload
     def clamp_min(self, min: Number) -> Tensor:
-        """The elements, raised to min where they are smaller."""
+        """Clamps all elements from below: max(x, min). See `pyburn.clamp_min`."""
         ...
     @overload
     def clamp_min(self, min: Tensor) -> Tensor:
-        """The elements, raised to those of min where they are smaller."""
+        """Clamps all elements from below element-wise: max(x, min). See `pyburn.clamp_min`."""
         ...
     @overload
     def clamp_min_(self, min: Number) -> Tensor:
-        """In place: The elements, raised to min where they are smaller."""
+        """In place: Clamps all elements from below: max(x, min)."""
         ...
     @overload
     def clamp_min_(self, min: Tensor) -> Tensor:
-        """In place: The elements, raised to those of min where they are smaller."""
+        """In place: Clamps all elements from below element-wise: max(x, min)."""
         ...
     @overload
     def clamp_max(self, max: Number) -> Tensor:
-        """The elements, lowered to max where they are larger."""
+        """Clamps all elements from above: min(x, max). See `pyburn.clamp_max`."""
         ...
     @overload
     def clamp_max(self, max: Tensor) -> Tensor:
-        """The elements, lowered to those of max where they are larger."""
+        """Clamps all elements from above element-wise: min(x, max). See `pyburn.clamp_max`."""
         ...
     @overload
     def clamp_max_(self, max: Number) -> Tensor:
-        """In place: The elements, lowered to max where they are larger."""
+        """In place: Clamps all elements from above: min(x, max)."""
         ...
     @overload
     def clamp_max_(self, max: Tensor) -> Tensor:
-        """In place: The elements, lowered to those of max where they are larger."""
+        """In place: Clamps all elements from above element-wise: min(x, max)."""
         ...
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
-        """The elements, with value where mask holds."""
+        """Returns a copy of input with value where mask is true. See `pyburn.masked_fill`."""
         ...
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Tensor:
-        """In place: The elements, with value where mask holds."""
+        """In place: Returns a copy of input with value where mask is true."""
         ...
     def special_chebyshev_polynomial_t(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the first kind of degree n: cos(n acos(input))."""
+        """Computes the Chebyshev polynomial of the first kind of degree n. See `pyburn.special_chebyshev_polynomial_t`."""
         ...
     def special_chebyshev_polynomial_t_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Chebyshev polynomial of the first kind of degree n: cos(n acos(input))."""
+        """In place: Computes the Chebyshev polynomial of the first kind of degree n."""
         ...
     def special_chebyshev_polynomial_u(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the second kind of degree n."""
+        """Computes the Chebyshev polynomial of the second kind of degree n. See `pyburn.special_chebyshev_polynomial_u`."""
         ...
     def special_chebyshev_polynomial_u_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Chebyshev polynomial of the second kind of degree n."""
+        """In place: Computes the Chebyshev polynomial of the second kind of degree n."""
         ...
     def special_chebyshev_polynomial_v(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the third kind of degree n."""
+        """Computes the Chebyshev polynomial of the third kind of degree n. See `pyburn.special_chebyshev_polynomial_v`."""
         ...
     def special_chebyshev_polynomial_v_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Chebyshev polynomial of the third kind of degree n."""
+        """In place: Computes the Chebyshev polynomial of the third kind of degree n."""
         ...
     def special_chebyshev_polynomial_w(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the fourth kind of degree n."""
+        """Computes the Chebyshev polynomial of the fourth kind of degree n. See `pyburn.special_chebyshev_polynomial_w`."""
         ...
     def special_chebyshev_polynomial_w_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Chebyshev polynomial of the fourth kind of degree n."""
+        """In place: Computes the Chebyshev polynomial of the fourth kind of degree n."""
         ...
     def special_hermite_polynomial_h(self, n: Tensor | Number) -> Tensor:
-        """The Hermite polynomial of degree n as physicists define it."""
+        """Computes the physicist's Hermite polynomial of degree n. See `pyburn.special_hermite_polynomial_h`."""
         ...
     def special_hermite_polynomial_h_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Hermite polynomial of degree n as physicists define it."""
+        """In place: Computes the physicist's Hermite polynomial of degree n."""
         ...
     def special_hermite_polynomial_he(self, n: Tensor | Number) -> Tensor:
-        """The Hermite polynomial of degree n as statisticians define it."""
+        """Computes the probabilist's Hermite polynomial of degree n. See `pyburn.special_hermite_polynomial_he`."""
         ...
     def special_hermite_polynomial_he_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Hermite polynomial of degree n as statisticians define it."""
+        """In place: Computes the probabilist's Hermite polynomial of degree n."""
         ...
     def special_laguerre_polynomial_l(self, n: Tensor | Number) -> Tensor:
-        """The Laguerre polynomial of degree n."""
+        """Computes the Laguerre polynomial of degree n. See `pyburn.special_laguerre_polynomial_l`."""
         ...
     def special_laguerre_polynomial_l_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Laguerre polynomial of degree n."""
+        """In place: Computes the Laguerre polynomial of degree n."""
         ...
     def special_legendre_polynomial_p(self, n: Tensor | Number) -> Tensor:
-        """The Legendre polynomial of degree n."""
+        """Computes the Legendre polynomial of degree n. See `pyburn.special_legendre_polynomial_p`."""
         ...
     def special_legendre_polynomial_p_(self, n: Tensor | Number) -> Tensor:
-        """In place: The Legendre polynomial of degree n."""
+        """In place: Computes the Legendre polynomial of degree n."""
         ...
     def special_shifted_chebyshev_polynomial_t(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the first kind of degree n at 2 input - 1."""
+        """Computes the shifted Chebyshev polynomial of the first kind of degree n, T_n(2x - 1). See `pyburn.special_shifted_chebyshev_polynomial_t`."""
         ...
     def special_shifted_chebyshev_polynomial_u(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the second kind of degree n at 2 input - 1."""
+        """Computes the shifted Chebyshev polynomial of the second kind of degree n, U_n(2x - 1). See `pyburn.special_shifted_chebyshev_polynomial_u`."""
         ...
     def special_shifted_chebyshev_polynomial_v(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the third kind of degree n at 2 input - 1."""
+        """Computes the shifted Chebyshev polynomial of the third kind of degree n, V_n(2x - 1). See `pyburn.special_shifted_chebyshev_polynomial_v`."""
         ...
     def special_shifted_chebyshev_polynomial_w(self, n: Tensor | Number) -> Tensor:
-        """The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1."""
+        """Computes the shifted Chebyshev polynomial of the fourth kind of degree n, W_n(2x - 1). See `pyburn.special_shifted_chebyshev_polynomial_w`."""
         ...
     def max_pool(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> Tensor:
-        """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
+        """Applies max pooling over as many dimensions as kernel_size has; the building block of max_pool1d, 2d and 3d. See `pyburn.max_pool`."""
         ...
     def max_pool_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> return_types.max_pool_with_indices:
-        """max_pool, and where in its plane each largest element is."""
+        """Applies max pooling and also returns the indices of the maxima. See `pyburn.max_pool_with_indices`."""
         ...
     def unpool(self, indices: Tensor, output_size: int | Sequence[int], accumulate: bool) -> Tensor:
-        """Planes of the given size with the elements of input where indices say and 0 elsewhere."""
+        """Writes the elements of input at the given indices of planes of zeros. See `pyburn.unpool`."""
         ...
     def unpool_input(self, indices: Tensor, output_size: int | Sequence[int], accumulate: bool) -> Tensor:
-        """The elements of planes at the places that indices say: the gradient of unpool."""
+        """Computes the gradient of unpool. See `pyburn.unpool_input`."""
         ...
     def avg_pool(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool) -> Tensor:
-        """The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin."""
+        """Applies average pooling over as many dimensions as kernel_size has; the building block of avg_pool1d, 2d and 3d. See `pyburn.avg_pool`."""
         ...
     def max_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-        """The largest element of each window of input (N, C, L) or (C, L)."""
+        """Applies 1-d max pooling to input (N, C, L) or (C, L). See `pyburn.max_pool1d`."""
         ...
     def max_pool1d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool1d_with_indices:
-        """max_pool1d, and where in its plane each largest element is."""
+        """Applies 1-d max pooling and also returns the indices of the maxima. See `pyburn.max_pool1d_with_indices`."""
         ...
     def avg_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-        """The mean of each window of input (N, C, L) or (C, L)."""
+        """Applies 1-d average pooling to input (N, C, L) or (C, L). See `pyburn.avg_pool1d`."""
         ...
     def adaptive_avg_pool1d(self, output_size: int | Sequence[int]) -> Tensor:
-        """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
+        """Applies 1-d average pooling with windows chosen to give the requested output size. See `pyburn.adaptive_avg_pool1d`."""
         ...
     def adaptive_max_pool1d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool1d:
-        """The largest elements of as many windows as output_size says, and where they are."""
+        """Applies 1-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima. See `pyburn.adaptive_max_pool1d`."""
         ...
     def lp_pool1d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-        """The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type."""
+        """Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type. See `pyburn.lp_pool1d`."""
         ...
     def max_unpool1d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-        """The inverse of max_pool1d: the elements where indices say, 0 elsewhere."""
+        """Inverts max_pool1d: writes input at the given indices and zeros elsewhere. See `pyburn.max_unpool1d`."""
         ...
     def max_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-        """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
+        """Applies 2-d max pooling to input (N, C, H, W) or (C, H, W). See `pyburn.max_pool2d`."""
         ...
     def max_pool2d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool2d_with_indices:
-        """max_pool2d, and where in its plane each largest element is."""
+        """Applies 2-d max pooling and also returns the indices of the maxima. See `pyburn.max_pool2d_with_indices`."""
         ...
     def avg_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-        """The mean of each window of input (N, C, H, W) or (C, H, W)."""
+        """Applies 2-d average pooling to input (N, C, H, W) or (C, H, W). See `pyburn.avg_pool2d`."""
         ...
     def adaptive_avg_pool2d(self, output_size: int | Sequence[int]) -> Tensor:
-        """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
+        """Applies 2-d average pooling with windows chosen to give the requested output size. See `pyburn.adaptive_avg_pool2d`."""
         ...
     def adaptive_max_pool2d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool2d:
-        """The largest elements of as many windows as output_size says, and where they are."""
+        """Applies 2-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima. See `pyburn.adaptive_max_pool2d`."""
         ...
     def lp_pool2d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-        """The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type."""
+        """Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type. See `pyburn.lp_pool2d`."""
         ...
     def max_unpool2d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-        """The inverse of max_pool2d: the elements where indices say, 0 elsewhere."""
+        """Inverts max_pool2d: writes input at the given indices and zeros elsewhere. See `pyburn.max_unpool2d`."""
         ...
     def max_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
-        """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+        """Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W). See `pyburn.max_pool3d`."""
         ...
     def max_pool3d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> return_types.max_pool3d_with_indices:
-        """max_pool3d, and where in its plane each largest element is."""
+        """Applies 3-d max pooling and also returns the indices of the maxima. See `pyburn.max_pool3d_with_indices`."""
         ...
     def avg_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-        """The mean of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+        """Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W). See `pyburn.avg_pool3d`."""
         ...
     def adaptive_avg_pool3d(self, output_size: int | Sequence[int]) -> Tensor:
-        """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
+        """Applies 3-d average pooling with windows chosen to give the requested output size. See `pyburn.adaptive_avg_pool3d`."""
         ...
     def adaptive_max_pool3d(self, output_size: int | Sequence[int]) -> return_types.adaptive_max_pool3d:
-        """The largest elements of as many windows as output_size says, and where they are."""
+        """Applies 3-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima. See `pyburn.adaptive_max_pool3d`."""
         ...
     def lp_pool3d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
-        """The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type."""
+        """Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type. See `pyburn.lp_pool3d`."""
         ...
     def max_unpool3d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
-        """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
+        """Inverts max_pool3d: writes input at the given indices and zeros elsewhere. See `pyburn.max_unpool3d`."""
         ...
     def rand_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-        """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+        """Samples from the uniform distribution on [0, 1) with the shape, dtype and device of input. See `pyburn.rand_like`."""
         ...
     def randn_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-        """Standard normal random numbers, of the size, dtype and device of input."""
+        """Samples from the standard normal distribution with the shape, dtype and device of input. See `pyburn.randn_like`."""
         ...
     @overload
     def randint_like(self, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-        """Random integers from [low, high), of the size, dtype and device of input."""
+        """Samples integers from [low, high) with the shape, dtype and device of input. See `pyburn.randint_like`."""
         ...
     @overload
     def randint_like(self, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
-        """Random integers from [0, high), of the size, dtype and device of input."""
+        """Samples integers from [0, high) with the shape, dtype and device of input. See `pyburn.randint_like`."""
         ...
     @overload
     def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
-        """1 with the probability that input says, else 0."""
+        """Samples 0 or 1 element-wise; input holds the probabilities of 1. See `pyburn.bernoulli`."""
         ...
     @overload
     def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor:
-        """1 with probability p, else 0; of the size, dtype and device of input."""
+        """Samples 0 or 1 with probability p of 1, with the shape, dtype and device of input. See `pyburn.bernoulli`."""
         ...
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-        """num_samples positions in each row of input, which holds how likely they are."""
+        """Samples num_samples indices from each row of input, which holds unnormalised probabilities. See `pyburn.multinomial`."""
         ...
     def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with uniform random numbers from [from_, to)."""
+        """Fills input with samples from the uniform distribution on [from_, to). See `pyburn.uniform_`."""
         ...
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with normally distributed random numbers."""
+        """Fills input with samples from a normal distribution. See `pyburn.normal_`."""
         ...
     @overload
     def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with 1 with probability p and 0 otherwise."""
+        """Fills input with samples of 0 or 1 with probability p of 1. See `pyburn.bernoulli_`."""
         ...
     @overload
     def bernoulli_(self, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with 1 with the probability that p says and 0 otherwise."""
+        """Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1. See `pyburn.bernoulli_`."""
         ...
     def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with exponentially distributed random numbers of rate lambd."""
+        """Fills input with samples from the exponential distribution with rate lambd. See `pyburn.exponential_`."""
         ...
     def rrelu(self, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None) -> Tensor:
-        """leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise."""
+        """Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean. See `pyburn.rrelu`."""
         ...
     def rrelu_(self, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None) -> Tensor:
-        """In place: leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise."""
+        """In place: Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean."""
         ...
     def random_(self, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly."""
+        """Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly. See `pyburn.random_`."""
         ...
     def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with the number of trials until one succeeds, each with probability p."""
+        """Fills input with samples from the geometric distribution with success probability p. See `pyburn.geometric_`."""
         ...
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with random numbers of the Cauchy distribution."""
+        """Fills input with samples from the Cauchy distribution. See `pyburn.cauchy_`."""
         ...
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
-        """Fills input with random numbers whose logarithms have the given mean and deviation."""
+        """Fills input with samples from the log-normal distribution; mean and std are those of the logarithm. See `pyburn.log_normal_`."""
         ...
     def poisson(self, generator: Generator | None = None) -> Tensor:
-        """Random numbers of the Poisson distributions that have the given means."""
+        """Samples from Poisson distributions with the rates in input. See `pyburn.poisson`."""
         ...
     def flip(self, *dims: int | Sequence[int]) -> Tensor:
-        """The elements in reverse order along the given axes; a copy."""
+        """Reverses the order of the elements along the given dimensions. Returns a copy. See `pyburn.flip`."""
         ...
     def tril(self, diagonal: int = 0) -> Tensor:
-        """The lower triangle of matrices: the elements above the diagonal become 0."""
+        """Returns the lower triangle of matrices; the other elements are set to 0. See `pyburn.tril`."""
         ...
     def tril_(self, diagonal: int = 0) -> Tensor:
-        """In place: The lower triangle of matrices: the elements above the diagonal become 0."""
+        """In place: Returns the lower triangle of matrices; the other elements are set to 0."""
         ...
     def triu(self, diagonal: int = 0) -> Tensor:
-        """The upper triangle of matrices: the elements below the diagonal become 0."""
+        """Returns the upper triangle of matrices; the other elements are set to 0. See `pyburn.triu`."""
         ...
     def triu_(self, diagonal: int = 0) -> Tensor:
-        """In place: The upper triangle of matrices: the elements below the diagonal become 0."""
+        """In place: Returns the upper triangle of matrices; the other elements are set to 0."""
         ...
     def repeat(self, repeats: int | Sequence[int]) -> Tensor:
-        """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+        """Repeats input along each dimension; additional repeats add dimensions in front. See `pyburn.repeat`."""
         ...
     def tile(self, *dims: int | Sequence[int]) -> Tensor:
-        """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+        """Repeats input along each dimension; missing repeats in front count as 1. See `pyburn.tile`."""
         ...
     @overload
     def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-        """Each element along dim (of the flattened input without one), several times in a row."""
+        """Repeats each element along dim (of the flattened input by default). See `pyburn.repeat_interleave`."""
         ...
     @overload
     def repeat_interleave(self, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-        """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+        """Repeats each element along dim (of the flattened input by default), with one count per element. See `pyburn.repeat_interleave`."""
         ...
     @overload
     def repeat_interleave(self, repeats: int, *, axis: int | None, output_size: int | None = None) -> Tensor:
-        """Each element along dim (of the flattened input without one), several times in a row."""
+        """Repeats each element along dim (of the flattened input by default). See `pyburn.repeat_interleave`."""
         ...
     @overload
     def repeat_interleave(self, repeats: Tensor, *, axis: int | None, output_size: int | None = None) -> Tensor:
-        """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+        """Repeats each element along dim (of the flattened input by default), with one count per element. See `pyburn.repeat_interleave`."""
         ...
     def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-        """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+        """Shifts the elements along dims (of the flattened input by default); elements that leave at one end re-enter at the other. See `pyburn.roll`."""
         ...
     def fliplr(self) -> Tensor:
-        """The elements in reverse order along axis 1."""
+        """Reverses the order of the elements along dimension 1. See `pyburn.fliplr`."""
         ...
     def flipud(self) -> Tensor:
-        """The elements in reverse order along axis 0."""
+        """Reverses the order of the elements along dimension 0. See `pyburn.flipud`."""
         ...
     def rot90(self, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
-        """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+        """Rotates input k times by 90 degrees in the plane of two dimensions, from the first towards the second. See `pyburn.rot90`."""
         ...
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-        """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+        """Creates matrices with the last dimension of input on a diagonal and 0 elsewhere. See `pyburn.diag_embed`."""
         ...
     def diag(self, diagonal: int = 0) -> Tensor:
-        """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+        """Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix. See `pyburn.diag`."""
         ...
     def diagflat(self, offset: int = 0) -> Tensor:
-        """The matrix with the elements of input on its diagonal."""
+        """Creates a matrix with the flattened input on its diagonal. See `pyburn.diagflat`."""
         ...
     @overload
     def sum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Sum of the elements of input over dim (over all by default)."""
+        """Computes the sum of the elements over dim (by default over all dimensions). See `pyburn.sum`."""
         ...
     @overload
     def sum(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """Sum of the elements of input over dim (over all by default)."""
+        """Computes the sum of the elements over dim (by default over all dimensions). See `pyburn.sum`."""
         ...
     @overload
     def mean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Arithmetic mean of the elements of input over dim."""
+        """Computes the arithmetic mean of the elements over dim (by default over all dimensions). See `pyburn.mean`."""
         ...
     @overload
     def mean(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """Arithmetic mean of the elements of input over dim."""
+        """Computes the arithmetic mean of the elements over dim (by default over all dimensions). See `pyburn.mean`."""
         ...
     @overload
     def amax(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Largest element of input over dim; ties share the gradient."""
+        """Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient. See `pyburn.amax`."""
         ...
     @overload
     def amax(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Largest element of input over dim; ties share the gradient."""
+        """Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient. See `pyburn.amax`."""
         ...
     @overload
     def amin(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Smallest element of input over dim; ties share the gradient."""
+        """Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient. See `pyburn.amin`."""
         ...
     @overload
     def amin(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Smallest element of input over dim; ties share the gradient."""
+        """Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient. See `pyburn.amin`."""
         ...
     @overload
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Product of the elements of input along dim (of all by default)."""
+        """Computes the product of the elements along dim (by default of all elements). See `pyburn.prod`."""
         ...
     @overload
     def prod(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """Product of the elements of input along dim (of all by default)."""
+        """Computes the product of the elements along dim (by default of all elements). See `pyburn.prod`."""
         ...
     @overload
     def nansum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Sum of the elements over dim, with 0 in place of NaN."""
+        """Computes the sum of the elements over dim; NaN counts as 0. See `pyburn.nansum`."""
         ...
     @overload
     def nansum(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """Sum of the elements over dim, with 0 in place of NaN."""
+        """Computes the sum of the elements over dim; NaN counts as 0. See `pyburn.nansum`."""
         ...
     @overload
     def count_nonzero(self, dim: int | Sequence[int] | None = None) -> Tensor:
-        """How many elements over dim are not zero."""
+        """Counts the non-zero elements over dim. See `pyburn.count_nonzero`."""
         ...
     @overload
     def count_nonzero(self, *, axis: int | Sequence[int] | None) -> Tensor:
-        """How many elements over dim are not zero."""
+        """Counts the non-zero elements over dim. See `pyburn.count_nonzero`."""
         ...
     @overload
     def any(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Whether some element over dim is not zero."""
+        """Tests whether any element over dim is non-zero. See `pyburn.any`."""
         ...
     @overload
     def any(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Whether some element over dim is not zero."""
+        """Tests whether any element over dim is non-zero. See `pyburn.any`."""
         ...
     @overload
     def all(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Whether no element over dim is zero."""
+        """Tests whether all elements over dim are non-zero. See `pyburn.all`."""
         ...
     @overload
     def all(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """Whether no element over dim is zero."""
+        """Tests whether all elements over dim are non-zero. See `pyburn.all`."""
         ...
     @overload
     def logsumexp(self, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-        """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+        """Computes log(sum(exp(input))) over dim in a numerically stable way. See `pyburn.logsumexp`."""
         ...
     @overload
     def logsumexp(self, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False) -> Tensor:
-        """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+        """Computes log(sum(exp(input))) over dim in a numerically stable way. See `pyburn.logsumexp`."""
         ...
     @overload
     def nanmean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Mean of the elements over dim that are not NaN."""
+        """Computes the mean of the elements over dim, ignoring NaN. See `pyburn.nanmean`."""
         ...
     @overload
     def nanmean(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """Mean of the elements over dim that are not NaN."""
+        """Computes the mean of the elements over dim, ignoring NaN. See `pyburn.nanmean`."""
         ...
     @overload
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax:
-        """The smallest and the largest element along dim, or of all."""
+        """Computes the minimum and the maximum along dim, or of all elements. See `pyburn.aminmax`."""
         ...
     @overload
     def aminmax(self, *, axis: int | None, keepdim: bool = False, keepdims: bool = False) -> return_types.aminmax:
-        """The smallest and the largest element along dim, or of all."""
+        """Computes the minimum and the maximum along dim, or of all elements. See `pyburn.aminmax`."""
         ...
     def trace(self) -> Tensor:
-        """The sum of the diagonal of a matrix."""
+        """Computes the sum of the diagonal elements of a matrix. See `pyburn.trace`."""
         ...
     def lstm(self, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
-        """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
+        """Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0). See `pyburn.lstm`."""
         ...
     def gru(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.gru:
-        """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
+        """Applies a multi-layer gated recurrent unit to input (T, N, I) or, with batch_first, (N, T, I). See `pyburn.gru`."""
         ...
     def rnn_tanh(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_tanh:
-        """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+        """Applies a multi-layer Elman network with tanh to input (T, N, I) or, with batch_first, (N, T, I). See `pyburn.rnn_tanh`."""
         ...
     def rnn_relu(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.rnn_relu:
-        """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+        """Applies a multi-layer Elman network with ReLU to input (T, N, I) or, with batch_first, (N, T, I). See `pyburn.rnn_relu`."""
         ...
     def lstm_cell(self, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> return_types.lstm_cell:
-        """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
+        """Computes one step of an LSTM for input (N, I) and hx, a tuple (h, c) of shape (N, H) each. See `pyburn.lstm_cell`."""
         ...
     def gru_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-        """One step of gru for input (B, I) and a state (B, H)."""
+        """Computes one step of a GRU for input (N, I) and state hx (N, H). See `pyburn.gru_cell`."""
         ...
     def rnn_tanh_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-        """One step of rnn_tanh for input (B, I) and a state (B, H)."""
+        """Computes one step of an Elman network with tanh for input (N, I) and state hx (N, H). See `pyburn.rnn_tanh_cell`."""
         ...
     def rnn_relu_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-        """One step of rnn_relu for input (B, I) and a state (B, H)."""
+        """Computes one step of an Elman network with ReLU for input (N, I) and state hx (N, H). See `pyburn.rnn_relu_cell`."""
         ...
     def sample_planes(self, places: Tensor, weight: Tensor) -> Tensor:
-        """Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing."""
+        """Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped. See `pyburn.sample_planes`."""
         ...
     def sample_planes_input(self, places: Tensor, weight: Tensor, size: int) -> Tensor:
-        """Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size)."""
+        """Computes the gradient of sample_planes with respect to its input. See `pyburn.sample_planes_input`."""
         ...
     def sample_planes_weight(self, planes: Tensor, places: Tensor) -> Tensor:
-        """Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels."""
+        """Computes the gradient of sample_planes with respect to its weight. See `pyburn.sample_planes_weight`."""
         ...
     @overload
     def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Running sums along dim."""
+        """Computes the cumulative sum along dim. See `pyburn.cumsum`."""
         ...
     @overload
     def cumsum(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """Running sums along dim."""
+        """Computes the cumulative sum along dim. See `pyburn.cumsum`."""
         ...
     @overload
     def cumsum_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """In place: Running sums along dim."""
+        """In place: Computes the cumulative sum along dim."""
         ...
     @overload
     def cumsum_(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """In place: Running sums along dim."""
+        """In place: Computes the cumulative sum along dim."""
         ...
     @overload
     def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Running products along dim."""
+        """Computes the cumulative product along dim. See `pyburn.cumprod`."""
         ...
     @overload
     def cumprod(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """Running products along dim."""
+        """Computes the cumulative product along dim. See `pyburn.cumprod`."""
         ...
     @overload
     def cumprod_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """In place: Running products along dim."""
+        """In place: Computes the cumulative product along dim."""
         ...
     @overload
     def cumprod_(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """In place: Running products along dim."""
+        """In place: Computes the cumulative product along dim."""
         ...
     @overload
     def logcumsumexp(self, dim: int) -> Tensor:
-        """The logarithm of running sums of exp(input) along dim."""
+        """Computes log(cumsum(exp(input))) along dim in a numerically stable way. See `pyburn.logcumsumexp`."""
         ...
     @overload
     def logcumsumexp(self, *, axis: int) -> Tensor:
-        """The logarithm of running sums of exp(input) along dim."""
+        """Computes log(cumsum(exp(input))) along dim in a numerically stable way. See `pyburn.logcumsumexp`."""
         ...
     @overload
     def cummax(self, dim: int) -> return_types.cummax:
-        """The largest element so far along dim, and its position."""
+        """Computes the cumulative maximum along dim and its indices. See `pyburn.cummax`."""
         ...
     @overload
     def cummax(self, *, axis: int) -> return_types.cummax:
-        """The largest element so far along dim, and its position."""
+        """Computes the cumulative maximum along dim and its indices. See `pyburn.cummax`."""
         ...
     @overload
     def cummin(self, dim: int) -> return_types.cummin:
-        """The smallest element so far along dim, and its position."""
+        """Computes the cumulative minimum along dim and its indices. See `pyburn.cummin`."""
         ...
     @overload
     def cummin(self, *, axis: int) -> return_types.cummin:
-        """The smallest element so far along dim, and its position."""
+        """Computes the cumulative minimum along dim and its indices. See `pyburn.cummin`."""
         ...
     @overload
     def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-        """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+        """Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated. See `pyburn.diff`."""
         ...
     @overload
     def diff(self, n: int = 1, *, axis: int, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-        """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
+        """Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated. See `pyburn.diff`."""
         ...
     @overload
     def gather(self, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-        """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+        """Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k]. See `pyburn.gather`."""
         ...
     @overload
     def gather(self, *, axis: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
-        """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+        """Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k]. See `pyburn.gather`."""
         ...
     @overload
     def scatter(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        """Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, dim: int, index: Tensor, value: Number) -> Tensor:
-        """input, with value at the places that the index names."""
+        """Writes value into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-        """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        """Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
-        """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        """Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
-        """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        """Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, *, axis: int, index: Tensor, value: Number) -> Tensor:
-        """input, with value at the places that the index names."""
+        """Writes value into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, *, axis: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        """Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter(self, *, axis: int, index: Tensor, value: Number, reduce: str) -> Tensor:
-        """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        """Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices. See `pyburn.scatter`."""
         ...
     @overload
     def scatter_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        """In place: Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins."""
         ...
     @overload
     def scatter_(self, dim: int, index: Tensor, value: Number) -> Tensor:
-        """In place: input, with value at the places that the index names."""
+        """In place: Writes value into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-        """In place: input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        """In place: Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
-        """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        """In place: Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        """In place: Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins."""
         ...
     @overload
     def scatter_(self, *, axis: int, index: Tensor, value: Number) -> Tensor:
-        """In place: input, with value at the places that the index names."""
+        """In place: Writes value into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_(self, *, axis: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        """In place: input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        """In place: Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_(self, *, axis: int, index: Tensor, value: Number, reduce: str) -> Tensor:
-        """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        """In place: Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices."""
         ...
     @overload
     def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        """input, with each element of src added at its own place, but for dim, where the index says which."""
+        """Adds src to a copy of input along dim at the given indices; duplicate indices accumulate. See `pyburn.scatter_add`."""
         ...
     @overload
     def scatter_add(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
-        """input, with each element of src added at its own place, but for dim, where the index says which."""
+        """Adds src to a copy of input along dim at the given indices; duplicate indices accumulate. See `pyburn.scatter_add`."""
         ...
     @overload
     def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
+        """In place: Adds src to a copy of input along dim at the given indices; duplicate indices accumulate."""
         ...
     @overload
     def scatter_add_(self, *, axis: int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
+        """In place: Adds src to a copy of input along dim at the given indices; duplicate indices accumulate."""
         ...
     @overload
     def scatter_reduce(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-        """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        """Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'. See `pyburn.scatter_reduce`."""
         ...
     @overload
     def scatter_reduce(self, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
-        """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        """Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'. See `pyburn.scatter_reduce`."""
         ...
     @overload
     def scatter_reduce_(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-        """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        """In place: Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'."""
         ...
     @overload
     def scatter_reduce_(self, *, axis: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
-        """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        """In place: Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'."""
         ...
     @overload
     def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
-        """gather, with input and indices stretched to each other; without dim both are flattened."""
+        """Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened. See `pyburn.take_along_dim`."""
         ...
     @overload
     def take_along_dim(self, indices: Tensor, *, axis: int | None) -> Tensor:
-        """gather, with input and indices stretched to each other; without dim both are flattened."""
+        """Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened. See `pyburn.take_along_dim`."""
         ...
     def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
-        """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+        """Counts the elements in bins of equal width between min and max (by default the range of input). See `pyburn.histc`."""
         ...
     def bincount(self, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-        """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+        """Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights. See `pyburn.bincount`."""
         ...
     @overload
     def distinct(self, dim: int | None = None, consecutive: bool = False) -> return_types.distinct:
-        """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+        """Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours. See `pyburn.distinct`."""
         ...
     @overload
     def distinct(self, *, axis: int | None, consecutive: bool = False) -> return_types.distinct:
-        """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+        """Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours. See `pyburn.distinct`."""
         ...
     def bucketize(self, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-        """The number of the interval between boundaries, which are sorted, that each element falls into."""
+        """Returns the index of the bucket between the sorted boundaries that each element belongs to. See `pyburn.bucketize`."""
         ...
     @overload
     def quantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+        """Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates. See `pyburn.quantile`."""
         ...
     @overload
     def quantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The quantiles for several shares; a new first axis holds them."""
+        """Computes several quantiles along dim; the first dimension of the result holds the quantiles. See `pyburn.quantile`."""
         ...
     @overload
     def quantile(self, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
-        """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+        """Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates. See `pyburn.quantile`."""
         ...
     @overload
     def quantile(self, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
-        """The quantiles for several shares; a new first axis holds them."""
+        """Computes several quantiles along dim; the first dimension of the result holds the quantiles. See `pyburn.quantile`."""
         ...
     @overload
     def nanquantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The quantile of the elements that are not NaN."""
+        """Computes the q-th quantile of the elements along dim, ignoring NaN. See `pyburn.nanquantile`."""
         ...
     @overload
     def nanquantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The quantiles of the elements that are not NaN, for several shares."""
+        """Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles. See `pyburn.nanquantile`."""
         ...
     @overload
     def nanquantile(self, q: float, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
-        """The quantile of the elements that are not NaN."""
+        """Computes the q-th quantile of the elements along dim, ignoring NaN. See `pyburn.nanquantile`."""
         ...
     @overload
     def nanquantile(self, q: Tensor, *, axis: int | None, keepdim: bool = False, keepdims: bool = False, interpolation: str = 'linear') -> Tensor:
-        """The quantiles of the elements that are not NaN, for several shares."""
+        """Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles. See `pyburn.nanquantile`."""
         ...
     def _segment_reduce(self, lengths: Tensor, reduce: str, initial: Number | None = None) -> Tensor:
-        """The reduction of consecutive parts of input along axis 0."""
+        """Reduces consecutive segments of input along dimension 0. See `pyburn._segment_reduce`."""
         ...
     def combinations(self, r: int = 2, with_replacement: bool = False) -> Tensor:
-        """A row for each choice of r elements of a vector, in order."""
+        """Returns all combinations of r elements of a 1-d tensor, one per row. See `pyburn.combinations`."""
         ...
     @overload
     def renorm(self, p: Number, dim: int, maxnorm: Number) -> Tensor:
-        """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        """Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm. See `pyburn.renorm`."""
         ...
     @overload
     def renorm(self, p: Number, *, axis: int, maxnorm: Number) -> Tensor:
-        """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        """Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm. See `pyburn.renorm`."""
         ...
     @overload
     def renorm_(self, p: Number, dim: int, maxnorm: Number) -> Tensor:
-        """In place: input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        """In place: Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm."""
         ...
     @overload
     def renorm_(self, p: Number, *, axis: int, maxnorm: Number) -> Tensor:
-        """In place: input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+        """In place: Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm."""
         ...
     @overload
     def index_reduce(self, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-        """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        """Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'. See `pyburn.index_reduce`."""
         ...
     @overload
     def index_reduce(self, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
-        """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        """Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'. See `pyburn.index_reduce`."""
         ...
     @overload
     def index_reduce_(self, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-        """In place: input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        """In place: Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'."""
         ...
     @overload
     def index_reduce_(self, *, axis: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
-        """In place: input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+        """In place: Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'."""
         ...
     def sum_to_size(self, *size: int | Sequence[int]) -> Tensor:
-        """The sums over the axes that broadcasting to the shape of input would stretch or add."""
+        """Sums over the dimensions that were broadcast, so that the result has the given shape. See `pyburn.sum_to_size`."""
         ...
     @overload
     def narrow_copy(self, dim: int, start: int, length: int) -> Tensor:
-        """A copy of the part along dim that begins at start."""
+        """Returns a copy of the entries start to start + length along dim. See `pyburn.narrow_copy`."""
         ...
     @overload
     def narrow_copy(self, *, axis: int, start: int, length: int) -> Tensor:
-        """A copy of the part along dim that begins at start."""
+        """Returns a copy of the entries start to start + length along dim. See `pyburn.narrow_copy`."""
         ...
     def fill(self, value: Tensor | Number) -> Tensor:
-        """A tensor like input that is full of value, a number or a tensor with one element and no axes."""
+        """Returns a tensor like input filled with value, a number or a 0-d tensor. See `pyburn.fill`."""
         ...
     def fill_diagonal_(self, fill_value: Number, wrap: bool = False) -> Tensor:
-        """Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last."""
+        """Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block. See `pyburn.fill_diagonal_`."""
         ...
     def angle(self) -> Tensor:
-        """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
+        """Computes the angle of real numbers: 0 for non-negative, pi for negative elements, NaN for NaN. See `pyburn.angle`."""
         ...
     @overload
     def softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """exp(input), scaled to sum to 1 along dim."""
+        """Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way. See `pyburn.softmax`."""
         ...
     @overload
     def softmax(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """exp(input), scaled to sum to 1 along dim."""
+        """Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way. See `pyburn.softmax`."""
         ...
     @overload
     def log_softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """The logarithm of softmax, computed without overflow."""
+        """Computes the logarithm of softmax along dim in a numerically stable way. See `pyburn.log_softmax`."""
         ...
     @overload
     def log_softmax(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """The logarithm of softmax, computed without overflow."""
+        """Computes the logarithm of softmax along dim in a numerically stable way. See `pyburn.log_softmax`."""
         ...
     @overload
     def softmin(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
-        """softmax of -input."""
+        """Applies softmin along dim: softmax(-input). See `pyburn.softmin`."""
         ...
     @overload
     def softmin(self, *, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-        """softmax of -input."""
+        """Applies softmin along dim: softmax(-input). See `pyburn.softmin`."""
         ...
     def inverse(self) -> Tensor:
-        """The same as linalg.inv."""
+        """Computes the inverse of square matrices; alias of linalg.inv. See `pyburn.inverse`."""
         ...
     def det(self) -> Tensor:
-        """The same as linalg.det."""
+        """Computes the determinant of square matrices; alias of linalg.det. See `pyburn.det`."""
         ...
     def slogdet(self) -> return_types.slogdet:
-        """The same as linalg.slogdet."""
+        """Computes the sign and log-determinant of square matrices; alias of linalg.slogdet. See `pyburn.slogdet`."""
         ...
     def logdet(self) -> Tensor:
-        """The logarithm of the determinants of square matrices; NaN where one is negative."""
+        """Computes the logarithm of the determinant of square matrices; NaN where it is negative. See `pyburn.logdet`."""
         ...
     def cholesky_solve(self, L: Tensor, upper: bool = False) -> Tensor:
-        """X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A."""
+        """Solves A @ X = input, given the Cholesky factor L of A. See `pyburn.cholesky_solve`."""
         ...
     def cholesky_inverse(self, upper: bool = False) -> Tensor:
-        """The inverse of A, for the triangle that cholesky gives of it."""
+        """Computes the inverse of a matrix from its Cholesky factor. See `pyburn.cholesky_inverse`."""
         ...
     def pinverse(self, rcond: float = 1e-15) -> Tensor:
-        """The same as linalg.pinv with rtol=rcond."""
+        """Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond. See `pyburn.pinverse`."""
         ...
     def matrix_power(self, n: int) -> Tensor:
-        """The same as linalg.matrix_power."""
+        """Computes the n-th power of square matrices; alias of linalg.matrix_power. See `pyburn.matrix_power`."""
         ...
     def matrix_exp(self) -> Tensor:
-        """The same as linalg.matrix_exp."""
+        """Computes the matrix exponential; alias of linalg.matrix_exp. See `pyburn.matrix_exp`."""
         ...
     def linalg_lstsq(self, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
-        """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
+        """Solves the least-squares problem min ||input @ X - b||; returns the solution, residuals, rank and singular values. See `pyburn.linalg_lstsq`."""
         ...
     @overload
     def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> return_types.sort:
-        """The elements in order along dim, and where they were. Equal elements keep their order."""
+        """Sorts the elements along dim (stable); returns the sorted values and their indices. See `pyburn.sort`."""
         ...
     @overload
     def sort(self, *, axis: int, descending: bool = False, stable: bool = False) -> return_types.sort:
-        """The elements in order along dim, and where they were. Equal elements keep their order."""
+        """Sorts the elements along dim (stable); returns the sorted values and their indices. See `pyburn.sort`."""
         ...
     @overload
     def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk:
-        """The k largest (or smallest) elements along dim, largest first, and their positions."""
+        """Returns the k largest (or smallest) elements along dim and their indices. See `pyburn.topk`."""
         ...
     @overload
     def topk(self, k: int, *, axis: int, largest: bool = True, sorted: bool = True) -> return_types.topk:
-        """The k largest (or smallest) elements along dim, largest first, and their positions."""
+        """Returns the k largest (or smallest) elements along dim and their indices. See `pyburn.topk`."""
         ...
     @overload
     def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
-        """The k-th smallest element along dim (counted from 1) and its position."""
+        """Returns the k-th smallest element along dim (k counts from 1) and its index. See `pyburn.kthvalue`."""
         ...
     @overload
     def kthvalue(self, k: int, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.kthvalue:
-        """The k-th smallest element along dim (counted from 1) and its position."""
+        """Returns the k-th smallest element along dim (k counts from 1) and its index. See `pyburn.kthvalue`."""
         ...
     @overload
     def median(self, dim: int, keepdim: bool = False) -> return_types.median:
-        """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+        """Returns the median along dim (the lower one of two) and its index. NaN propagates. See `pyburn.median`."""
         ...
     @overload
     def median(self) -> Tensor:
-        """The middle element (the lower one of two); NaN if there is one."""
+        """Returns the median of all elements (the lower one of two). NaN propagates. See `pyburn.median`."""
         ...
     @overload
     def median(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.median:
-        """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+        """Returns the median along dim (the lower one of two) and its index. NaN propagates. See `pyburn.median`."""
         ...
     @overload
     def nanmedian(self, dim: int, keepdim: bool = False) -> return_types.nanmedian:
-        """The middle one of the elements along dim that are not NaN, and its position."""
+        """Returns the median along dim, ignoring NaN, and its index. See `pyburn.nanmedian`."""
         ...
     @overload
     def nanmedian(self) -> Tensor:
-        """The middle one of the elements that are not NaN."""
+        """Returns the median of all elements, ignoring NaN. See `pyburn.nanmedian`."""
         ...
     @overload
     def nanmedian(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.nanmedian:
-        """The middle one of the elements along dim that are not NaN, and its position."""
+        """Returns the median along dim, ignoring NaN, and its index. See `pyburn.nanmedian`."""
         ...
     @overload
     def mode(self, dim: int = -1, keepdim: bool = False) -> return_types.mode:
-        """The most frequent element along dim (the smallest of several) and its last position."""
+        """Returns the most frequent element along dim (the smallest of several) and its last index. See `pyburn.mode`."""
         ...
     @overload
     def mode(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.mode:
-        """The most frequent element along dim (the smallest of several) and its last position."""
+        """Returns the most frequent element along dim (the smallest of several) and its last index. See `pyburn.mode`."""
         ...
     @overload
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-        """The indices that sort input along dim."""
+        """Returns the indices that sort input along dim (stable). See `pyburn.argsort`."""
         ...
     @overload
     def argsort(self, *, axis: int, descending: bool = False, stable: bool = False) -> Tensor:
-        """The indices that sort input along dim."""
+        """Returns the indices that sort input along dim (stable). See `pyburn.argsort`."""
         ...
     def msort(self) -> Tensor:
-        """The elements in order along the first axis."""
+        """Sorts the elements along the first dimension. See `pyburn.msort`."""
         ...
     def i0(self) -> Tensor:
-        """The modified Bessel function of the first kind of order 0."""
+        """Computes the modified Bessel function of the first kind of order 0 element-wise. See `pyburn.i0`."""
         ...
     def i0_(self) -> Tensor:
-        """In place: The modified Bessel function of the first kind of order 0."""
+        """In place: Computes the modified Bessel function of the first kind of order 0 element-wise."""
         ...
     def special_i0e(self) -> Tensor:
-        """exp(-|x|) i0(x)."""
+        """Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x). See `pyburn.special_i0e`."""
         ...
     def special_i0e_(self) -> Tensor:
-        """In place: exp(-|x|) i0(x)."""
+        """In place: Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x)."""
         ...
     def special_i1(self) -> Tensor:
-        """The modified Bessel function of the first kind of order 1."""
+        """Computes the modified Bessel function of the first kind of order 1 element-wise. See `pyburn.special_i1`."""
         ...
     def special_i1_(self) -> Tensor:
-        """In place: The modified Bessel function of the first kind of order 1."""
+        """In place: Computes the modified Bessel function of the first kind of order 1 element-wise."""
         ...
     def special_i1e(self) -> Tensor:
-        """exp(-|x|) i1(x)."""
+        """Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x). See `pyburn.special_i1e`."""
         ...
     def special_i1e_(self) -> Tensor:
-        """In place: exp(-|x|) i1(x)."""
+        """In place: Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x)."""
         ...
     def special_erfcx(self) -> Tensor:
-        """exp(x^2) erfc(x), without underflow where x is large."""
+        """Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x). See `pyburn.special_erfcx`."""
         ...
     def special_erfcx_(self) -> Tensor:
-        """In place: exp(x^2) erfc(x), without underflow where x is large."""
+        """In place: Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x)."""
         ...
     def special_ndtri(self) -> Tensor:
-        """The inverse of ndtr: where the standard normal distribution function has the given value."""
+        """Computes the inverse of the standard normal distribution function element-wise. See `pyburn.special_ndtri`."""
         ...
     def special_ndtri_(self) -> Tensor:
-        """In place: The inverse of ndtr: where the standard normal distribution function has the given value."""
+        """In place: Computes the inverse of the standard normal distribution function element-wise."""
         ...
     def special_zeta(self, other: Tensor | Number) -> Tensor:
-        """The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0."""
+        """Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0. See `pyburn.special_zeta`."""
         ...
     def special_zeta_(self, other: Tensor | Number) -> Tensor:
-        """In place: The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0."""
+        """In place: Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0."""
         ...
     def igamma(self, other: Tensor) -> Tensor:
-        """The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it."""
+        """Computes the regularised lower incomplete gamma function P(input, other) element-wise. See `pyburn.igamma`."""
         ...
     def igamma_(self, other: Tensor) -> Tensor:
-        """In place: The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it."""
+        """In place: Computes the regularised lower incomplete gamma function P(input, other) element-wise."""
         ...
     def igammac(self, other: Tensor) -> Tensor:
-        """The regularised upper incomplete gamma function: 1 - igamma(input, other)."""
+        """Computes the regularised upper incomplete gamma function Q(input, other) element-wise. See `pyburn.igammac`."""
         ...
     def igammac_(self, other: Tensor) -> Tensor:
-        """In place: The regularised upper incomplete gamma function: 1 - igamma(input, other)."""
+        """In place: Computes the regularised upper incomplete gamma function Q(input, other) element-wise."""
         ...
     def special_ndtr(self) -> Tensor:
-        """The standard normal distribution function."""
+        """Computes the standard normal distribution function element-wise. See `pyburn.special_ndtr`."""
         ...
     def special_log_ndtr(self) -> Tensor:
-        """The logarithm of ndtr, without underflow where x is very negative."""
+        """Computes the logarithm of the standard normal distribution function in a numerically stable way. See `pyburn.special_log_ndtr`."""
         ...
     def special_xlog1py(self, other: Tensor | Number) -> Tensor:
-        """input * log(1 + other), and 0 where input is 0."""
+        """Computes input * log1p(other) element-wise; 0 where input is 0. See `pyburn.special_xlog1py`."""
         ...
     def mvlgamma(self, p: int) -> Tensor:
-        """The logarithm of the gamma function of p variables."""
+        """Computes the logarithm of the multivariate gamma function of dimension p element-wise. See `pyburn.mvlgamma`."""
         ...
     def mvlgamma_(self, p: int) -> Tensor:
-        """In place: The logarithm of the gamma function of p variables."""
+        """In place: Computes the logarithm of the multivariate gamma function of dimension p element-wise."""
         ...
     @overload
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
-        """The parts at each index along dim, which goes away; views."""
+        """Removes the dimension dim and returns a tuple of views, one per index. See `pyburn.unbind`."""
         ...
     @overload
     def unbind(self, *, axis: int) -> tuple[Tensor, ...]:
-        """The parts at each index along dim, which goes away; views."""
+        """Removes the dimension dim and returns a tuple of views, one per index. See `pyburn.unbind`."""
         ...
     @overload
     def split(self, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces of equal size along dim, the last one possibly smaller; views."""
+        """Splits input along dim into chunks of the given size; the last one may be smaller. Returns views. See `pyburn.split`."""
         ...
     @overload
     def split(self, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces of the given sizes along dim; views."""
+        """Splits input along dim into chunks of the given sizes. Returns views. See `pyburn.split`."""
         ...
     @overload
     def split(self, split_size_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
-        """Pieces of equal size along dim, the last one possibly smaller; views."""
+        """Splits input along dim into chunks of the given size; the last one may be smaller. Returns views. See `pyburn.split`."""
         ...
     @overload
     def split(self, split_size_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-        """Pieces of the given sizes along dim; views."""
+        """Splits input along dim into chunks of the given sizes. Returns views. See `pyburn.split`."""
         ...
     @overload
     def split_with_sizes(self, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces of the given sizes along dim; views."""
+        """Splits input along dim into chunks of the given sizes. Returns views. See `pyburn.split_with_sizes`."""
         ...
     @overload
     def split_with_sizes(self, split_sizes: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-        """Pieces of the given sizes along dim; views."""
+        """Splits input along dim into chunks of the given sizes. Returns views. See `pyburn.split_with_sizes`."""
         ...
     @overload
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """At most the given number of pieces along dim, equal but for the last; views."""
+        """Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views. See `pyburn.chunk`."""
         ...
     @overload
     def chunk(self, chunks: int, *, axis: int) -> tuple[Tensor, ...]:
-        """At most the given number of pieces along dim, equal but for the last; views."""
+        """Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views. See `pyburn.chunk`."""
         ...
     @overload
     def tensor_split(self, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+        """Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def tensor_split(self, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces along dim that begin at the given indices; views."""
+        """Splits input along dim at the given indices. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def tensor_split(self, tensor_indices_or_sections: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-        """The same for a number of pieces or indices that are elements of a tensor."""
+        """Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def tensor_split(self, indices_or_sections: int, *, axis: int) -> tuple[Tensor, ...]:
-        """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+        """Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def tensor_split(self, indices_or_sections: int | Sequence[int], *, axis: int) -> tuple[Tensor, ...]:
-        """Pieces along dim that begin at the given indices; views."""
+        """Splits input along dim at the given indices. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def tensor_split(self, tensor_indices_or_sections: Tensor, *, axis: int) -> tuple[Tensor, ...]:
-        """The same for a number of pieces or indices that are elements of a tensor."""
+        """Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views. See `pyburn.tensor_split`."""
         ...
     @overload
     def hsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
-        """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+        """Splits input horizontally into equal parts: along dimension 1, or dimension 0 for 1-d tensors. Returns views. See `pyburn.hsplit`."""
         ...
     @overload
     def hsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Pieces side by side that begin at the given indices; views."""
+        """Splits input horizontally at the given indices. Returns views. See `pyburn.hsplit`."""
         ...
     @overload
     def vsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
-        """Equal pieces on top of each other, along axis 0; views."""
+        """Splits input vertically into equal parts along dimension 0. Returns views. See `pyburn.vsplit`."""
         ...
     @overload
     def vsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Pieces on top of each other that begin at the given indices; views."""
+        """Splits input vertically at the given indices. Returns views. See `pyburn.vsplit`."""
         ...
     @overload
     def dsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
-        """Equal pieces in depth, along axis 2; views."""
+        """Splits input depth-wise into equal parts along dimension 2. Returns views. See `pyburn.dsplit`."""
         ...
     @overload
     def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Pieces in depth that begin at the given indices; views."""
+        """Splits input depth-wise at the given indices. Returns views. See `pyburn.dsplit`."""
         ...
     def exp(self) -> Tensor:
-        """e to the power of the elements."""
+        """Computes the exponential element-wise. See `pyburn.exp`."""
         ...
     def exp_(self) -> Tensor:
-        """In place: e to the power of the elements."""
+        """In place: Computes the exponential element-wise."""
         ...
     def exp2(self) -> Tensor:
-        """2 to the power of the elements."""
+        """Computes 2^x element-wise. See `pyburn.exp2`."""
         ...
     def exp2_(self) -> Tensor:
-        """In place: 2 to the power of the elements."""
+        """In place: Computes 2^x element-wise."""
         ...
     def expm1(self) -> Tensor:
-        """exp(x) - 1, without loss of digits where x is small."""
+        """Computes exp(x) - 1 element-wise, precisely for small x. See `pyburn.expm1`."""
         ...
     def expm1_(self) -> Tensor:
-        """In place: exp(x) - 1, without loss of digits where x is small."""
+        """In place: Computes exp(x) - 1 element-wise, precisely for small x."""
         ...
     def log(self) -> Tensor:
-        """Natural logarithm of the elements."""
+        """Computes the natural logarithm element-wise. See `pyburn.log`."""
         ...
     def log_(self) -> Tensor:
-        """In place: Natural logarithm of the elements."""
+        """In place: Computes the natural logarithm element-wise."""
         ...
     def log2(self) -> Tensor:
-        """Logarithm to the base 2 of the elements."""
+        """Computes the base-2 logarithm element-wise. See `pyburn.log2`."""
         ...
     def log2_(self) -> Tensor:
-        """In place: Logarithm to the base 2 of the elements."""
+        """In place: Computes the base-2 logarithm element-wise."""
         ...
     def log10(self) -> Tensor:
-        """Logarithm to the base 10 of the elements."""
+        """Computes the base-10 logarithm element-wise. See `pyburn.log10`."""
         ...
     def log10_(self) -> Tensor:
-        """In place: Logarithm to the base 10 of the elements."""
+        """In place: Computes the base-10 logarithm element-wise."""
         ...
     def log1p(self) -> Tensor:
-        """log(1 + x), without loss of digits where x is small."""
+        """Computes log(1 + x) element-wise, precisely for small x. See `pyburn.log1p`."""
         ...
     def log1p_(self) -> Tensor:
-        """In place: log(1 + x), without loss of digits where x is small."""
+        """In place: Computes log(1 + x) element-wise, precisely for small x."""
         ...
     def special_entr(self) -> Tensor:
-        """-x log(x): what each probability adds to the entropy; 0 at 0, -inf below."""
+        """Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x. See `pyburn.special_entr`."""
         ...
     def special_entr_(self) -> Tensor:
-        """In place: -x log(x): what each probability adds to the entropy; 0 at 0, -inf below."""
+        """In place: Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x."""
         ...
     def sin(self) -> Tensor:
-        """Sine of the elements."""
+        """Computes the sine element-wise. See `pyburn.sin`."""
         ...
     def sin_(self) -> Tensor:
-        """In place: Sine of the elements."""
+        """In place: Computes the sine element-wise."""
         ...
     def cos(self) -> Tensor:
-        """Cosine of the elements."""
+        """Computes the cosine element-wise. See `pyburn.cos`."""
         ...
     def cos_(self) -> Tensor:
-        """In place: Cosine of the elements."""
+        """In place: Computes the cosine element-wise."""
         ...
     def tan(self) -> Tensor:
-        """Tangent of the elements."""
+        """Computes the tangent element-wise. See `pyburn.tan`."""
         ...
     def tan_(self) -> Tensor:
-        """In place: Tangent of the elements."""
+        """In place: Computes the tangent element-wise."""
         ...
     def asin(self) -> Tensor:
-        """The angles whose sine is given."""
+        """Computes the arc sine element-wise. See `pyburn.asin`."""
         ...
     def asin_(self) -> Tensor:
-        """In place: The angles whose sine is given."""
+        """In place: Computes the arc sine element-wise."""
         ...
     def acos(self) -> Tensor:
-        """The angles whose cosine is given."""
+        """Computes the arc cosine element-wise. See `pyburn.acos`."""
         ...
     def acos_(self) -> Tensor:
-        """In place: The angles whose cosine is given."""
+        """In place: Computes the arc cosine element-wise."""
         ...
     def atan(self) -> Tensor:
-        """The angles whose tangent is given."""
+        """Computes the arc tangent element-wise. See `pyburn.atan`."""
         ...
     def atan_(self) -> Tensor:
-        """In place: The angles whose tangent is given."""
+        """In place: Computes the arc tangent element-wise."""
         ...
     def sinh(self) -> Tensor:
-        """Hyperbolic sine of the elements."""
+        """Computes the hyperbolic sine element-wise. See `pyburn.sinh`."""
         ...
     def sinh_(self) -> Tensor:
-        """In place: Hyperbolic sine of the elements."""
+        """In place: Computes the hyperbolic sine element-wise."""
         ...
     def cosh(self) -> Tensor:
-        """Hyperbolic cosine of the elements."""
+        """Computes the hyperbolic cosine element-wise. See `pyburn.cosh`."""
         ...
     def cosh_(self) -> Tensor:
-        """In place: Hyperbolic cosine of the elements."""
+        """In place: Computes the hyperbolic cosine element-wise."""
         ...
     def tanh(self) -> Tensor:
-        """Hyperbolic tangent of the elements."""
+        """Computes the hyperbolic tangent element-wise. See `pyburn.tanh`."""
         ...
     def tanh_(self) -> Tensor:
-        """In place: Hyperbolic tangent of the elements."""
+        """In place: Computes the hyperbolic tangent element-wise."""
         ...
     def asinh(self) -> Tensor:
-        """Inverse of sinh."""
+        """Computes the inverse hyperbolic sine element-wise. See `pyburn.asinh`."""
         ...
     def asinh_(self) -> Tensor:
-        """In place: Inverse of sinh."""
+        """In place: Computes the inverse hyperbolic sine element-wise."""
         ...
     def acosh(self) -> Tensor:
-        """Inverse of cosh."""
+        """Computes the inverse hyperbolic cosine element-wise. See `pyburn.acosh`."""
         ...
     def acosh_(self) -> Tensor:
-        """In place: Inverse of cosh."""
+        """In place: Computes the inverse hyperbolic cosine element-wise."""
         ...
     def atanh(self) -> Tensor:
-        """Inverse of tanh."""
+        """Computes the inverse hyperbolic tangent element-wise. See `pyburn.atanh`."""
         ...
     def atanh_(self) -> Tensor:
-        """In place: Inverse of tanh."""
+        """In place: Computes the inverse hyperbolic tangent element-wise."""
         ...
     def erf(self) -> Tensor:
-        """The error function of the elements."""
+        """Computes the error function element-wise. See `pyburn.erf`."""
         ...
     def erf_(self) -> Tensor:
-        """In place: The error function of the elements."""
+        """In place: Computes the error function element-wise."""
         ...
     def erfc(self) -> Tensor:
-        """1 - erf(x), without loss of digits where x is large."""
+        """Computes the complementary error function 1 - erf(x) element-wise, precisely for large x. See `pyburn.erfc`."""
         ...
     def erfc_(self) -> Tensor:
-        """In place: 1 - erf(x), without loss of digits where x is large."""
+        """In place: Computes the complementary error function 1 - erf(x) element-wise, precisely for large x."""
         ...
     def erfinv(self) -> Tensor:
-        """Inverse of erf."""
+        """Computes the inverse error function element-wise. See `pyburn.erfinv`."""
         ...
     def erfinv_(self) -> Tensor:
-        """In place: Inverse of erf."""
+        """In place: Computes the inverse error function element-wise."""
         ...
     def lgamma(self) -> Tensor:
-        """Logarithm of the absolute value of the gamma function."""
+        """Computes the logarithm of the absolute value of the gamma function element-wise. See `pyburn.lgamma`."""
         ...
     def lgamma_(self) -> Tensor:
-        """In place: Logarithm of the absolute value of the gamma function."""
+        """In place: Computes the logarithm of the absolute value of the gamma function element-wise."""
         ...
     def digamma(self) -> Tensor:
-        """Derivative of lgamma."""
+        """Computes the digamma function (the derivative of lgamma) element-wise. See `pyburn.digamma`."""
         ...
     def digamma_(self) -> Tensor:
-        """In place: Derivative of lgamma."""
+        """In place: Computes the digamma function (the derivative of lgamma) element-wise."""
         ...
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x), and 1 where x is 0."""
+        """Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0. See `pyburn.sinc`."""
         ...
     def sinc_(self) -> Tensor:
-        """In place: sin(pi x) / (pi x), and 1 where x is 0."""
+        """In place: Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0."""
         ...
     def logit(self, eps: float | None = None) -> Tensor:
-        """log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+        """Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps]. See `pyburn.logit`."""
         ...
     def logit_(self, eps: float | None = None) -> Tensor:
-        """In place: log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+        """In place: Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps]."""
         ...
     def neg(self) -> Tensor:
-        """Minus the elements of input."""
+        """Negates the elements. See `pyburn.neg`."""
         ...
     def neg_(self) -> Tensor:
-        """In place: Minus the elements of input."""
+        """In place: Negates the elements."""
         ...
     def abs(self) -> Tensor:
-        """Absolute value of the elements."""
+        """Computes the absolute value element-wise. See `pyburn.abs`."""
         ...
     def abs_(self) -> Tensor:
-        """In place: Absolute value of the elements."""
+        """In place: Computes the absolute value element-wise."""
         ...
     def sign(self) -> Tensor:
-        """1, 0 or -1: the sign of the elements."""
+        """Returns the sign of the elements: -1, 0 or 1. See `pyburn.sign`."""
         ...
     def sign_(self) -> Tensor:
-        """In place: 1, 0 or -1: the sign of the elements."""
+        """In place: Returns the sign of the elements: -1, 0 or 1."""
         ...
     def floor(self) -> Tensor:
-        """The largest integers that are not larger than the elements."""
+        """Rounds down element-wise. See `pyburn.floor`."""
         ...
     def floor_(self) -> Tensor:
-        """In place: The largest integers that are not larger than the elements."""
+        """In place: Rounds down element-wise."""
         ...
     def ceil(self) -> Tensor:
-        """The smallest integers that are not smaller than the elements."""
+        """Rounds up element-wise. See `pyburn.ceil`."""
         ...
     def ceil_(self) -> Tensor:
-        """In place: The smallest integers that are not smaller than the elements."""
+        """In place: Rounds up element-wise."""
         ...
     def trunc(self) -> Tensor:
-        """The elements without the digits after the point."""
+        """Rounds towards zero element-wise. See `pyburn.trunc`."""
         ...
     def trunc_(self) -> Tensor:
-        """In place: The elements without the digits after the point."""
+        """In place: Rounds towards zero element-wise."""
         ...
     def round(self, *, decimals: int = 0) -> Tensor:
-        """The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+        """Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour. See `pyburn.round`."""
         ...
     def round_(self, *, decimals: int = 0) -> Tensor:
-        """In place: The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+        """In place: Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour."""
         ...
     def sqrt(self) -> Tensor:
-        """Square root of the elements."""
+        """Computes the square root element-wise. See `pyburn.sqrt`."""
         ...
     def sqrt_(self) -> Tensor:
-        """In place: Square root of the elements."""
+        """In place: Computes the square root element-wise."""
         ...
     def rsqrt(self) -> Tensor:
-        """One over the square root of the elements."""
+        """Computes the reciprocal of the square root element-wise. See `pyburn.rsqrt`."""
         ...
     def rsqrt_(self) -> Tensor:
-        """In place: One over the square root of the elements."""
+        """In place: Computes the reciprocal of the square root element-wise."""
         ...
     def nan_to_num(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-        """The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+        """Replaces NaN and infinities by finite numbers. See `pyburn.nan_to_num`."""
         ...
     def nan_to_num_(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-        """In place: The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+        """In place: Replaces NaN and infinities by finite numbers."""
         ...
     def square(self) -> Tensor:
-        """The elements times themselves."""
+        """Squares the elements. See `pyburn.square`."""
         ...
     def square_(self) -> Tensor:
-        """In place: The elements times themselves."""
+        """In place: Squares the elements."""
         ...
     def reciprocal(self) -> Tensor:
-        """One over the elements."""
+        """Computes 1 / x element-wise. See `pyburn.reciprocal`."""
         ...
     def reciprocal_(self) -> Tensor:
-        """In place: One over the elements."""
+        """In place: Computes 1 / x element-wise."""
         ...
     def frac(self) -> Tensor:
-        """The digits after the point, with the sign of the elements."""
+        """Computes the fractional part element-wise, with the sign of the element. See `pyburn.frac`."""
         ...
     def frac_(self) -> Tensor:
-        """In place: The digits after the point, with the sign of the elements."""
+        """In place: Computes the fractional part element-wise, with the sign of the element."""
         ...
     def positive(self) -> Tensor:
-        """input itself."""
+        """Returns input unchanged. See `pyburn.positive`."""
         ...
     def deg2rad(self) -> Tensor:
-        """Degrees as radians."""
+        """Converts degrees to radians. See `pyburn.deg2rad`."""
         ...
     def deg2rad_(self) -> Tensor:
-        """In place: Degrees as radians."""
+        """In place: Converts degrees to radians."""
         ...
     def rad2deg(self) -> Tensor:
-        """Radians as degrees."""
+        """Converts radians to degrees. See `pyburn.rad2deg`."""
         ...
     def rad2deg_(self) -> Tensor:
-        """In place: Radians as degrees."""
+        """In place: Converts radians to degrees."""
         ...
     def im2col(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
-        """The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold."""
+        """Extracts sliding patches of input (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L); see nn.functional.unfold. See `pyburn.im2col`."""
         ...
     def col2im(self, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
-        """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
+        """Adds up patches from im2col into an image of the given size; see nn.functional.fold. See `pyburn.col2im`."""
         ...
     @overload
     def linalg_vector_norm(self, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+        """Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord. See `pyburn.linalg_vector_norm`."""
         ...
     @overload
     def linalg_vector_norm(self, ord: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+        """Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord. See `pyburn.linalg_vector_norm`."""
         ...
     @overload
     def norm(self, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+        """Computes the p-norm over dim: (sum |x|^p)^(1/p). See `pyburn.norm`."""
         ...
     @overload
     def norm(self, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+        """Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices. See `pyburn.norm`."""
         ...
     @overload
     def norm(self, p: Number = 2, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+        """Computes the p-norm over dim: (sum |x|^p)^(1/p). See `pyburn.norm`."""
         ...
     @overload
     def norm(self, p: str | None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-        """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
+        """Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices. See `pyburn.norm`."""
         ...
     def dist(self, other: Tensor, p: Number = 2) -> Tensor:
-        """The norm of order p of input - other."""
+        """Computes the p-norm of input - other. See `pyburn.dist`."""
         ...
     def as_strided(self, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
-        """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+        """Returns a view of the storage of input with the given shape, strides and storage offset. See `pyburn.as_strided`."""
         ...
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+        """Returns a view of the diagonals of two dimensions as a new last dimension. See `pyburn.diagonal`."""
         ...
     def unfold(self, dimension: int, size: int, step: int) -> Tensor:
-        """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
+        """Returns a view of all windows of the given size along a dimension; a new last dimension holds their elements. See `pyburn.unfold`."""
         ...
     absolute = abs
     arccos = acos

@@ -90,6 +90,9 @@ def matrix_norm(
         keepdim: Whether to keep these dimensions with size 1.
         dtype: The dtype to compute in.
 
+    Returns:
+        A tensor of the norms, without the two dimensions (or with size 1 if keepdim).
+
     Raises:
         ShapeError: dim does not name two dimensions of input.
 
@@ -133,6 +136,16 @@ def norm(
 ) -> Tensor:
     """Computes the norm of vectors (one dimension) or matrices (two dimensions); without ord and dim, of all elements.
 
+    Args:
+        input: The vectors or matrices.
+        ord: The order of the norm, as for vector_norm or matrix_norm.
+        dim: The dimension of vectors, or the two dimensions of matrices.
+        keepdim: Whether to keep these dimensions with size 1.
+        dtype: The dtype to compute in.
+
+    Returns:
+        A tensor of the norms.
+
     >>> pyburn.linalg.norm(pyburn.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -147,6 +160,14 @@ def norm(
 @_takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Computes the cross product of the vectors along dim, which has size 3.
+
+    Args:
+        input: The first vectors.
+        other: The second vectors; broadcasts with input.
+        dim: The dimension of the vectors.
+
+    Returns:
+        A tensor of the broadcast shape.
 
     Raises:
         ShapeError: The size of dim is not 3.
@@ -163,6 +184,13 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def matrix_rank(A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False, tol: Tolerance = None) -> Tensor:
     """Returns the number of singular values above the larger of atol and rtol times the largest one; tolerances can be given per
     matrix.
+
+    Args:
+        A: Matrices (*, M, N).
+        atol: The absolute tolerance.
+        rtol: The relative tolerance; max(M, N) * eps by default.
+        hermitian: Whether the matrices are symmetric.
+        tol: The former name of atol.
 
     >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
@@ -181,6 +209,16 @@ def pinv(A: Tensor, rcond: Tolerance = None, hermitian: bool = False, *, atol: T
     """Computes the Moore-Penrose pseudoinverse.
 
     Singular values up to the larger of atol and rtol times the largest one are treated as 0; tolerances can be given per matrix.
+
+    Args:
+        A: Matrices (*, M, N).
+        rcond: The former name of rtol.
+        hermitian: Whether the matrices are symmetric.
+        atol: The absolute tolerance.
+        rtol: The relative tolerance; max(M, N) * eps by default.
+
+    Returns:
+        The pseudoinverses (*, N, M).
 
     >>> pyburn.linalg.pinv(pyburn.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])).shape
     pyburn.Size([2, 3])
@@ -220,6 +258,13 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
     """Computes the condition number: the norm of the matrix times that of its inverse. p is as in matrix_norm; the default is 2.
 
+    Args:
+        input: Matrices (*, M, N).
+        p: The order of the norm.
+
+    Returns:
+        The condition numbers (*).
+
     >>> pyburn.linalg.cond(pyburn.tensor([[4.0, 0.0], [0.0, 1.0]]))
     tensor(4.)
     """
@@ -233,6 +278,12 @@ def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Returns a view of the diagonals of matrices.
 
+    Args:
+        A: Matrices (*, M, N).
+        offset: The diagonal: 0 is the main one, positive values are above it.
+        dim1: The first dimension of the matrices.
+        dim2: The second dimension of the matrices.
+
     >>> pyburn.linalg.diagonal(pyburn.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -241,6 +292,10 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Returns the Vandermonde matrix: a row of powers, from 0 on, for each element of the vectors x.
+
+    Args:
+        x: Vectors (*, K).
+        N: The number of columns; K by default.
 
     Raises:
         ShapeError: x is 0-d.
@@ -263,6 +318,13 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """Computes the inverse of tensordot with A over its first ind dimensions.
 
+    Args:
+        A: The tensor; the products of its first ind sizes and of its other sizes are equal.
+        ind: The number of dimensions of the result's last part.
+
+    Returns:
+        The inverse, of shape A.shape[ind:] + A.shape[:ind].
+
     Raises:
         ArgumentError: ind is not positive.
 
@@ -278,6 +340,14 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 @_takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """Solves tensordot(A, X, X.ndim) = B; the dimensions dims of A are moved to its end first.
+
+    Args:
+        A: The tensor.
+        B: The right-hand side.
+        dims: The dimensions of A to move to the end.
+
+    Returns:
+        The solution X.
 
     >>> pyburn.linalg.tensorsolve(pyburn.eye(6).reshape(2, 3, 6), pyburn.ones(2, 3)).shape
     pyburn.Size([6])

@@ -46,6 +46,16 @@ def _summing(input: Tensor, dtype: DTypeLike | None) -> DTypeLike:
 def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Sums the unmasked elements over dim.
 
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
     >>> pyburn.masked.sum(pyburn.tensor([1, 2, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(5)
     """
@@ -55,6 +65,16 @@ def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeL
 
 def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Multiplies the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     >>> pyburn.masked.prod(pyburn.tensor([3, 0, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(12)
@@ -68,6 +88,16 @@ def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
 def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Returns the maximum of the unmasked elements over dim.
 
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
     >>> pyburn.masked.amax(pyburn.tensor([3, 9, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(4)
     """
@@ -77,6 +107,16 @@ def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
 
 def amin(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Returns the minimum of the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     >>> pyburn.masked.amin(pyburn.tensor([3, 1, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(3)
@@ -90,6 +130,16 @@ def argmax(
 ) -> Tensor:
     """Returns the index of the maximum of the unmasked elements.
 
+    Args:
+        input: The tensor.
+        dim: The dimension to reduce.
+        keepdim: Whether it is kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
     >>> pyburn.masked.argmax(pyburn.tensor([3.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(2.)
     """
@@ -101,6 +151,16 @@ def argmin(
 ) -> Tensor:
     """Returns the index of the minimum of the unmasked elements.
 
+    Args:
+        input: The tensor.
+        dim: The dimension to reduce.
+        keepdim: Whether it is kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
     >>> pyburn.masked.argmin(pyburn.tensor([3.0, 1.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(0.)
     """
@@ -109,6 +169,16 @@ def argmin(
 
 def mean(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Averages the unmasked elements over dim; NaN if there are none.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     Raises:
         ValueError: The dtype of input is not floating point and no dtype is given.
@@ -128,6 +198,16 @@ def _count(input: Tensor, dim: Axes, keepdim: bool, mask: Tensor | None) -> Tens
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Returns the median of the unmasked elements along dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimension to reduce.
+        keepdim: Whether it is kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     Raises:
         ValueError: A row of integers has no unmasked element.
@@ -155,6 +235,18 @@ def var(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Computes the variance of the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        unbiased: Whether to use Bessel's correction.
+        correction: The difference between the number of elements and the divisor.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     Raises:
         ValueError: Both unbiased and correction are given.
@@ -184,6 +276,18 @@ def std(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Computes the standard deviation of the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        unbiased: Whether to use Bessel's correction.
+        correction: The difference between the number of elements and the divisor.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     >>> pyburn.masked.std(pyburn.tensor([1.0, 9.0, 3.0]), correction=0, mask=pyburn.tensor([True, False, True]))
     tensor(1.)

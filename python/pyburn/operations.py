@@ -1,4 +1,4 @@
-"""Custom operations written in Python, whose rules are functions of tensors. See docs/extending.md."""
+"""Custom operations written in Python, whose rules are functions of tensors. See docs/guides/extending.md."""
 
 from __future__ import annotations
 

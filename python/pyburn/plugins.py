@@ -1,4 +1,4 @@
-"""Operations and backends of other packages. See docs/extending.md."""
+"""Operations and backends of other packages. See docs/guides/extending.md."""
 
 from __future__ import annotations
 

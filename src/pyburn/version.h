@@ -3,6 +3,6 @@
 
 namespace pyburn {
 
-inline constexpr char kPyburnVersion[] = "0.1.0";
+inline constexpr char kPyburnVersion[] = "0.2.0";
 
 }  // namespace pyburn

@@ -244,7 +244,7 @@ def test_signals_end_with_their_code(project: Path, number: signal.Signals, code
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     text = capsys.readouterr().out
-    assert pyburn.__version__ in text and "ndarray" in text and "pip install pyburn[" in text or "installed" in text
+    assert pyburn.__version__ in text and "ndarray" in text and "pip install textual" in text or "installed" in text
     assert main(["info", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["backends"]["ndarray"] == "available" and found["simd"] in text

@@ -17,7 +17,7 @@ import pytest
 import pyburn
 from pyburn.data import DataLoader, DatasetFolder, ImageFolder, ImageFolderDataset
 
-Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install pyburn[vision]")
+Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install Pillow")
 
 from pyburn.data import image_files  # noqa: E402
 from pyburn.data import transforms as T  # noqa: E402
@@ -182,7 +182,7 @@ def test_boxes_of_coco(folder: Path) -> None:
 def test_a_missing_pillow_is_told() -> None:
     program = "import sys; sys.modules['PIL'] = None; from pyburn.data.image_files import load_image; load_image('x.png')"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "pip install pyburn[vision]" in result.stderr
+    assert "pip install Pillow" in result.stderr
 
 
 @pytest.mark.parametrize("row", GOLDEN["images"], ids=lambda row: f"{row['kind']}: {row['call']}")

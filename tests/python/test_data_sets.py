@@ -246,7 +246,7 @@ def test_graphs_become_one() -> None:
 @pytest.mark.parametrize(
     "name",
     [f"data.{name}" for name in ("dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder")]
-    + [f"data.transforms.{name}" for name in ("plain", "mixing")]
+    + [f"data.transforms.{name}" for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness")]
     + ["chemistry", "eeg", "eeg.filters", "eeg.models", "eeg.transforms", "imaging.models"],
 )
 def test_examples_of_docstrings(name: str) -> None:

@@ -193,7 +193,7 @@ def test_what_cannot_be_resumed_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs the folder of a run"):
         make_learner().fit(Batches(True), None, 2, resume=True, display="quiet")
     pyburn.save({"weight": pyburn.ones(2)}, tmp_path / "other.pt")
-    with pytest.raises(CheckpointError, match="no checkpoint of a training"):
+    with pytest.raises(CheckpointError, match="not a training checkpoint"):
         make_learner().fit(Batches(True), None, 2, resume=tmp_path / "other.pt", display="quiet")
 
 

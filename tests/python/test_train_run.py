@@ -1,4 +1,4 @@
-"""The folder of a run: every file of docs/runs.md."""
+"""The folder of a run: every file of docs/guides/runs.md."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_what_is_logged_are_numbers(tmp_path: Path) -> None:
 
 def test_what_the_page_says_is_there(tmp_path: Path) -> None:
     """Keys of run.json, and the names of files."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "runs.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "runs.md").read_text()
     run = write_some(tmp_path)
     run.finish()
     table = page.split("## run.json")[1].split("## metrics.jsonl")[0]

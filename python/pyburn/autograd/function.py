@@ -113,6 +113,9 @@ class Function:
         Args:
             *args: The context, then the arguments of `apply`.
             **kwargs: The keyword arguments of `apply`.
+
+        Returns:
+            A tensor or a tuple of tensors.
         """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function: a static method forward(ctx, ...)")
 
@@ -132,6 +135,13 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and records the operation.
+
+        Args:
+            *args: The arguments of forward after the context.
+            **kwargs: Its keyword arguments.
+
+        Returns:
+            The result of forward.
 
         Raises:
             GradientError: A leaf that requires grad was modified in place.

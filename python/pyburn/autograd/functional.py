@@ -135,6 +135,9 @@ def jacobian(
         vectorize: Accepted for compatibility with PyTorch.
         strategy: "reverse-mode", or with vectorize "forward-mode"; accepted for compatibility with PyTorch.
 
+    Returns:
+        A tensor, or nested tuples of them for several inputs or outputs.
+
     >>> pyburn.autograd.functional.jacobian(lambda x: x * x, pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])

@@ -36,6 +36,9 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Returns the gradient edge of a tensor.
 
+    Args:
+        tensor: The tensor.
+
     Raises:
         RuntimeError: The tensor does not require grad.
 
@@ -53,6 +56,10 @@ _refused = threading.local()
 
 class saved_tensors_hooks:  # noqa: N801
     """Context manager in which tensors saved for backward are stored as pack_hook(tensor), and restored by unpack_hook.
+
+    Args:
+        pack_hook: Called with each tensor that is saved; returns what is stored.
+        unpack_hook: Called with what was stored; returns the tensor.
 
     >>> x = pyburn.tensor([3.0], requires_grad=True)
     >>> with pyburn.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().tobytes(), lambda b: pyburn.frombuffer(b, dtype=pyburn.float32)):
@@ -76,6 +83,10 @@ class saved_tensors_hooks:  # noqa: N801
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
     """Context manager in which tensors saved for backward are stored on the CPU, and moved back when needed.
+
+    Args:
+        pin_memory: Accepted for compatibility.
+        device_type: Accepted for compatibility.
 
     >>> x = pyburn.tensor([3.0], requires_grad=True)
     >>> with pyburn.autograd.graph.save_on_cpu():
@@ -106,7 +117,14 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context manager in which saved_tensors_hooks raises RuntimeError with the given message."""
+    """Context manager in which saved_tensors_hooks raises RuntimeError with the given message.
+
+    Args:
+        error_message: The message of the error.
+
+    Returns:
+        A context manager.
+    """
     if _core._has_saved_tensor_hooks():
         raise RuntimeError(error_message)
     before = getattr(_refused, "message", None)
@@ -189,6 +207,9 @@ class _Gathering:
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Marks tensors as modified in place, so that a backward pass that needs their old values raises an error.
+
+    Args:
+        tensor: A tensor or several.
 
     >>> x = pyburn.ones(2)
     >>> pyburn.autograd.graph.increment_version(x)

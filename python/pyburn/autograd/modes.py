@@ -112,6 +112,9 @@ class enable_grad(_PlainMode):  # noqa: N801
 class set_grad_enabled(_Mode):  # noqa: N801
     """Enables or disables the recording of operations, immediately or as a context manager.
 
+    Args:
+        mode: Whether operations are recorded.
+
     >>> with pyburn.set_grad_enabled(False):
     ...     pyburn.is_grad_enabled()
     False
@@ -139,6 +142,9 @@ class set_grad_enabled(_Mode):  # noqa: N801
 class inference_mode(_Mode):  # noqa: N801
     """Like no_grad, with results that can never be part of a recorded computation: the fastest way to run a model.
 
+    Args:
+        mode: Whether the mode is active; or the function to decorate.
+
     >>> with pyburn.inference_mode():
     ...     y = pyburn.ones(2, requires_grad=True) * 2
     >>> y.is_inference()
@@ -164,6 +170,9 @@ class inference_mode(_Mode):  # noqa: N801
 
 class detect_anomaly(_Mode):  # noqa: N801
     """Makes errors and NaN in the backward pass report the line of the forward call.
+
+    Args:
+        check_nan: Whether a NaN in the backward pass raises an error.
 
     >>> with pyburn.autograd.detect_anomaly():
     ...     pyburn.is_anomaly_enabled()

@@ -101,7 +101,7 @@ register(
     _torch,
     aliases=["pytorch"],
     doc="PyTorch's kernels on its devices: torch:cpu, torch:cuda:0, torch:mps.",
-    unavailable=_missing("torch", ": pip install 'pyburn[torch]'"),
+    unavailable=_missing("torch", ": pip install torch"),
 )
 
 

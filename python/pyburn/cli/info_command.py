@@ -8,10 +8,10 @@ import json
 import os
 from typing import Any
 
-_PARTS = {  # the optional dependencies of the package and their purpose
-    "dashboard": (("textual", "starlette", "uvicorn"), "the dashboards in the terminal and in the browser"),
-    "vision": (("PIL",), "reading and writing images"),
-    "parquet": (("pyarrow",), "reading Parquet files"),
+_PARTS = {  # the extras: modules, what pip installs for them, and their purpose
+    "dashboard": (("textual", "starlette", "uvicorn"), "textual starlette uvicorn h11", "dashboards in the terminal and the browser"),
+    "vision": (("PIL",), "Pillow", "reading and writing images"),
+    "parquet": (("pyarrow",), "pyarrow", "reading Parquet files"),
 }
 
 
@@ -24,7 +24,7 @@ def facts() -> dict[str, Any]:
     found.pop("command")
     found.pop("variables")
     found["backends"] = {b.name: b.reason or "available" for b in pyburn.backends()}
-    found["extras"] = {name: all(map(importlib.util.find_spec, modules)) for name, (modules, _) in _PARTS.items()}
+    found["extras"] = {name: all(map(importlib.util.find_spec, modules)) for name, (modules, *_) in _PARTS.items()}
     found["data"] = os.environ.get("PYBURN_DATA")
     found["cmake"] = pyburn.cmake_dir()
     return found
@@ -50,6 +50,6 @@ def run(options: argparse.Namespace) -> int:
     for name, state in found["backends"].items():
         print(f"  {name:12} {state}")
     print("\noptional parts")
-    for name, (_, use) in _PARTS.items():
-        print(f"  {name:12} {use}: " + ("installed" if found["extras"][name] else f"pip install pyburn[{name}]"))
+    for name, (_, packages, use) in _PARTS.items():
+        print(f"  {name:12} {use}: " + ("installed" if found["extras"][name] else f"pip install {packages}"))
     return 0

@@ -41,7 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
     train = commands.add_parser(
         "train",
         help="train a model as a configuration says",
-        description="Trains what CONFIG (.toml or .json) names: model, data, optimizer, loss, metrics. See docs/train.md.",
+        description="Trains what CONFIG (.toml or .json) names: model, data, optimizer, loss, metrics. See docs/guides/training.md.",
         epilog="Names like my_models:Net are imported, from the folder of CONFIG too: run only configurations that you trust.",
     )
     train.add_argument("config", metavar="CONFIG", help=".toml or .json file")
@@ -73,7 +73,7 @@ def make_parser() -> argparse.ArgumentParser:
     summary.add_argument("--argument", action="append", default=[], metavar="KEY=VALUE", help="for the class or function")
     summary.add_argument("--batch", type=int, default=1, metavar="N", help="size of the batch (default: 1)")
     dtypes = ("float32", "float64", "bfloat16", "int64", "int32", "uint8", "bool")
-    summary.add_argument("--dtype", choices=dtypes, help="of the inputs: int64 for numbers of words")
+    summary.add_argument("--dtype", choices=dtypes, help="of the inputs, such as int64 for token ids")
 
     convert = commands.add_parser(
         "convert",

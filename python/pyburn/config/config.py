@@ -23,6 +23,12 @@ class _Factory:
 def field(*, default_factory: Any) -> Any:
     """Declares a field with a default factory, which is called for each config.
 
+    Args:
+        default_factory: Called without arguments for each config that gives no value.
+
+    Returns:
+        A marker that the class body of a Config understands.
+
     >>> class Run(pyburn.config.Config):
     ...     seeds: list[int] = pyburn.config.field(default_factory=lambda: [1, 2])
     >>> Run().seeds
@@ -99,7 +105,14 @@ class Config:
         """Override it for checks beyond types; raise ConfigError or ValueError."""
 
     def init(self, device: Any = None) -> Any:
-        """Creates the object that the config describes, usually a module."""
+        """Creates the object that the config describes, usually a module.
+
+        Args:
+            device: The device to create tensors on.
+
+        Returns:
+            The object.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what it describes: define init(self, device=None)")
 
     @classmethod
@@ -109,7 +122,11 @@ class Config:
         return {name: hints[name] for name in cls._defaults}
 
     def replace(self, **changes: Any) -> Any:
-        """Returns a copy with changed values; `with_<field>` does the same for one field."""
+        """Returns a copy with changed values; `with_<field>` does the same for one field.
+
+        Args:
+            **changes: The new values by field.
+        """
         return type(self)(**{**self.__dict__, **changes})
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,6 +136,13 @@ class Config:
     @classmethod
     def from_dict(cls, values: dict[str, Any], where: str = "") -> Any:
         """Creates a config from a dict, as returned by to_dict.
+
+        Args:
+            values: The values by field; nested configs are dicts.
+            where: A prefix for names in error messages.
+
+        Returns:
+            The config.
 
         Raises:
             ConfigError: A field is unknown, missing or has the wrong type.
@@ -137,6 +161,9 @@ class Config:
     def to_json(self, indent: int | None = 2) -> str:
         """Returns the config as JSON.
 
+        Args:
+            indent: The number of spaces per level; None for one line.
+
         Raises:
             ConfigError: A value cannot be represented in JSON.
         """
@@ -151,6 +178,12 @@ class Config:
     def from_json(cls, text: str) -> Any:
         """Creates a config from JSON.
 
+        Args:
+            text: The JSON text.
+
+        Returns:
+            The config.
+
         Raises:
             ConfigError: The text is not JSON, or does not match the fields.
         """
@@ -163,7 +196,11 @@ class Config:
         return cls.from_dict(values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the config to a JSON file, atomically."""
+        """Saves the config to a JSON file, atomically.
+
+        Args:
+            path: The file to write.
+        """
         from ..io import atomic_write
 
         atomic_write(os.fspath(path), (self.to_json() + "\n").encode())
@@ -171,6 +208,12 @@ class Config:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
         """Loads a config from a JSON file or from a .pyburn file.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The config.
 
         Raises:
             ConfigError: The file is not JSON, or does not match the fields.

@@ -18,7 +18,7 @@ from ..train.run.reader import RunRecord
 
 _LONGEST = {"name": 200, "notes": 20_000, "tag": 50}
 _MOST_TAGS = 50
-# What a run writes (docs/runs.md). Nothing else in the folder is ever deleted.
+# What a run writes (docs/guides/runs.md). Nothing else in the folder is ever deleted.
 _FILES = ("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "tables.jsonl", "log.txt", "model.txt",
           "trace.json", "report.html", "notes.json", "stop", LOCK)  # fmt: skip
 _FOLDERS = ("series", "predictions", "checkpoints")

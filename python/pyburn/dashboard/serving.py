@@ -16,7 +16,9 @@ _NAME = "pyburn dashboard"
 
 
 class Dashboard:
-    """Serves a folder of runs from a background thread until it is closed. Needs `pip install pyburn[dashboard]`.
+    """Serves a folder of runs from a background thread until it is closed.
+
+    Needs starlette, uvicorn and h11 (`pip install starlette uvicorn h11`).
 
     On other than loopback addresses it requires a token, which `url` contains.
 

@@ -21,6 +21,12 @@ _NO_NUMBERS = re.compile(r"[SaUO]")
 def default_convert(data: Any) -> Any:
     """Converts NumPy arrays to tensors, recursively in dicts, lists and tuples. Other values are returned unchanged.
 
+    Args:
+        data: A value, or nested lists, tuples and dicts of values.
+
+    Returns:
+        The same structure with tensors in place of arrays and numbers.
+
     >>> import numpy
     >>> default_convert([numpy.zeros(2), "text"])
     [tensor([0., 0.], dtype=pyburn.float64), 'text']
@@ -80,6 +86,12 @@ def default_collate(batch: Any) -> Any:
 
     Tensors and arrays are stacked, numbers become a tensor, strings a list. Dicts, tuples and lists are collated recursively; graphs become
     one graph of disconnected components.
+
+    Args:
+        batch: The samples.
+
+    Returns:
+        A batch of the structure of a sample, with stacked tensors.
 
     Raises:
         RuntimeError: Samples differ in shape or length.

@@ -94,6 +94,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Combines data sets of equal length: samples are tuples, or dicts if the data sets are given by keyword.
 
+    Args:
+        *args: Data sets; a sample is a tuple of their samples.
+        **kwargs: Data sets by name; a sample is a dict of their samples.
+
     Raises:
         ValueError: The lengths differ, none is given, or both positional and keyword arguments are given.
 
@@ -166,7 +170,11 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Returns the cumulative lengths."""
+        """Returns the cumulative lengths.
+
+        Args:
+            sequence: The data sets.
+        """
         return list(itertools.accumulate(len(part) for part in sequence))
 
     def __len__(self) -> int:
@@ -186,7 +194,11 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """Chains streams one after another."""
+    """Chains streams one after another.
+
+    Args:
+        datasets: The data sets.
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -247,6 +259,9 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Genera
         dataset: The data set.
         lengths: The lengths, or fractions that sum to 1; the remainder of fractions is distributed round-robin.
         generator: The random generator; None uses the default one.
+
+    Returns:
+        The subsets.
 
     Raises:
         ValueError: The lengths do not sum to the length of the data set, or a fraction is not in [0, 1].

@@ -18,6 +18,9 @@ T = TypeVar("T")
 class InMemDataset(Dataset[T]):
     """Data set of the items of an iterable, held in memory.
 
+    Args:
+        items: The samples.
+
     >>> InMemDataset(["a", "b"])[1]
     'b'
     """
@@ -34,6 +37,10 @@ class InMemDataset(Dataset[T]):
 
 class MapperDataset(Dataset[Any]):
     """Applies a function to every sample, on access.
+
+    Args:
+        dataset: The data set.
+        mapper: Called with each sample.
 
     >>> MapperDataset([1, 2, 3], lambda x: 10 * x)[2]
     30
@@ -76,16 +83,32 @@ class SelectionDataset(Subset[Any]):
         super().__init__(dataset, chosen)
 
     def shuffle(self, generator: Generator | None = None) -> SelectionDataset:
-        """Returns the same samples in random order."""
+        """Returns the same samples in random order.
+
+        Args:
+            generator: The random generator; None for the default one.
+        """
         order = _core.randperm(len(self), generator=generator).tolist()
         return SelectionDataset(self.dataset, [self.indices[i] for i in order])
 
     def slice(self, start: int, end: int) -> SelectionDataset:
-        """Returns the samples in [start, end)."""
+        """Returns the samples in [start, end).
+
+        Args:
+            start: The first sample.
+            end: The sample after the last one.
+        """
         return SelectionDataset(self.dataset, self.indices[start:end])
 
     def split(self, parts: int) -> list[SelectionDataset]:
-        """Splits into contiguous parts of nearly equal size."""
+        """Splits into contiguous parts of nearly equal size.
+
+        Args:
+            parts: The number of parts.
+
+        Returns:
+            The parts.
+        """
         return [self.slice(start, end) for start, end in _bounds(len(self), parts)]
 
 
@@ -164,6 +187,11 @@ class SamplerDataset(Dataset[Any]):
 class PartialDataset(Dataset[Any]):
     """The samples in [start_index, end_index), clipped to the data set.
 
+    Args:
+        dataset: The data set.
+        start_index: The first sample.
+        end_index: The sample after the last one.
+
     >>> list(PartialDataset("abcdef", 2, 4))
     ['c', 'd']
     """
@@ -183,12 +211,28 @@ class PartialDataset(Dataset[Any]):
 
     @staticmethod
     def split(dataset: Any, parts: int) -> list[PartialDataset]:
-        """Splits a data set into contiguous parts of nearly equal size."""
+        """Splits a data set into contiguous parts of nearly equal size.
+
+        Args:
+            dataset: The data set.
+            parts: The number of parts.
+
+        Returns:
+            The parts.
+        """
         return [PartialDataset(dataset, start, end) for start, end in _bounds(len(dataset), parts)]
 
     @staticmethod
     def split_chunks(dataset: Any, size: int) -> list[PartialDataset]:
-        """Splits a data set into contiguous parts of the given size; the last one may be smaller."""
+        """Splits a data set into contiguous parts of the given size; the last one may be smaller.
+
+        Args:
+            dataset: The data set.
+            size: The number of samples per part.
+
+        Returns:
+            The parts.
+        """
         if size < 1:
             raise ValueError(f"expected a size of at least 1: got {size}")
         return [PartialDataset(dataset, start, start + size) for start in range(0, len(dataset), size)]
@@ -196,6 +240,11 @@ class PartialDataset(Dataset[Any]):
 
 class WindowsDataset(Dataset[list[Any]]):
     """Sliding windows of `size` consecutive samples, with the given stride `step`.
+
+    Args:
+        dataset: The data set.
+        size: The number of samples per window.
+        step: The distance between windows.
 
     Raises:
         ValueError: size or step is less than 1.

@@ -30,7 +30,7 @@ def pillow() -> ModuleType:
     try:
         import PIL.Image
     except ImportError:
-        raise ImportError("images are read by Pillow: pip install pyburn[vision]") from None
+        raise ImportError("reading images needs Pillow: pip install Pillow") from None
     return PIL.Image
 
 

@@ -68,7 +68,11 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         self.targets = [target for _, target in self.samples]
 
     def find_classes(self, directory: PathLike) -> tuple[list[str], dict[str, int]]:
-        """Returns the sorted class names and their indices; subclasses may override it."""
+        """Returns the sorted class names and their indices; subclasses may override it.
+
+        Args:
+            directory: The folder, with one subfolder per class.
+        """
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
         if not classes:
             raise FileNotFoundError(f"Couldn't find any class folder in {os.fspath(directory)}.")
@@ -127,6 +131,14 @@ class ImageFolder(DatasetFolder):
     """Data set of images in one folder per class, read by Pillow as RGB. Samples are (image, class index).
 
     Arguments as for DatasetFolder.
+
+    Args:
+        root: The folder, with one subfolder per class.
+        transform: Called with each image.
+        target_transform: Called with each class index.
+        loader: Reads an image from a path.
+        is_valid_file: Returns whether a file belongs to the data set.
+        allow_empty: Whether classes without images are allowed.
     """
 
     def __init__(
@@ -170,20 +182,47 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
 
     @classmethod
     def classification(cls, root: PathLike, extensions: tuple[str, ...] = IMG_EXTENSIONS, **options: Any) -> ImageFolderDataset:
-        """Creates a data set from one folder per class, like ImageFolder."""
+        """Creates a data set from one folder per class, like ImageFolder.
+
+        Args:
+            root: The folder, with one subfolder per class.
+            extensions: The file extensions of images.
+            **options: Options of the class.
+
+        Returns:
+            The data set.
+        """
         folder = DatasetFolder(root, load_image, extensions)
         return cls(folder.samples, int, folder.classes, **options)
 
     @classmethod
     def classification_items(cls, items: Iterable[tuple[PathLike, str]], classes: Sequence[str], **options: Any) -> ImageFolderDataset:
-        """Creates a data set from pairs of an image path and a class name. Targets are class indices."""
+        """Creates a data set from pairs of an image path and a class name. Targets are class indices.
+
+        Args:
+            items: Pairs of an image file and its class.
+            classes: The names of the classes.
+            **options: Options of the class.
+
+        Returns:
+            The data set.
+        """
         numbers = _numbers(classes)
         checked = [(path, _number(numbers, name)) for path, name in items]
         return cls(checked, int, classes, **options)
 
     @classmethod
     def multilabel(cls, items: Iterable[tuple[PathLike, Sequence[str]]], classes: Sequence[str], **options: Any) -> ImageFolderDataset:
-        """Creates a data set from pairs of an image path and class names. Targets are multi-hot float32 vectors."""
+        """Creates a data set from pairs of an image path and class names. Targets are multi-hot float32 vectors.
+
+        Args:
+            items: Pairs of an image file and its classes.
+            classes: The names of the classes.
+            **options: Options of the class.
+
+        Returns:
+            The data set.
+        """
         numbers = _numbers(classes)
         checked = [(path, [_number(numbers, name) for name in names]) for path, names in items]
         return cls(checked, _ManyHot(len(numbers)), classes, **options)
@@ -193,6 +232,14 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
         """Creates a data set from pairs of an image path and a mask path, where mask pixels are class indices.
 
         Targets are single-channel Pillow images; use `PILToTensor` or `pil_to_tensor` to convert them.
+
+        Args:
+            items: Pairs of an image file and a mask file.
+            classes: The names of the classes.
+            **options: Options of the class.
+
+        Returns:
+            The data set.
         """
         return cls([(image, os.fspath(mask)) for image, mask in items], load_mask, classes, **options)
 
@@ -202,6 +249,14 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
 
         Targets are {"boxes": (n, 4) as x, y, width, height, "labels": (n,) class indices}. Classes are the categories in the order of their
         ids.
+
+        Args:
+            annotations: The JSON file of annotations.
+            images: The folder of images.
+            **options: Options of the class.
+
+        Returns:
+            The data set.
         """
         items, classes = read_coco(annotations, images)
         return cls(items, _boxes, classes, **options)

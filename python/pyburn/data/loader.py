@@ -320,6 +320,9 @@ class DataLoader(Generic[T_co]):
         It returns the remaining batches of that epoch, with the same samples, order and random numbers. Batches already returned are
         skipped without loading; those of an IterableDataset are loaded and discarded.
 
+        Args:
+            state_dict: A state from `state_dict`.
+
         Raises:
             ValueError: The state is from a loader with another length, version, or other samplers or generators.
         """

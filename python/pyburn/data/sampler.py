@@ -28,7 +28,14 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """Yields indices in order."""
+    """Yields indices in order.
+
+    Args:
+        data_source: The data set.
+
+    >>> list(pyburn.data.SequentialSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -52,6 +59,9 @@ class RandomSampler(Sampler[int]):
     Raises:
         TypeError: replacement is not a bool.
         ValueError: num_samples is not a positive int.
+
+    >>> sorted(pyburn.data.RandomSampler(range(3)))
+    [0, 1, 2]
     """
 
     def __init__(
@@ -86,7 +96,15 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Yields the given indices in random order."""
+    """Yields the given indices in random order.
+
+    Args:
+        indices: The indices to sample from.
+        generator: The random generator; None for the default one.
+
+    >>> sorted(pyburn.data.SubsetRandomSampler([4, 2]))
+    [2, 4]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -250,7 +268,11 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch, which determines the order."""
+        """Sets the epoch, which determines the order.
+
+        Args:
+            epoch: The epoch, which determines the order.
+        """
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, int]:
@@ -258,7 +280,11 @@ class DistributedSampler(Sampler[int]):
         return {"epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Restores the epoch from a state."""
+        """Restores the epoch from a state.
+
+        Args:
+            state: A state from `state_dict`.
+        """
         self.epoch = state["epoch"]
 
 

@@ -20,12 +20,25 @@ class Distribution:
     batch_shape: Any = _core.Size(())
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws samples without gradients."""
+        """Draws samples without gradients.
+
+        Args:
+            sample_shape: The shape of the sample; each element is a draw.
+
+        Returns:
+            A tensor (*sample_shape, *batch_shape, *event_shape).
+        """
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws samples that are differentiable with respect to the parameters (reparameterization trick).
+
+        Args:
+            sample_shape: The shape of the sample; each element is a draw.
+
+        Returns:
+            A tensor (*sample_shape, *batch_shape, *event_shape).
 
         Raises:
             NotImplementedError: The distribution has no reparameterization.
@@ -33,7 +46,11 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} has no rsample")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the log density or log probability of a value."""
+        """Returns the log density or log probability of a value.
+
+        Args:
+            value: The value.
+        """
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
@@ -48,7 +65,16 @@ def _tensors(*values: Any) -> list[Tensor]:
 
 
 class Normal(Distribution):
-    """The normal distribution with mean `loc` and standard deviation `scale`."""
+    """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    Args:
+        loc: The mean.
+        scale: The standard deviation.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Normal(0.0, 1.0).log_prob(pyburn.tensor(0.0))
+    tensor(-0.9189)
+    """
 
     has_rsample = True
 
@@ -77,7 +103,16 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """The uniform distribution on [low, high)."""
+    """The uniform distribution on [low, high).
+
+    Args:
+        low: The lower bound (inclusive).
+        high: The upper bound (exclusive).
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Uniform(0.0, 2.0).mean
+    tensor(1.)
+    """
 
     has_rsample = True
 
@@ -102,7 +137,16 @@ class Uniform(Distribution):
 
 
 class Bernoulli(Distribution):
-    """The Bernoulli distribution: 1 with probability `probs` (or `logits`), else 0."""
+    """The Bernoulli distribution: 1 with probability `probs` (or `logits`), else 0.
+
+    Args:
+        probs: The probability of 1.
+        logits: The log-odds of 1, instead of probs.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Bernoulli(probs=pyburn.tensor(0.5)).entropy()
+    tensor(0.6931)
+    """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
@@ -126,7 +170,16 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The categorical distribution over the last dimension of `probs` or `logits`."""
+    """The categorical distribution over the last dimension of `probs` or `logits`.
+
+    Args:
+        probs: The probabilities (*, K); normalised to sum 1.
+        logits: Unnormalised log-probabilities, instead of probs.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Categorical(probs=pyburn.tensor([0.5, 0.25, 0.25])).log_prob(pyburn.tensor(1))
+    tensor(-1.3863)
+    """
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
@@ -156,7 +209,15 @@ class Categorical(Distribution):
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Returns the Kullback-Leibler divergence of two distributions of the same class."""
+    """Returns the Kullback-Leibler divergence of two distributions of the same class.
+
+    Args:
+        p: The first distribution.
+        q: The second distribution.
+
+    >>> pyburn.distributions.kl_divergence(pyburn.distributions.Normal(0.0, 1.0), pyburn.distributions.Normal(1.0, 1.0))
+    tensor(0.5000)
+    """
     if isinstance(p, Normal) and isinstance(q, Normal):
         ratio = (p.scale / q.scale) ** 2
         return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())

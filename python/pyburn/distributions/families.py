@@ -15,7 +15,16 @@ __all__ = ["Exponential", "Gumbel", "Independent", "Laplace", "MultivariateNorma
 
 
 class Independent(Distribution):
-    """Treats the last batch dimensions of a distribution as one event: log probabilities are summed."""
+    """Treats the last batch dimensions of a distribution as one event: log probabilities are summed.
+
+    Args:
+        base_distribution: The distribution.
+        reinterpreted_batch_ndims: The number of batch dimensions that become event dimensions.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Independent(pyburn.distributions.Normal(pyburn.zeros(3), pyburn.ones(3)), 1).event_shape
+    pyburn.Size([3])
+    """
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         shape = base_distribution.batch_shape
@@ -58,7 +67,11 @@ class _LocationScale(Distribution):
 
 
 class Laplace(_LocationScale):
-    """The Laplace distribution with density exp(-|x - loc| / scale) / (2 scale)."""
+    """The Laplace distribution with density exp(-|x - loc| / scale) / (2 scale).
+
+    >>> pyburn.distributions.Laplace(0.0, 1.0).log_prob(pyburn.tensor(0.0))
+    tensor(-0.6931)
+    """
 
     mean = property(lambda self: self.loc)
 
@@ -74,7 +87,11 @@ class Laplace(_LocationScale):
 
 
 class Gumbel(_LocationScale):
-    """The Gumbel distribution."""
+    """The Gumbel distribution.
+
+    >>> pyburn.distributions.Gumbel(0.0, 1.0).mean
+    tensor(0.5772)
+    """
 
     mean = property(lambda self: self.loc + self.scale * 0.5772156649015329)
 
@@ -90,7 +107,15 @@ class Gumbel(_LocationScale):
 
 
 class Exponential(Distribution):
-    """The exponential distribution with density rate exp(-rate x)."""
+    """The exponential distribution with density rate exp(-rate x).
+
+    Args:
+        rate: The rate.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
 
     has_rsample = True
 
@@ -111,7 +136,15 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """The Poisson distribution with the given rate."""
+    """The Poisson distribution with the given rate.
+
+    Args:
+        rate: The rate.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Poisson(pyburn.tensor(3.0)).mean
+    tensor(3.)
+    """
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = _tensors(rate)
@@ -128,7 +161,18 @@ class Poisson(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """The multivariate normal distribution, given by its covariance, its precision or a Cholesky factor of the covariance."""
+    """The multivariate normal distribution, given by its covariance, its precision or a Cholesky factor of the covariance.
+
+    Args:
+        loc: The mean (*, D).
+        covariance_matrix: The covariance (*, D, D).
+        precision_matrix: Its inverse.
+        scale_tril: Its lower Cholesky factor.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.MultivariateNormal(pyburn.zeros(2), pyburn.eye(2)).log_prob(pyburn.zeros(2))
+    tensor(-1.8379)
+    """
 
     has_rsample = True
 
@@ -171,7 +215,16 @@ class MultivariateNormal(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """The categorical distribution over one-hot vectors."""
+    """The categorical distribution over one-hot vectors.
+
+    Args:
+        probs: The probabilities (*, K); normalised to sum 1.
+        logits: Unnormalised log-probabilities, instead of probs.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.OneHotCategorical(probs=pyburn.ones(4)).sample().sum()
+    tensor(1.)
+    """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         from .basic import Categorical

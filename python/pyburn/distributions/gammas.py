@@ -31,7 +31,16 @@ def _standard_gamma(shape: Tensor) -> Tensor:
 
 
 class Gamma(Distribution):
-    """The gamma distribution with density proportional to x^(concentration - 1) exp(-rate x)."""
+    """The gamma distribution with density proportional to x^(concentration - 1) exp(-rate x).
+
+    Args:
+        concentration: The shape parameter.
+        rate: The rate.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Gamma(2.0, 1.0).mean
+    tensor(2.)
+    """
 
     has_rsample = True
 
@@ -59,7 +68,15 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The chi-squared distribution with df degrees of freedom."""
+    """The chi-squared distribution with df degrees of freedom.
+
+    Args:
+        df: The degrees of freedom.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Chi2(3.0).mean
+    tensor(3.)
+    """
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (degrees,) = _tensors(df)
@@ -69,7 +86,17 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """Student's t-distribution with df degrees of freedom, location and scale."""
+    """Student's t-distribution with df degrees of freedom, location and scale.
+
+    Args:
+        df: The degrees of freedom.
+        loc: The location.
+        scale: The scale.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.StudentT(5.0).variance
+    tensor(1.6667)
+    """
 
     has_rsample = True
 
@@ -108,7 +135,15 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """The Dirichlet distribution over the last dimension."""
+    """The Dirichlet distribution over the last dimension.
+
+    Args:
+        concentration: The concentrations (*, K).
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Dirichlet(pyburn.ones(4)).mean
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     has_rsample = True
 
@@ -145,7 +180,16 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """The beta distribution."""
+    """The beta distribution.
+
+    Args:
+        concentration1: The first shape parameter.
+        concentration0: The second shape parameter.
+        validate_args: Whether arguments are checked.
+
+    >>> pyburn.distributions.Beta(2.0, 2.0).mean
+    tensor(0.5000)
+    """
 
     has_rsample = True
 

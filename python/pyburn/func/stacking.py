@@ -11,6 +11,12 @@ from .._core import Tensor
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Stacks the parameters and the buffers of models of the same class along a new first dimension.
 
+    Args:
+        models: Modules of the same class.
+
+    Returns:
+        The parameters and the buffers by name.
+
     Raises:
         RuntimeError: The models have different classes.
 

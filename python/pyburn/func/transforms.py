@@ -102,6 +102,11 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Returns the outputs, and a function that computes vector-Jacobian products.
 
+    Args:
+        func: A function of tensors.
+        *primals: The point to differentiate at.
+        has_aux: Whether func returns (value, aux).
+
     >>> outputs, pull = pyburn.func.vjp(lambda x: x * x, pyburn.tensor([1.0, 2.0]))
     >>> pull(pyburn.ones(2))
     (tensor([2., 4.]),)
@@ -124,6 +129,13 @@ def jvp(
 ) -> Any:
     """Returns the outputs and the Jacobian-vector product, by double backward.
 
+    Args:
+        func: A function of tensors.
+        primals: The point to differentiate at.
+        tangents: The vectors to multiply with.
+        strict: Accepted for compatibility.
+        has_aux: Whether func returns (value, aux).
+
     >>> pyburn.func.jvp(lambda x: x * x, (pyburn.tensor([1.0, 2.0]),), (pyburn.ones(2),))[1]
     tensor([2., 4.])
     """
@@ -142,6 +154,12 @@ def jvp(
 
 def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
     """Returns a function that computes the Jacobian, of shape (*output, *input), in reverse mode.
+
+    Args:
+        func: A function of tensors.
+        argnums: The arguments to differentiate by.
+        has_aux: Whether func returns (value, aux).
+        **options: Accepted for compatibility.
 
     >>> pyburn.func.jacrev(lambda x: x * x)(pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -173,6 +191,10 @@ jacfwd = jacrev  # the same values, computed in reverse mode
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """Returns a function that computes the Hessian.
 
+    Args:
+        func: A function that returns a tensor with one element.
+        argnums: The arguments to differentiate by.
+
     >>> pyburn.func.hessian(lambda x: (x**3).sum())(pyburn.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -189,6 +211,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         out_dims: The dimension of the results to stack along.
         randomness: Accepted for compatibility; has no effect.
         chunk_size: Accepted for compatibility; has no effect.
+
+    Returns:
+        A function of tensors with the additional dimension.
 
     >>> pyburn.func.vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(pyburn.ones(3, 2), pyburn.ones(2))
     tensor([2., 2., 2.])

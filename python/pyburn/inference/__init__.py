@@ -112,6 +112,9 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
     Args:
         path: The file.
         device: The device; None for the default one.
+
+    Returns:
+        A Session that runs the graph.
     """
     target = _core._default_device() if device is None else device
     return Session(_core._load_graph(os.fspath(path), target), target)

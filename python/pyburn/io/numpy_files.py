@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 def save_npy(file: Target, tensor: Tensor) -> None:
     """Saves a tensor as .npy, to a path or an object with a method `write`. bfloat16 becomes NumPy's `V2`.
 
+    Args:
+        file: A path or an object with a method `write`.
+        tensor: The tensor to save.
+
     >>> pyburn.io.save_npy("x.npy", pyburn.arange(3))
     >>> pyburn.io.load_npy("x.npy")
     tensor([0, 1, 2])
@@ -31,6 +35,9 @@ def load_npy(file: Source, device: DeviceLike | None = None, mmap: bool = False)
         device: The device; None for the default one.
         mmap: Whether to memory-map the file.
 
+    Returns:
+        The tensor.
+
     Raises:
         FormatError: The file is not a .npy file.
     """
@@ -41,6 +48,10 @@ def load_npy(file: Source, device: DeviceLike | None = None, mmap: bool = False)
 def save_npz(file: Target, **tensors: Tensor) -> None:
     """Saves named tensors as .npz, uncompressed.
 
+    Args:
+        file: A path or an object with a method `write`.
+        **tensors: The tensors by name.
+
     >>> pyburn.io.save_npz("xy.npz", x=pyburn.ones(2), y=pyburn.zeros(1))
     >>> pyburn.io.load_npz("xy.npz")
     {'x': tensor([1., 1.]), 'y': tensor([0.])}
@@ -50,6 +61,14 @@ def save_npz(file: Target, **tensors: Tensor) -> None:
 
 def load_npz(file: Source, device: DeviceLike | None = None, mmap: bool = False) -> dict[str, Tensor]:
     """Loads the tensors of a .npz file by name, compressed or not; arguments as for load_npy.
+
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+        device: The device; None for the default one.
+        mmap: Whether to memory-map the file.
+
+    Returns:
+        The tensors by name.
 
     Raises:
         FormatError: The file is not a .npz file.

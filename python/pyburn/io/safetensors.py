@@ -34,6 +34,10 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], meta
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """Returns the content that save_file would write.
 
+    Args:
+        tensors: The tensors by name.
+        metadata: Text entries of the header.
+
     >>> pyburn.io.safetensors.load(pyburn.io.safetensors.save({"w": pyburn.ones(2)}))
     {'w': tensor([1., 1.])}
     """
@@ -72,6 +76,9 @@ def load_file(filename: str | os.PathLike[str], device: DeviceLike | None = None
         mmap: Whether to memory-map the file: CPU tensors are read on access, and changes to them stay in this process. The file must not be
             modified meanwhile; saving it again with this package is safe, since that creates a new file.
 
+    Returns:
+        The tensors by name.
+
     Raises:
         FormatError: The file is damaged.
 
@@ -83,12 +90,24 @@ def load_file(filename: str | os.PathLike[str], device: DeviceLike | None = None
 
 
 def load(data: bytes, device: DeviceLike | None = None) -> dict[str, Tensor]:
-    """Loads the tensors of a safetensors file in memory."""
+    """Loads the tensors of a safetensors file in memory.
+
+    Args:
+        data: The content of a file.
+        device: The device; None for the default one.
+
+    Returns:
+        The tensors by name.
+    """
     return _core._io.load(bytes(data), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
-    """Returns the metadata of a file."""
+    """Returns the metadata of a file.
+
+    Args:
+        filename: The path of the file.
+    """
     return _core._io.load_metadata(os.fspath(filename))
 
 
@@ -131,11 +150,19 @@ class safe_open:  # noqa: N801  (the name of the package `safetensors`)
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
-        """Returns a copy of a tensor."""
+        """Returns a copy of a tensor.
+
+        Args:
+            name: The name of the tensor.
+        """
         return self._snapshots[name].load(self._device).clone()
 
     def get_slice(self, name: str) -> _Slice:
-        """Returns an object to be indexed; only the requested part is read."""
+        """Returns an object to be indexed; only the requested part is read.
+
+        Args:
+            name: The name of the tensor.
+        """
         return _Slice(self._snapshots[name], self._device)
 
 

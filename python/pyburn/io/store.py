@@ -36,15 +36,35 @@ class Adapter:
     """
 
     def file_name(self, place: Place) -> str:
-        """Returns the name of a tensor in the file, relative to its module."""
+        """Returns the name of a tensor in the file, relative to its module.
+
+        Args:
+            place: The tensor's place in the model: its module and name.
+        """
         return place.name
 
     def from_file(self, tensor: Tensor, place: Place) -> Tensor:
-        """Converts a tensor of the file for the model."""
+        """Converts a tensor of the file for the model.
+
+        Args:
+            tensor: The tensor of the file.
+            place: Its place in the model.
+
+        Returns:
+            The tensor for the model.
+        """
         return tensor
 
     def to_file(self, tensor: Tensor, place: Place) -> Tensor:
-        """Converts a tensor of the model for the file."""
+        """Converts a tensor of the model for the file.
+
+        Args:
+            tensor: The tensor of the model.
+            place: Its place in the model.
+
+        Returns:
+            The tensor for the file.
+        """
         return tensor
 
 
@@ -196,41 +216,79 @@ class Store:
         self._strict, self._contiguous = True, False
 
     def rename(self, pattern: str, replacement: str) -> Store:
-        """Adds a renaming rule; rules are applied in order."""
+        """Adds a renaming rule; rules are applied in order.
+
+        Args:
+            pattern: A regular expression.
+            replacement: The replacement, with groups as in `re.sub`.
+
+        Returns:
+            The store itself, so that calls can be chained.
+        """
         self._renames.append((pattern, replacement))
         return self
 
     def include(self, *names: Name) -> Store:
-        """Adds names to load or save: those that match any of these regular expressions or functions. Without this call, all."""
+        """Adds names to load or save: those that match any of these regular expressions or functions. Without this call, all.
+
+        Returns the store.
+
+        Args:
+            *names: Regular expressions, or functions that return whether a name is included.
+        """
         self._include += names
         return self
 
     def exclude(self, *names: Name) -> Store:
-        """Adds names to skip, even if included."""
+        """Adds names to skip, even if included. Returns the store.
+
+        Args:
+            *names: Regular expressions, or functions that return whether a name is excluded.
+        """
         self._exclude += names
         return self
 
     def adapt(self, adapter: Adapter | CoreAdapter) -> Store:
-        """Adds an adapter; the first one is nearest to the file."""
+        """Adds an adapter; the first one is nearest to the file. Returns the store.
+
+        Args:
+            adapter: The adapter.
+        """
         self._adapters.append(adapter)
         return self
 
     def half_precision(self, dtype: DType = float16) -> Store:
-        """Stores floating-point tensors as `dtype`, except those of batch norms."""
+        """Stores floating-point tensors as `dtype`, except those of batch norms. Returns the store.
+
+        Args:
+            dtype: float16 or bfloat16.
+        """
         return self.adapt(half_precision(dtype))
 
     def contiguous_indices(self, wanted: bool = True) -> Store:
-        """When loading, renumbers list indices with gaps in the file (0, 2, 5) to 0, 1, 2, before renaming."""
+        """When loading, renumbers list indices with gaps in the file (0, 2, 5) to 0, 1, 2, before renaming. Returns the store.
+
+        Args:
+            wanted: Whether to renumber.
+        """
         self._contiguous = wanted
         return self
 
     def allow_partial(self, allow: bool = True) -> Store:
-        """Sets whether missing and unused tensors are allowed."""
+        """Sets whether missing and unused tensors are allowed. Returns the store.
+
+        Args:
+            allow: Whether they are allowed.
+        """
         self._strict = not allow
         return self
 
     def metadata(self, **texts: str) -> Store:
-        """Adds text entries to save."""
+        """Adds text entries to save. Returns the store.
+
+        Args:
+            **texts: The entries.
+        """
         self._metadata.update(texts)
         return self
 
@@ -246,7 +304,14 @@ class Store:
         return self.open()[name]
 
     def load_into(self, module: Module) -> LoadReport:
-        """Loads the file into a model; see `pyburn.io.load_into`."""
+        """Loads the file into a model; see `pyburn.io.load_into`.
+
+        Args:
+            module: The model.
+
+        Returns:
+            A report of matched, missing and unused names.
+        """
         file = self.open()
         rename = _renaming(self._renames) or str
         if self._contiguous:
@@ -263,7 +328,12 @@ class Store:
         )
 
     def save(self, module: Module, config: Any = None) -> None:
-        """Saves the state of a model; see `pyburn.io.save_module`."""
+        """Saves the state of a model; see `pyburn.io.save_module`.
+
+        Args:
+            module: The model.
+            config: A Config to save with it.
+        """
         save_module(
             module,
             self.path,

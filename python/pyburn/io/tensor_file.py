@@ -12,7 +12,13 @@ from .native import Snapshot
 
 
 class TensorFile(Mapping[str, Snapshot]):
-    """The tensors of a file by name, read on access: `file["weight"].load()`."""
+    """The tensors of a file by name, read on access: `file["weight"].load()`.
+
+    Args:
+        snapshots: The entries of the file.
+        metadata: Text entries.
+        format: The name of the format.
+    """
 
     def __init__(self, snapshots: Iterable[Snapshot], metadata: dict[str, str], format: str) -> None:
         self._snapshots = {snapshot.name: snapshot for snapshot in snapshots}
@@ -42,6 +48,9 @@ def open_tensors(source: Source, *, key: str = "", mmap: bool = False, verify: b
         key: The key of a nested dict in a PyTorch file, such as "state_dict".
         mmap: Whether to memory-map the file.
         verify: Whether to verify checksums.
+
+    Returns:
+        The file, with tensors that are read on access.
 
     >>> pyburn.io.save_npz("xy.npz", x=pyburn.ones(2), y=pyburn.zeros(3))
     >>> file = pyburn.io.open_tensors("xy.npz")

@@ -315,7 +315,18 @@ class Module(object):
         ...
 
 class Linear(Module):
-    """y = x @ weight.T + bias."""
+    """Applies a linear transformation: y = x @ weight.T + bias. Input (*, in_features), output (*, out_features).
+
+    Args:
+        in_features (int): The number of input features.
+        out_features (int): The number of output features.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Linear(3, 2)(pyburn.ones(4, 3)).shape
+    pyburn.Size([4, 2])
+    """
     in_features: Any
     out_features: Any
     bias: Parameter
@@ -328,7 +339,24 @@ class Linear(Module):
         ...
 
 class Conv1d(Module):
-    """A convolution over sequences (N, C, L)."""
+    """Applies a 1-d convolution. Input (N, C_in, L) or (C_in, L), output (N, C_out, L_out) or (C_out, L_out).
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1,)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int] | str, default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default (1,)): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Conv1d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5)).shape
+    pyburn.Size([1, 8, 5])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -349,7 +377,24 @@ class Conv1d(Module):
     def output_padding(self) -> Any: ...
 
 class Conv2d(Module):
-    """A convolution over images (N, C, H, W)."""
+    """Applies a 2-d convolution. Input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out) or (C_out, H_out, W_out).
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1, 1)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int] | str, default (0, 0)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default (1, 1)): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Conv2d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5, 5)).shape
+    pyburn.Size([1, 8, 5, 5])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -370,7 +415,24 @@ class Conv2d(Module):
     def output_padding(self) -> Any: ...
 
 class Conv3d(Module):
-    """A convolution over volumes (N, C, D, H, W)."""
+    """Applies a 3-d convolution. Input (N, C_in, D, H, W) or (C_in, D, H, W), output with C_out channels.
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1, 1, 1)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int] | str, default (0, 0, 0)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default (1, 1, 1)): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Conv3d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 4, 5, 5)).shape
+    pyburn.Size([1, 8, 4, 5, 5])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -391,14 +453,28 @@ class Conv3d(Module):
     def output_padding(self) -> Any: ...
 
 class ReLU(Module):
-    """The elements, with 0 in place of negative ones."""
+    """Applies the rectified linear unit element-wise: max(0, x).
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.ReLU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.0000, 0.5000, 2.0000])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReLU6(Module):
-    """The elements, moved into the range from 0 to 6."""
+    """Applies ReLU6 element-wise: min(max(0, x), 6).
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.ReLU6()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.0000, 0.5000, 2.0000])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
@@ -409,72 +485,135 @@ class ReLU6(Module):
     def max_val(self) -> Any: ...
 
 class SELU(Module):
-    """elu with the constants that keep mean 0 and variance 1."""
+    """Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1.
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.SELU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-1.1113,  0.5254,  2.1014])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class SiLU(Module):
-    """x times sigmoid(x), also called swish."""
+    """Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x).
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.SiLU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.2689,  0.3112,  1.7616])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Mish(Module):
-    """x times tanh(softplus(x))."""
+    """Applies the Mish activation element-wise: x * tanh(softplus(x)).
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Mish()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.3034,  0.3752,  1.9440])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Hardswish(Module):
-    """x times Hardsigmoid()(x)."""
+    """Applies the hard swish activation element-wise: x * hardsigmoid(x).
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Hardswish()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.3333,  0.2917,  1.6667])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Hardsigmoid(Module):
-    """(x + 3) / 6, moved into the range from 0 to 1."""
+    """Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1].
+
+    Args:
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Hardsigmoid()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.3333, 0.5833, 0.8333])
+    """
     inplace: Any
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)).
+
+    >>> pyburn.nn.Sigmoid()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.2689, 0.6225, 0.8808])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without loss of digits."""
+    """Computes log(sigmoid(x)) element-wise in a numerically stable way.
+
+    >>> pyburn.nn.LogSigmoid()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-1.3133, -0.4741, -0.1269])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """Applies the hyperbolic tangent element-wise.
+
+    >>> pyburn.nn.Tanh()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.7616,  0.4621,  0.9640])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """Applies tanh shrinkage element-wise: x - tanh(x).
+
+    >>> pyburn.nn.Tanhshrink()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.2384,  0.0379,  1.0360])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """Applies softsign element-wise: x / (1 + |x|).
+
+    >>> pyburn.nn.Softsign()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.5000,  0.3333,  0.6667])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ELU(Module):
-    """x where it is positive, else alpha (exp(x) - 1)."""
+    """Applies the exponential linear unit element-wise: x where x > 0, else alpha * (exp(x) - 1).
+
+    Args:
+        alpha (float, default 1.0): The scale of the negative part.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.ELU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.6321,  0.5000,  2.0000])
+    """
     alpha: Any
     inplace: Any
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
@@ -482,7 +621,15 @@ class ELU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CELU(Module):
-    """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+    """Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).
+
+    Args:
+        alpha (float, default 1.0): The scale of the negative part.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.CELU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.6321,  0.5000,  2.0000])
+    """
     alpha: Any
     inplace: Any
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
@@ -490,7 +637,15 @@ class CELU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LeakyReLU(Module):
-    """The elements, with negative ones times negative_slope."""
+    """Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x.
+
+    Args:
+        negative_slope (float, default 0.01): The slope for negative elements.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.LeakyReLU(0.1)(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.1000,  0.5000,  2.0000])
+    """
     negative_slope: Any
     inplace: Any
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None: ...
@@ -498,7 +653,16 @@ class LeakyReLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class RReLU(Module):
-    """Negative elements times a slope: drawn from [lower, upper) for each while training, else their mean."""
+    """Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
+
+    Args:
+        lower (float, default 0.125): The lower bound of the slope.
+        upper (float, default 0.3333333333333333): The upper bound of the slope.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.RReLU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.2081,  0.5000,  2.0000])
+    """
     lower: Any
     upper: Any
     inplace: Any
@@ -507,7 +671,16 @@ class RReLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Hardtanh(Module):
-    """The elements, moved into the range from min_val to max_val."""
+    """Clamps all elements into the range [min_val, max_val].
+
+    Args:
+        min_val (float, default -1.0): The lower bound.
+        max_val (float, default 1.0): The upper bound.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Hardtanh(0, 1)(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     min_val: Any
     max_val: Any
     inplace: Any
@@ -516,7 +689,16 @@ class Hardtanh(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Threshold(Module):
-    """The elements, with value in place of those that are not above the threshold."""
+    """Replaces elements that are not greater than threshold by value.
+
+    Args:
+        threshold (float): The threshold.
+        value (float): The value.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Threshold(0.6, 0.0)(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0., 0., 2.])
+    """
     threshold: Any
     value: Any
     inplace: Any
@@ -525,28 +707,57 @@ class Threshold(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class GELU(Module):
-    """x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+    """Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi.
+
+    Args:
+        approximate (str, default 'none'): 'none', or 'tanh' for the tanh approximation.
+
+    >>> pyburn.nn.GELU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.1587,  0.3457,  1.9545])
+    """
     approximate: Any
     def __init__(self, approximate: str = 'none') -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Hardshrink(Module):
-    """The elements, with 0 in place of those between -lambd and lambd."""
+    """Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x.
+
+    Args:
+        lambd (float, default 0.5): The threshold.
+
+    >>> pyburn.nn.Hardshrink()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
     lambd: Any
     def __init__(self, lambd: float = 0.5) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softshrink(Module):
-    """The elements, moved towards 0 by lambd and no further."""
+    """Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd.
+
+    Args:
+        lambd (float, default 0.5): The threshold.
+
+    >>> pyburn.nn.Softshrink()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
     lambd: Any
     def __init__(self, lambd: float = 0.5) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softplus(Module):
-    """log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+    """Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold.
+
+    Args:
+        beta (float, default 1.0): The sharpness.
+        threshold (float, default 20.0): The value of beta * x above which the function is linear.
+
+    >>> pyburn.nn.Softplus()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.3133, 0.9741, 2.1269])
+    """
     beta: Any
     threshold: Any
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None: ...
@@ -554,7 +765,15 @@ class Softplus(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class HardSigmoid(Module):
-    """alpha x + beta, moved into the range from 0 to 1: Burn's form of Hardsigmoid."""
+    """Applies the hard sigmoid with slope and offset (as in Burn) element-wise: alpha * x + beta, clamped to [0, 1].
+
+    Args:
+        alpha (float, default 0.2): The slope.
+        beta (float, default 0.5): The value at 0.
+
+    >>> pyburn.nn.HardSigmoid()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.3000, 0.6000, 0.9000])
+    """
     alpha: Any
     beta: Any
     def __init__(self, alpha: float = 0.2, beta: float = 0.5) -> None: ...
@@ -562,7 +781,15 @@ class HardSigmoid(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Shrink(Module):
-    """x - bias above lambd, x + bias below -lambd, 0 between."""
+    """Applies shrinkage with an offset element-wise: x - bias where x > lambd, x + bias where x < -lambd, else 0.
+
+    Args:
+        lambd (float, default 0.5): The threshold.
+        bias (float, default 0.5): The offset.
+
+    >>> pyburn.nn.Shrink(1.0, 0.25)(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0.0000, 0.0000, 1.7500])
+    """
     lambd: Any
     bias: Any
     def __init__(self, lambd: float = 0.5, bias: float = 0.5) -> None: ...
@@ -570,14 +797,31 @@ class Shrink(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ThresholdedReLU(Module):
-    """The elements above alpha, 0 in place of the others."""
+    """Applies the thresholded ReLU element-wise: x where x > alpha, else 0.
+
+    Args:
+        alpha (float, default 1.0): The threshold.
+
+    >>> pyburn.nn.ThresholdedReLU(1.0)(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([0., 0., 2.])
+    """
     alpha: Any
     def __init__(self, alpha: float = 1.0) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class PReLU(Module):
-    """The elements, with negative ones times a slope that is learned: one, or one per channel."""
+    """Applies the parametric rectified linear unit: x where x > 0, else weight * x, with one learned weight or one per channel.
+
+    Args:
+        num_parameters (int, default 1): The number of weights: 1, or the number of channels.
+        init (float, default 0.25): The initial value of the weight.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.PReLU()(pyburn.tensor([-1.0, 0.5, 2.0]))
+    tensor([-0.2500,  0.5000,  2.0000], grad_fn=<WhereBackward0>)
+    """
     num_parameters: Any
     init: Any
     weight: Parameter
@@ -589,41 +833,81 @@ class PReLU(Module):
         ...
 
 class GLU(Module):
-    """The first half along dim times the sigmoid of the second."""
+    """Applies the gated linear unit: the first half of the input along dim times the sigmoid of the second half.
+
+    Args:
+        dim (int, default -1): The dimension to operate on.
+
+    >>> pyburn.nn.GLU()(pyburn.ones(2, 4)).shape
+    pyburn.Size([2, 2])
+    """
     dim: Any
     def __init__(self, dim: int = -1) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softmax(Module):
-    """exp(x), scaled to sum to 1 along dim."""
+    """Applies softmax along dim: exp(x) / sum(exp(x)).
+
+    Args:
+        dim (float | None, default None): The dimension to operate on.
+
+    >>> pyburn.nn.Softmax(dim=1)(pyburn.tensor([[0.0, 1.0]]))
+    tensor([[0.2689, 0.7311]])
+    """
     dim: Any
     def __init__(self, dim: float | None | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LogSoftmax(Module):
-    """The logarithm of Softmax, computed without overflow."""
+    """Computes the logarithm of softmax along dim in a numerically stable way.
+
+    Args:
+        dim (float | None, default None): The dimension to operate on.
+
+    >>> pyburn.nn.LogSoftmax(dim=1)(pyburn.tensor([[0.0, 1.0]]))
+    tensor([[-1.3133, -0.3133]])
+    """
     dim: Any
     def __init__(self, dim: float | None | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softmin(Module):
-    """Softmax of -x."""
+    """Applies softmin along dim: softmax(-x).
+
+    Args:
+        dim (float | None, default None): The dimension to operate on.
+
+    >>> pyburn.nn.Softmin(dim=1)(pyburn.tensor([[0.0, 1.0]]))
+    tensor([[0.7311, 0.2689]])
+    """
     dim: Any
     def __init__(self, dim: float | None | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Softmax2d(Module):
-    """Softmax over the channels of images (N, C, H, W) or (C, H, W)."""
+    """Applies softmax over the channels of images (N, C, H, W) or (C, H, W).
+
+    >>> pyburn.nn.Softmax2d()(pyburn.ones(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Dropout(Module):
-    """While training, elements become 0 with probability p and the others are scaled by 1 / (1 - p)."""
+    """Zeroes elements with probability p in training mode and scales the others by 1 / (1 - p).
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Dropout(0.2)(pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -631,7 +915,15 @@ class Dropout(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Dropout1d(Module):
-    """Dropout of whole channels of sequences (N, C, L)."""
+    """Zeroes whole channels of input (N, C, L) or (C, L) with probability p in training mode.
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Dropout1d(0.2)(pyburn.ones(2, 3, 4)).shape
+    pyburn.Size([2, 3, 4])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -639,7 +931,15 @@ class Dropout1d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Dropout2d(Module):
-    """Dropout of whole channels of images (N, C, H, W)."""
+    """Zeroes whole channels of input (N, C, H, W) with probability p in training mode.
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Dropout2d(0.2)(pyburn.ones(2, 3, 4, 4)).shape
+    pyburn.Size([2, 3, 4, 4])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -647,7 +947,15 @@ class Dropout2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Dropout3d(Module):
-    """Dropout of whole channels of volumes (N, C, D, H, W)."""
+    """Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p in training mode.
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.Dropout3d(0.2)(pyburn.ones(2, 3, 2, 2, 2)).shape
+    pyburn.Size([2, 3, 2, 2, 2])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -655,7 +963,15 @@ class Dropout3d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AlphaDropout(Module):
-    """Dropout for networks of SELU: keeps mean and variance."""
+    """Applies alpha dropout, which preserves mean and variance in networks with SELU activations.
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.AlphaDropout(0.2)(pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -663,7 +979,15 @@ class AlphaDropout(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class FeatureAlphaDropout(Module):
-    """AlphaDropout of whole channels."""
+    """Applies alpha dropout to whole channels.
+
+    Args:
+        p (float, default 0.5): The probability that an element is zeroed.
+        inplace (bool, default False): Whether the input is overwritten.
+
+    >>> pyburn.nn.FeatureAlphaDropout(0.2)(pyburn.ones(2, 3, 4)).shape
+    pyburn.Size([2, 3, 4])
+    """
     p: Any
     inplace: Any
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
@@ -671,14 +995,35 @@ class FeatureAlphaDropout(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class GaussianNoise(Module):
-    """While training, adds normal noise of standard deviation std."""
+    """Adds normally distributed noise with standard deviation std in training mode.
+
+    Args:
+        std (float): The standard deviation.
+
+    >>> pyburn.nn.GaussianNoise(0.1)(pyburn.ones(3)).shape
+    pyburn.Size([3])
+    """
     std: Any
     def __init__(self, std: float) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of classes sorted by how often they occur: the first ones directly, the others in clusters that end at cutoffs."""
+    """Approximates the softmax over many classes: classes sorted by frequency are divided into clusters that end at cutoffs.
+
+    Args:
+        in_features (int): The number of input features.
+        n_classes (int): The number of classes.
+        cutoffs (int | Sequence[int]): The classes at which clusters begin, in increasing order.
+        div_value (float, default 4.0): The factor by which the features of each further cluster shrink.
+        head_bias (bool, default False): Whether the head has a bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> layer = pyburn.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
+    >>> layer(pyburn.randn(3, 8), pyburn.tensor([0, 7, 19])).output.shape
+    pyburn.Size([3])
+    """
     in_features: Any
     n_classes: Any
     div_value: Any
@@ -705,21 +1050,43 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def head_size(self) -> Any: ...
 
 class L1Loss(Module):
-    """Absolute differences."""
+    """Computes the mean absolute error.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.L1Loss()(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     reduction: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class MSELoss(Module):
-    """Squared differences."""
+    """Computes the mean squared error.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.MSELoss()(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     reduction: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class SmoothL1Loss(Module):
-    """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+    """Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        beta (float, default 1.0): The threshold between the quadratic and the linear part.
+
+    >>> pyburn.nn.SmoothL1Loss()(pyburn.zeros(2), pyburn.ones(2))
+    tensor(0.5000)
+    """
     reduction: Any
     beta: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> None: ...
@@ -727,7 +1094,15 @@ class SmoothL1Loss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class HuberLoss(Module):
-    """Half the squared differences up to delta, linear beyond."""
+    """Computes the Huber loss: half the squared differences below delta, linear above.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        delta (float, default 1.0): The threshold between the quadratic and the linear part.
+
+    >>> pyburn.nn.HuberLoss()(pyburn.zeros(2), pyburn.ones(2))
+    tensor(0.5000)
+    """
     reduction: Any
     delta: Any
     def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
@@ -735,7 +1110,15 @@ class HuberLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class LpLoss(Module):
-    """Absolute differences to the power of p: Burn's."""
+    """Computes the loss |input - target|^p (as in Burn).
+
+    Args:
+        p (float): The exponent.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.LpLoss(3)(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     p: Any
     reduction: Any
     def __init__(self, p: float, reduction: str = 'mean') -> None: ...
@@ -743,7 +1126,15 @@ class LpLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class KLDivLoss(Module):
-    """The divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+    """Computes the Kullback-Leibler divergence of log-probabilities input from probabilities target.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        log_target (bool, default False): Whether the target holds log-probabilities.
+
+    >>> pyburn.nn.KLDivLoss(reduction='batchmean')(pyburn.zeros(2), pyburn.ones(2))
+    tensor(0.)
+    """
     reduction: Any
     log_target: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> None: ...
@@ -751,7 +1142,17 @@ class KLDivLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class PoissonNLLLoss(Module):
-    """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+    """Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input.
+
+    Args:
+        log_input (bool, default True): Whether the input holds log-rates.
+        full (bool, default False): Whether constant terms are included.
+        eps (float, default 1e-08): A small number that avoids division by zero.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.PoissonNLLLoss()(pyburn.zeros(2), pyburn.ones(2))
+    tensor(1.)
+    """
     log_input: Any
     full: Any
     eps: Any
@@ -761,7 +1162,15 @@ class PoissonNLLLoss(Module):
     def __call__(self, log_input: Tensor, target: Tensor) -> Tensor: ...
 
 class HingeEmbeddingLoss(Module):
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1.
+
+    Args:
+        margin (float, default 1.0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.HingeEmbeddingLoss()(pyburn.ones(2), pyburn.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     margin: Any
     reduction: Any
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
@@ -769,14 +1178,30 @@ class HingeEmbeddingLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class SoftMarginLoss(Module):
-    """log(1 + exp(-target * input)), for targets 1 and -1."""
+    """Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.SoftMarginLoss()(pyburn.ones(2), pyburn.tensor([1.0, -1.0]))
+    tensor(0.8133)
+    """
     reduction: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class GaussianNLLLoss(Module):
-    """Minus the logarithm of the normal density of target, with mean input and variance var, a tensor or a number."""
+    """Computes the negative log-likelihood of target under normal distributions with means input and variances var.
+
+    Args:
+        full (bool, default False): Whether constant terms are included.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.GaussianNLLLoss()(pyburn.zeros(2), pyburn.ones(2), 0.5)
+    tensor(0.6534)
+    """
     full: Any
     eps: Any
     reduction: Any
@@ -791,7 +1216,15 @@ class GaussianNLLLoss(Module):
     def __call__(self, input: Tensor, target: Tensor, var: float) -> Tensor: ...
 
 class MarginRankingLoss(Module):
-    """max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second."""
+    """Computes the margin ranking loss max(0, -target * (input1 - input2) + margin) for targets 1 and -1.
+
+    Args:
+        margin (float, default 0.0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.MarginRankingLoss()(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.0]))
+    tensor(1.)
+    """
     margin: Any
     reduction: Any
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
@@ -799,7 +1232,15 @@ class MarginRankingLoss(Module):
     def __call__(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
 
 class CosineEmbeddingLoss(Module):
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors."""
+    """Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1.
+
+    Args:
+        margin (float, default 0.0): The margin.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.CosineEmbeddingLoss()(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.0]))
+    tensor(0.)
+    """
     margin: Any
     reduction: Any
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
@@ -807,7 +1248,18 @@ class CosineEmbeddingLoss(Module):
     def __call__(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
 
 class TripletMarginLoss(Module):
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    """Computes the triplet margin loss max(0, d(anchor, positive) - d(anchor, negative) + margin).
+
+    Args:
+        margin (float, default 1.0): The margin.
+        p (float, default 2.0): The order of the norm of the distance.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        swap (bool, default False): Whether to use the distance from positive to negative where it is smaller.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.TripletMarginLoss()(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.zeros(1, 2))
+    tensor(2.4142)
+    """
     margin: Any
     p: Any
     eps: Any
@@ -818,7 +1270,16 @@ class TripletMarginLoss(Module):
     def __call__(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...
 
 class NLLLoss(Module):
-    """Minus the log-probability that input (N, C, ...) gives to the classes in target."""
+    """Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes (N, ...).
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.NLLLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))
+    tensor(0.)
+    """
     weight: Any
     ignore_index: Any
     reduction: Any
@@ -827,7 +1288,16 @@ class NLLLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class NLLLoss2d(Module):
-    """The former name of NLLLoss for images."""
+    """Computes NLLLoss for images; deprecated name of NLLLoss.
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.NLLLoss2d()(pyburn.zeros(1, 3, 1, 1), pyburn.tensor([[[2]]]))
+    tensor(0.)
+    """
     weight: Any
     ignore_index: Any
     reduction: Any
@@ -836,7 +1306,17 @@ class NLLLoss2d(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class CrossEntropyLoss(Module):
-    """NLLLoss of LogSoftmax of input; target holds classes, or probabilities of the shape of input."""
+    """Computes the cross-entropy loss of logits (N, C, ...) and target classes (N, ...), or class probabilities (N, C, ...).
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        ignore_index (int, default -100): A target class that does not contribute to the loss.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        label_smoothing (float, default 0.0): The amount of smoothing, in [0, 1].
+
+    >>> pyburn.nn.CrossEntropyLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))
+    tensor(1.0986)
+    """
     weight: Any
     ignore_index: Any
     reduction: Any
@@ -846,7 +1326,15 @@ class CrossEntropyLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class BCELoss(Module):
-    """Cross entropy of probabilities in input and targets between 0 and 1."""
+    """Computes the binary cross-entropy of probabilities and targets in [0, 1].
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.BCELoss()(pyburn.tensor([0.5]), pyburn.tensor([1.0]))
+    tensor(0.6931)
+    """
     weight: Any
     reduction: Any
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
@@ -854,7 +1342,16 @@ class BCELoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class BCEWithLogitsLoss(Module):
-    """BCELoss of sigmoid(input), computed without overflow."""
+    """Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way.
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        pos_weight (Tensor, default None): Weights of the positive examples, per class.
+
+    >>> pyburn.nn.BCEWithLogitsLoss()(pyburn.zeros(1), pyburn.ones(1))
+    tensor(0.6931)
+    """
     weight: Any
     reduction: Any
     pos_weight: Any
@@ -863,14 +1360,29 @@ class BCEWithLogitsLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class MultiLabelMarginLoss(Module):
-    """max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class; target lists the right ones, ended by -1."""
+    """Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.
+
+    Args:
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.MultiLabelMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([[2, -1, 0]]))
+    tensor(0.6667)
+    """
     reduction: Any
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class MultiLabelSoftMarginLoss(Module):
-    """The mean over the classes of the cross entropy of sigmoid(input) and targets between 0 and 1."""
+    """Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.
+
+    Args:
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.MultiLabelSoftMarginLoss()(pyburn.zeros(1, 3), pyburn.ones(1, 3))
+    tensor(0.6931)
+    """
     weight: Any
     reduction: Any
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
@@ -878,7 +1390,17 @@ class MultiLabelSoftMarginLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class MultiMarginLoss(Module):
-    """The mean over the other classes of max(0, margin - input[target] + input[other])^p."""
+    """Computes the multi-class margin loss of scores (N, C) or (C) and target classes.
+
+    Args:
+        p (int, default 1): The exponent: 1 or 2.
+        margin (float, default 1.0): The margin.
+        weight (Tensor, default None): Weights of the classes (C), or of the elements of the batch.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.MultiMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))
+    tensor(0.6667)
+    """
     p: Any
     margin: Any
     weight: Any
@@ -888,7 +1410,16 @@ class MultiMarginLoss(Module):
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class CTCLoss(Module):
-    """Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C); lengths are tensors or numbers."""
+    """Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and target sequences.
+
+    Args:
+        blank (int, default 0): The index of the blank label.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+        zero_infinity (bool, default False): Whether infinite losses (targets too long for their input) are replaced by 0.
+
+    >>> pyburn.nn.CTCLoss()(pyburn.zeros(3, 1, 4), pyburn.tensor([[1, 2]]), (3,), (2,))
+    tensor(-0.8047)
+    """
     blank: Any
     reduction: Any
     zero_infinity: Any
@@ -897,7 +1428,16 @@ class CTCLoss(Module):
     def __call__(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor: ...
 
 class RNNTLoss(Module):
-    """The loss of transducers: logits (B, T, U + 1, V), targets (B, U), and how much of each counts per sample."""
+    """Computes the RNN transducer loss of logits (B, T, U + 1, V) and targets (B, U), with the lengths of each sample.
+
+    Args:
+        blank (int, default 0): The index of the blank label.
+        logits (bool, default True): Whether the input holds logits instead of log-probabilities.
+        reduction (str, default 'mean'): 'mean', 'sum' or 'none' (one loss per element).
+
+    >>> pyburn.nn.RNNTLoss()(pyburn.zeros(1, 2, 3, 4), pyburn.tensor([[1, 2]]), pyburn.tensor([2]), pyburn.tensor([2]))
+    tensor(4.4466)
+    """
     blank: Any
     logits: Any
     reduction: Any
@@ -906,7 +1446,15 @@ class RNNTLoss(Module):
     def __call__(self, logits: Tensor, targets: Tensor, logit_lengths: Tensor, target_lengths: Tensor) -> Tensor: ...
 
 class ConstantPad1d(Module):
-    """A border of a value around sequences (N, C, L)."""
+    """Pads input (N, C, L) or (C, L) with a constant value.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        value (float): The value.
+
+    >>> pyburn.nn.ConstantPad1d(1, 2.5)(pyburn.ones(1, 1, 5)).shape
+    pyburn.Size([1, 1, 7])
+    """
     padding: Any
     value: Any
     def __init__(self, padding: int | Sequence[int], value: float) -> None: ...
@@ -914,7 +1462,15 @@ class ConstantPad1d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ConstantPad2d(Module):
-    """A border of a value around images (N, C, H, W)."""
+    """Pads input (N, C, H, W) or (C, H, W) with a constant value.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        value (float): The value.
+
+    >>> pyburn.nn.ConstantPad2d(1, 2.5)(pyburn.ones(1, 1, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     padding: Any
     value: Any
     def __init__(self, padding: int | Sequence[int], value: float) -> None: ...
@@ -922,7 +1478,15 @@ class ConstantPad2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ConstantPad3d(Module):
-    """A border of a value around volumes (N, C, D, H, W)."""
+    """Pads input (N, C, D, H, W) or (C, D, H, W) with a constant value.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        value (float): The value.
+
+    >>> pyburn.nn.ConstantPad3d(1, 2.5)(pyburn.ones(1, 1, 5, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7, 7])
+    """
     padding: Any
     value: Any
     def __init__(self, padding: int | Sequence[int], value: float) -> None: ...
@@ -930,7 +1494,14 @@ class ConstantPad3d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ZeroPad1d(Module):
-    """A border of zeros around sequences (N, C, L)."""
+    """Pads input (N, C, L) or (C, L) with zeros.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ZeroPad1d(1)(pyburn.ones(1, 1, 5)).shape
+    pyburn.Size([1, 1, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
@@ -939,7 +1510,14 @@ class ZeroPad1d(Module):
     def value(self) -> Any: ...
 
 class ZeroPad2d(Module):
-    """A border of zeros around images (N, C, H, W)."""
+    """Pads input (N, C, H, W) or (C, H, W) with zeros.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ZeroPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
@@ -948,7 +1526,14 @@ class ZeroPad2d(Module):
     def value(self) -> Any: ...
 
 class ZeroPad3d(Module):
-    """A border of zeros around volumes (N, C, D, H, W)."""
+    """Pads input (N, C, D, H, W) or (C, D, H, W) with zeros.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ZeroPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
@@ -957,70 +1542,145 @@ class ZeroPad3d(Module):
     def value(self) -> Any: ...
 
 class ReflectionPad1d(Module):
-    """A border of mirrored elements around sequences (N, C, L)."""
+    """Pads input (N, C, L) or (C, L) by reflection at the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReflectionPad1d(1)(pyburn.ones(1, 1, 5)).shape
+    pyburn.Size([1, 1, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReflectionPad2d(Module):
-    """A border of mirrored elements around images (N, C, H, W)."""
+    """Pads input (N, C, H, W) or (C, H, W) by reflection at the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReflectionPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReflectionPad3d(Module):
-    """A border of mirrored elements around volumes (N, C, D, H, W)."""
+    """Pads input (N, C, D, H, W) or (C, D, H, W) by reflection at the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReflectionPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReplicationPad1d(Module):
-    """A border that repeats the outermost elements of sequences (N, C, L)."""
+    """Pads input (N, C, L) or (C, L) by replication of the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReplicationPad1d(1)(pyburn.ones(1, 1, 5)).shape
+    pyburn.Size([1, 1, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReplicationPad2d(Module):
-    """A border that repeats the outermost elements of images (N, C, H, W)."""
+    """Pads input (N, C, H, W) or (C, H, W) by replication of the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReplicationPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReplicationPad3d(Module):
-    """A border that repeats the outermost elements of volumes (N, C, D, H, W)."""
+    """Pads input (N, C, D, H, W) or (C, D, H, W) by replication of the boundary.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.ReplicationPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CircularPad1d(Module):
-    """A border of the elements of the other end, around sequences (N, C, L)."""
+    """Pads input (N, C, L) or (C, L) circularly, with elements from the opposite side.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.CircularPad1d(1)(pyburn.ones(1, 1, 5)).shape
+    pyburn.Size([1, 1, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CircularPad2d(Module):
-    """A border of the elements of the other end, around images (N, C, H, W)."""
+    """Pads input (N, C, H, W) or (C, H, W) circularly, with elements from the opposite side.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.CircularPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CircularPad3d(Module):
-    """A border of the elements of the other end, around volumes (N, C, D, H, W)."""
+    """Pads input (N, C, D, H, W) or (C, D, H, W) circularly, with elements from the opposite side.
+
+    Args:
+        padding (int | Sequence[int]): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> pyburn.nn.CircularPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape
+    pyburn.Size([1, 1, 7, 7, 7])
+    """
     padding: Any
     def __init__(self, padding: int | Sequence[int]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class MaxPool1d(Module):
-    """The largest element of each window of sequences (N, C, L); with return_indices also where it is."""
+    """Applies 1-d max pooling to input (N, C, L) or (C, L).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.MaxPool1d(2)(pyburn.ones(1, 1, 8)).shape
+    pyburn.Size([1, 1, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1032,7 +1692,19 @@ class MaxPool1d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class MaxPool2d(Module):
-    """The largest element of each window of images (N, C, H, W); with return_indices also where it is."""
+    """Applies 2-d max pooling to input (N, C, H, W) or (C, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.MaxPool2d(2)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1044,7 +1716,19 @@ class MaxPool2d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class MaxPool3d(Module):
-    """The largest element of each window of volumes (N, C, D, H, W); with return_indices also where it is."""
+    """Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.MaxPool3d(2)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1056,7 +1740,18 @@ class MaxPool3d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class AvgPool1d(Module):
-    """The mean of each window of sequences (N, C, L)."""
+    """Applies 1-d average pooling to input (N, C, L) or (C, L).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+
+    >>> pyburn.nn.AvgPool1d(2)(pyburn.ones(1, 1, 8)).shape
+    pyburn.Size([1, 1, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1067,7 +1762,19 @@ class AvgPool1d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AvgPool2d(Module):
-    """The mean of each window of images (N, C, H, W)."""
+    """Applies 2-d average pooling to input (N, C, H, W) or (C, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+        divisor_override (float | None, default None): Divides by this number instead of the window size.
+
+    >>> pyburn.nn.AvgPool2d(2)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1079,7 +1786,19 @@ class AvgPool2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AvgPool3d(Module):
-    """The mean of each window of volumes (N, C, D, H, W)."""
+    """Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+        count_include_pad (bool, default True): Whether padding counts in the mean.
+        divisor_override (float | None, default None): Divides by this number instead of the window size.
+
+    >>> pyburn.nn.AvgPool3d(2)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4, 4])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1091,7 +1810,17 @@ class AvgPool3d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LPPool1d(Module):
-    """The norm of each window of sequences (N, C, L): the root of the sum of powers norm_type."""
+    """Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.LPPool1d(2, 2)(pyburn.ones(1, 1, 8)).shape
+    pyburn.Size([1, 1, 4])
+    """
     norm_type: Any
     kernel_size: Any
     stride: Any
@@ -1101,7 +1830,17 @@ class LPPool1d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LPPool2d(Module):
-    """The norm of each window of images (N, C, H, W): the root of the sum of powers norm_type."""
+    """Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.LPPool2d(2, 2)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     norm_type: Any
     kernel_size: Any
     stride: Any
@@ -1111,7 +1850,17 @@ class LPPool2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LPPool3d(Module):
-    """The norm of each window of volumes (N, C, D, H, W): the root of the sum of powers norm_type."""
+    """Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.
+
+    Args:
+        norm_type (float): The order of the norm.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int | None], default None): The step between windows; for pools kernel_size by default.
+        ceil_mode (bool, default False): Whether the output size is rounded up instead of down.
+
+    >>> pyburn.nn.LPPool3d(2, 2)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4, 4])
+    """
     norm_type: Any
     kernel_size: Any
     stride: Any
@@ -1121,28 +1870,57 @@ class LPPool3d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AdaptiveAvgPool1d(Module):
-    """The means of as many windows of sequences (N, C, L) as output_size says."""
+    """Applies 1-d average pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+
+    >>> pyburn.nn.AdaptiveAvgPool1d(3)(pyburn.ones(1, 1, 8)).shape
+    pyburn.Size([1, 1, 3])
+    """
     output_size: Any
     def __init__(self, output_size: int | Sequence[int | None]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AdaptiveAvgPool2d(Module):
-    """The means of as many windows of images (N, C, H, W) as output_size says."""
+    """Applies 2-d average pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+
+    >>> pyburn.nn.AdaptiveAvgPool2d(3)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 3, 3])
+    """
     output_size: Any
     def __init__(self, output_size: int | Sequence[int | None]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AdaptiveAvgPool3d(Module):
-    """The means of as many windows of volumes (N, C, D, H, W) as output_size says."""
+    """Applies 3-d average pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+
+    >>> pyburn.nn.AdaptiveAvgPool3d(3)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 3, 3, 3])
+    """
     output_size: Any
     def __init__(self, output_size: int | Sequence[int | None]) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class AdaptiveMaxPool1d(Module):
-    """The largest elements of as many windows of sequences (N, C, L) as output_size says; with return_indices also where they are."""
+    """Applies 1-d max pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+
+    >>> pyburn.nn.AdaptiveMaxPool1d(3)(pyburn.ones(1, 1, 8)).shape
+    pyburn.Size([1, 1, 3])
+    """
     output_size: Any
     return_indices: Any
     def __init__(self, output_size: int | Sequence[int | None], return_indices: bool = False) -> None: ...
@@ -1150,7 +1928,15 @@ class AdaptiveMaxPool1d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class AdaptiveMaxPool2d(Module):
-    """The largest elements of as many windows of images (N, C, H, W) as output_size says; with return_indices also where they are."""
+    """Applies 2-d max pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+
+    >>> pyburn.nn.AdaptiveMaxPool2d(3)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 3, 3])
+    """
     output_size: Any
     return_indices: Any
     def __init__(self, output_size: int | Sequence[int | None], return_indices: bool = False) -> None: ...
@@ -1158,7 +1944,15 @@ class AdaptiveMaxPool2d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class AdaptiveMaxPool3d(Module):
-    """The largest elements of as many windows of volumes (N, C, D, H, W) as output_size says; with return_indices also where they are."""
+    """Applies 3-d max pooling with windows chosen to give output_size.
+
+    Args:
+        output_size (int | Sequence[int | None]): The size of the output.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+
+    >>> pyburn.nn.AdaptiveMaxPool3d(3)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 3, 3, 3])
+    """
     output_size: Any
     return_indices: Any
     def __init__(self, output_size: int | Sequence[int | None], return_indices: bool = False) -> None: ...
@@ -1166,7 +1960,17 @@ class AdaptiveMaxPool3d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class FractionalMaxPool2d(Module):
-    """The largest element of each of output_size windows at random places of images; or as many as output_ratio says."""
+    """Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        output_size (int | Sequence[int], default None): The size of the output.
+        output_ratio (float | Sequence[float], default None): The size of the output as a fraction of the input's.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+
+    >>> pyburn.nn.FractionalMaxPool2d(2, output_size=3)(pyburn.ones(1, 1, 8, 8)).shape
+    pyburn.Size([1, 1, 3, 3])
+    """
     kernel_size: Any
     output_size: Any
     output_ratio: Any
@@ -1177,7 +1981,17 @@ class FractionalMaxPool2d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class FractionalMaxPool3d(Module):
-    """The largest element of each of output_size windows at random places of volumes; or as many as output_ratio says."""
+    """Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        output_size (int | Sequence[int], default None): The size of the output.
+        output_ratio (float | Sequence[float], default None): The size of the output as a fraction of the input's.
+        return_indices (bool, default False): Whether the indices of the maxima are returned as well.
+
+    >>> pyburn.nn.FractionalMaxPool3d(2, output_ratio=0.5)(pyburn.ones(1, 1, 8, 8, 8)).shape
+    pyburn.Size([1, 1, 4, 4, 4])
+    """
     kernel_size: Any
     output_size: Any
     output_ratio: Any
@@ -1188,7 +2002,17 @@ class FractionalMaxPool3d(Module):
     def __call__(self, input: Tensor) -> Any: ...
 
 class MaxUnpool1d(Module):
-    """The inverse of MaxPool1d: the elements where indices say, 0 elsewhere."""
+    """Inverts MaxPool1d: writes the input at the given indices and zeros elsewhere.
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> y, at = pyburn.nn.MaxPool1d(2, return_indices=True)(pyburn.ones(1, 1, 8))
+    >>> pyburn.nn.MaxUnpool1d(2)(y, at).shape
+    pyburn.Size([1, 1, 8])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1197,7 +2021,17 @@ class MaxUnpool1d(Module):
     def __call__(self, input: Tensor, indices: Tensor, output_size: Any | None = None) -> Tensor: ...
 
 class MaxUnpool2d(Module):
-    """The inverse of MaxPool2d: the elements where indices say, 0 elsewhere."""
+    """Inverts MaxPool2d: writes the input at the given indices and zeros elsewhere.
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> y, at = pyburn.nn.MaxPool2d(2, return_indices=True)(pyburn.ones(1, 1, 8, 8))
+    >>> pyburn.nn.MaxUnpool2d(2)(y, at).shape
+    pyburn.Size([1, 1, 8, 8])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1206,7 +2040,17 @@ class MaxUnpool2d(Module):
     def __call__(self, input: Tensor, indices: Tensor, output_size: Any | None = None) -> Tensor: ...
 
 class MaxUnpool3d(Module):
-    """The inverse of MaxPool3d: the elements where indices say, 0 elsewhere."""
+    """Inverts MaxPool3d: writes the input at the given indices and zeros elsewhere.
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default None): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+
+    >>> y, at = pyburn.nn.MaxPool3d(2, return_indices=True)(pyburn.ones(1, 1, 8, 8, 8))
+    >>> pyburn.nn.MaxUnpool3d(2)(y, at).shape
+    pyburn.Size([1, 1, 8, 8, 8])
+    """
     kernel_size: Any
     stride: Any
     padding: Any
@@ -1215,7 +2059,15 @@ class MaxUnpool3d(Module):
     def __call__(self, input: Tensor, indices: Tensor, output_size: Any | None = None) -> Tensor: ...
 
 class Flatten(Module):
-    """The axes from start_dim to end_dim as one."""
+    """Flattens the dimensions start_dim to end_dim into one.
+
+    Args:
+        start_dim (int, default 1): The first dimension to flatten.
+        end_dim (int, default -1): The last dimension to flatten.
+
+    >>> pyburn.nn.Flatten()(pyburn.ones(2, 3, 4)).shape
+    pyburn.Size([2, 12])
+    """
     start_dim: Any
     end_dim: Any
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
@@ -1223,7 +2075,15 @@ class Flatten(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Unflatten(Module):
-    """The axis dim as several, of the given sizes."""
+    """Splits the dimension dim into several dimensions of the given sizes.
+
+    Args:
+        dim (int): The dimension to split.
+        unflattened_size (int | Sequence[int]): The sizes of the new dimensions.
+
+    >>> pyburn.nn.Unflatten(1, (2, 3))(pyburn.ones(4, 6)).shape
+    pyburn.Size([4, 2, 3])
+    """
     dim: Any
     unflattened_size: Any
     def __init__(self, dim: int, unflattened_size: int | Sequence[int]) -> None: ...
@@ -1231,7 +2091,17 @@ class Unflatten(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Unfold(Module):
-    """The patches that a kernel meets in images (N, C, H, W), as columns."""
+    """Extracts sliding patches of input (N, C, H, W) as columns (N, C * KH * KW, L).
+
+    Args:
+        kernel_size (int | Sequence[int]): The size of the window.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        stride (int | Sequence[int], default 1): The step between windows; for pools kernel_size by default.
+
+    >>> pyburn.nn.Unfold(2)(pyburn.ones(1, 3, 4, 4)).shape
+    pyburn.Size([1, 12, 9])
+    """
     kernel_size: Any
     dilation: Any
     padding: Any
@@ -1241,7 +2111,18 @@ class Unfold(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Fold(Module):
-    """Images from patches: overlapping elements are added."""
+    """Adds up columns of patches (N, C * KH * KW, L) into images (N, C, H, W); the inverse of Unfold except for overlaps.
+
+    Args:
+        output_size (int | Sequence[int]): The size of the output.
+        kernel_size (int | Sequence[int]): The size of the window.
+        dilation (int | Sequence[int], default 1): The distance between the elements of the kernel.
+        padding (int | Sequence[int], default 0): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        stride (int | Sequence[int], default 1): The step between windows; for pools kernel_size by default.
+
+    >>> pyburn.nn.Fold((4, 4), 2)(pyburn.ones(1, 12, 9)).shape
+    pyburn.Size([1, 3, 4, 4])
+    """
     output_size: Any
     kernel_size: Any
     dilation: Any
@@ -1252,28 +2133,59 @@ class Fold(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class PixelShuffle(Module):
-    """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""
+    """Rearranges (*, C * r^2, H, W) to (*, C, H * r, W * r) for an upscale factor r.
+
+    Args:
+        upscale_factor (int): The factor r.
+
+    >>> pyburn.nn.PixelShuffle(2)(pyburn.ones(1, 4, 3, 3)).shape
+    pyburn.Size([1, 1, 6, 6])
+    """
     upscale_factor: Any
     def __init__(self, upscale_factor: int) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class PixelUnshuffle(Module):
-    """(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels."""
+    """Rearranges (*, C, H * r, W * r) to (*, C * r^2, H, W) for a downscale factor r.
+
+    Args:
+        downscale_factor (int): The factor r.
+
+    >>> pyburn.nn.PixelUnshuffle(2)(pyburn.ones(1, 1, 6, 6)).shape
+    pyburn.Size([1, 4, 3, 3])
+    """
     downscale_factor: Any
     def __init__(self, downscale_factor: int) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ChannelShuffle(Module):
-    """(N, C, ...) with the channels of its groups interleaved."""
+    """Splits the channels of input (N, C, ...) into groups and interleaves them.
+
+    Args:
+        groups (int): The number of groups that channels are divided into.
+
+    >>> pyburn.nn.ChannelShuffle(2)(pyburn.ones(1, 4, 3)).shape
+    pyburn.Size([1, 4, 3])
+    """
     groups: Any
     def __init__(self, groups: int) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Upsample(Module):
-    """(N, C, ...) in another size: mode is nearest, linear, bilinear, bicubic or trilinear."""
+    """Resizes input (N, C, ...) to the given size or by the given scale factor.
+
+    Args:
+        size (int | Sequence[int | None], default None): The output size.
+        scale_factor (float | Sequence[float], default None): The factor by which sizes are multiplied.
+        mode (str, default 'nearest'): The mode.
+        align_corners (float | None, default None): Whether the corner pixels of input and output are aligned.
+
+    >>> pyburn.nn.Upsample(scale_factor=2)(pyburn.ones(1, 1, 2, 2)).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     size: Any
     scale_factor: Any
     mode: Any
@@ -1284,7 +2196,15 @@ class Upsample(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class UpsamplingNearest2d(Module):
-    """Images in another size, by the nearest pixel."""
+    """Resizes images (N, C, H, W) with nearest-neighbour interpolation.
+
+    Args:
+        size (int | Sequence[int | None], default None): The output size.
+        scale_factor (float | Sequence[float], default None): The factor by which sizes are multiplied.
+
+    >>> pyburn.nn.UpsamplingNearest2d(scale_factor=2)(pyburn.ones(1, 1, 2, 2)).shape
+    pyburn.Size([1, 1, 4, 4])
+    """
     size: Any
     scale_factor: Any
     def __init__(self, size: int | Sequence[int | None] | None = None, scale_factor: float | Sequence[float] | None = None) -> None: ...
@@ -1292,7 +2212,15 @@ class UpsamplingNearest2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class UpsamplingBilinear2d(Module):
-    """Images in another size, bilinear with aligned corners."""
+    """Resizes images (N, C, H, W) with bilinear interpolation and aligned corners.
+
+    Args:
+        size (int | Sequence[int | None], default None): The output size.
+        scale_factor (float | Sequence[float], default None): The factor by which sizes are multiplied.
+
+    >>> pyburn.nn.UpsamplingBilinear2d(size=3)(pyburn.ones(1, 1, 2, 2)).shape
+    pyburn.Size([1, 1, 3, 3])
+    """
     size: Any
     scale_factor: Any
     def __init__(self, size: int | Sequence[int | None] | None = None, scale_factor: float | Sequence[float] | None = None) -> None: ...
@@ -1300,7 +2228,15 @@ class UpsamplingBilinear2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along dim."""
+    """Computes the cosine similarity of two tensors along dim.
+
+    Args:
+        dim (int, default 1): The dimension to operate on.
+        eps (float, default 1e-08): A small number that avoids division by zero.
+
+    >>> pyburn.nn.CosineSimilarity()(pyburn.ones(2, 3), pyburn.ones(2, 3))
+    tensor([1.0000, 1.0000])
+    """
     dim: Any
     eps: Any
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None: ...
@@ -1308,7 +2244,16 @@ class CosineSimilarity(Module):
     def __call__(self, x1: Tensor, x2: Tensor) -> Tensor: ...
 
 class PairwiseDistance(Module):
-    """The norm of order p of x1 - x2 + eps along the last axis."""
+    """Computes the p-norm of x1 - x2 + eps over the last dimension.
+
+    Args:
+        p (float, default 2.0): The order of the norm.
+        eps (float, default 1e-06): A small number that avoids division by zero.
+        keepdim (bool, default False): Whether the reduced dimension is kept with size 1.
+
+    >>> pyburn.nn.PairwiseDistance()(pyburn.ones(2, 3), pyburn.zeros(2, 3))
+    tensor([1.7321, 1.7321])
+    """
     p: Any
     eps: Any
     keepdim: Any
@@ -1317,13 +2262,35 @@ class PairwiseDistance(Module):
     def __call__(self, x1: Tensor, x2: Tensor) -> Tensor: ...
 
 class Identity(Module):
-    """Gives its input back; takes any arguments."""
+    """Returns its input unchanged; accepts and ignores any arguments.
+
+    >>> pyburn.nn.Identity()(pyburn.ones(2))
+    tensor([1., 1.])
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def forward(self, input: Any | None) -> Any: ...
     def __call__(self, input: Any | None) -> Any: ...
 
 class ConvTranspose1d(Module):
-    """A transposed convolution over sequences (N, C, L): it enlarges where a stride shrinks."""
+    """Applies a 1-d transposed convolution. Input (N, C_in, L) or (C_in, L), output with C_out channels.
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1,)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0,)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        output_padding (int | Sequence[int], default (0,)): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        dilation (int | Sequence[int], default (1,)): The distance between the elements of the kernel.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.ConvTranspose1d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 5)).shape
+    pyburn.Size([1, 8, 10])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -1349,7 +2316,25 @@ class ConvTranspose1d(Module):
         ...
 
 class ConvTranspose2d(Module):
-    """A transposed convolution over images (N, C, H, W)."""
+    """Applies a 2-d transposed convolution. Input (N, C_in, H, W) or (C_in, H, W), output with C_out channels.
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1, 1)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0, 0)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        output_padding (int | Sequence[int], default (0, 0)): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        dilation (int | Sequence[int], default (1, 1)): The distance between the elements of the kernel.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.ConvTranspose2d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 4, 5)).shape
+    pyburn.Size([1, 8, 8, 10])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -1375,7 +2360,25 @@ class ConvTranspose2d(Module):
         ...
 
 class ConvTranspose3d(Module):
-    """A transposed convolution over volumes (N, C, D, H, W)."""
+    """Applies a 3-d transposed convolution. Input (N, C_in, D, H, W) or (C_in, D, H, W), output with C_out channels.
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1, 1, 1)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0, 0, 0)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        output_padding (int | Sequence[int], default (0, 0, 0)): Additional size on one side of the output.
+        groups (int, default 1): The number of groups that channels are divided into.
+        bias (bool, default True): Whether there is a learned bias.
+        dilation (int | Sequence[int], default (1, 1, 1)): The distance between the elements of the kernel.
+        padding_mode (str, default 'zeros'): 'zeros', 'reflect', 'replicate' or 'circular'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.ConvTranspose3d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 2, 4, 5)).shape
+    pyburn.Size([1, 8, 4, 8, 10])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -1401,7 +2404,24 @@ class ConvTranspose3d(Module):
         ...
 
 class DeformConv2d(Module):
-    """A convolution over images whose taps are moved by offsets (N, 2 * offset_groups * taps, H, W)."""
+    """Applies a 2-d deformable convolution; the offsets of the kernel's elements are (N, 2 * offset_groups * KH * KW, H, W).
+
+    Args:
+        in_channels (int): The number of input channels.
+        out_channels (int): The number of output channels.
+        kernel_size (int | Sequence[int]): The size of the window.
+        stride (int | Sequence[int], default (1, 1)): The step between windows; for pools kernel_size by default.
+        padding (int | Sequence[int], default (0, 0)): Padding on both sides; convolutions also accept 'same' and 'valid'.
+        dilation (int | Sequence[int], default (1, 1)): The distance between the elements of the kernel.
+        groups (int, default 1): The number of groups that channels are divided into.
+        offset_groups (int, default 1): The number of channel groups with offsets of their own.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.DeformConv2d(3, 8, 2)(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3)).shape
+    pyburn.Size([1, 8, 3, 3])
+    """
     in_channels: Any
     out_channels: Any
     kernel_size: Any
@@ -1420,7 +2440,21 @@ class DeformConv2d(Module):
     def __call__(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor: ...
 
 class BatchNorm1d(Module):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    """Applies batch normalisation to input (N, C) or (N, C, L).
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default True): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default True): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.BatchNorm1d(3)(pyburn.randn(4, 3)).shape
+    pyburn.Size([4, 3])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1442,7 +2476,21 @@ class BatchNorm1d(Module):
         ...
 
 class BatchNorm2d(Module):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    """Applies batch normalisation to input (N, C, H, W).
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default True): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default True): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape
+    pyburn.Size([4, 3, 2, 2])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1464,7 +2512,21 @@ class BatchNorm2d(Module):
         ...
 
 class BatchNorm3d(Module):
-    """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    """Applies batch normalisation to input (N, C, D, H, W).
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default True): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default True): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.BatchNorm3d(3)(pyburn.randn(4, 3, 2, 2, 2)).shape
+    pyburn.Size([4, 3, 2, 2, 2])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1486,7 +2548,21 @@ class BatchNorm3d(Module):
         ...
 
 class SyncBatchNorm(Module):
-    """BatchNorm for any number of axes, under the name it has where several processes share their statistics."""
+    """Applies batch normalisation to input (N, C, ...) with any number of dimensions; statistics are those of this process.
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default True): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default True): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.SyncBatchNorm(3)(pyburn.randn(4, 3, 2)).shape
+    pyburn.Size([4, 3, 2])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1509,7 +2585,21 @@ class SyncBatchNorm(Module):
         ...
 
 class InstanceNorm1d(Module):
-    """Each channel of each example of (N, C, L) with mean 0 and variance 1."""
+    """Applies instance normalisation to input (N, C, L) or (C, L): normalises each channel of each sample.
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default False): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default False): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.InstanceNorm1d(3)(pyburn.randn(4, 3, 5)).shape
+    pyburn.Size([4, 3, 5])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1527,7 +2617,21 @@ class InstanceNorm1d(Module):
         ...
 
 class InstanceNorm2d(Module):
-    """Each channel of each example of (N, C, H, W) with mean 0 and variance 1."""
+    """Applies instance normalisation to input (N, C, H, W) or (C, H, W): normalises each channel of each sample.
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default False): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default False): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.InstanceNorm2d(3)(pyburn.randn(4, 3, 5, 5)).shape
+    pyburn.Size([4, 3, 5, 5])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1545,7 +2649,21 @@ class InstanceNorm2d(Module):
         ...
 
 class InstanceNorm3d(Module):
-    """Each channel of each example of (N, C, D, H, W) with mean 0 and variance 1."""
+    """Applies instance normalisation to input (N, C, D, H, W) or (C, D, H, W): normalises each channel of each sample.
+
+    Args:
+        num_features (int): The number of channels C.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        momentum (float | None, default 0.1): The weight of the batch in the running statistics; None for a cumulative mean.
+        affine (bool, default False): Whether there are a learned scale and shift per channel.
+        track_running_stats (bool, default False): Whether running statistics are kept for evaluation mode.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.InstanceNorm3d(3)(pyburn.randn(4, 3, 2, 5, 5)).shape
+    pyburn.Size([4, 3, 2, 5, 5])
+    """
     num_features: Any
     eps: Any
     momentum: Any
@@ -1563,7 +2681,19 @@ class InstanceNorm3d(Module):
         ...
 
 class LayerNorm(Module):
-    """The last axes, which have the extents normalized_shape, with mean 0 and variance 1, then scaled and shifted."""
+    """Applies layer normalisation over the last dimensions, whose sizes are normalized_shape.
+
+    Args:
+        normalized_shape (int | Sequence[int]): The sizes of the last dimensions, over which to normalise.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        elementwise_affine (bool, default True): Whether there are learned scales (and shifts).
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.LayerNorm(3)(pyburn.randn(4, 3)).shape
+    pyburn.Size([4, 3])
+    """
     normalized_shape: Any
     eps: Any
     elementwise_affine: Any
@@ -1577,7 +2707,18 @@ class LayerNorm(Module):
         ...
 
 class RMSNorm(Module):
-    """The last axes, divided by their root mean square, then scaled."""
+    """Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape.
+
+    Args:
+        normalized_shape (int | Sequence[int]): The sizes of the last dimensions, over which to normalise.
+        eps (float | None, default None): A small number that avoids division by zero.
+        elementwise_affine (bool, default True): Whether there are learned scales (and shifts).
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.RMSNorm(3)(pyburn.randn(4, 3)).shape
+    pyburn.Size([4, 3])
+    """
     normalized_shape: Any
     eps: Any
     elementwise_affine: Any
@@ -1590,7 +2731,20 @@ class RMSNorm(Module):
         ...
 
 class GroupNorm(Module):
-    """Groups of channels of (N, C, ...) with mean 0 and variance 1, then scaled and shifted by channel."""
+    """Applies group normalisation to input (N, C, ...): normalises over groups of channels.
+
+    Args:
+        num_groups (int): The number of groups.
+        num_channels (int): The number of channels.
+        eps (float, default 1e-05): A small number that avoids division by zero.
+        affine (bool, default True): Whether there are a learned scale and shift per channel.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+        bias (bool, default True): Whether there is a learned bias.
+
+    >>> pyburn.nn.GroupNorm(2, 4)(pyburn.randn(1, 4, 5)).shape
+    pyburn.Size([1, 4, 5])
+    """
     num_groups: Any
     num_channels: Any
     eps: Any
@@ -1605,7 +2759,17 @@ class GroupNorm(Module):
         ...
 
 class CrossMapLRN2d(Module):
-    """Channels of images divided by the strength of their neighbours."""
+    """Applies local response normalisation over neighbouring channels of images (N, C, H, W).
+
+    Args:
+        size (int): The number of neighbouring channels.
+        alpha (float, default 0.0001): The factor of the sum of squares.
+        beta (float, default 0.75): The exponent.
+        k (float, default 1): The additive constant.
+
+    >>> pyburn.nn.CrossMapLRN2d(3)(pyburn.ones(1, 4, 2, 2)).shape
+    pyburn.Size([1, 4, 2, 2])
+    """
     size: Any
     alpha: Any
     beta: Any
@@ -1615,7 +2779,17 @@ class CrossMapLRN2d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class LocalResponseNorm(Module):
-    """Channels divided by the strength of their neighbours."""
+    """Applies local response normalisation over neighbouring channels of input (N, C, ...).
+
+    Args:
+        size (int): The number of neighbouring channels.
+        alpha (float, default 0.0001): The factor of the sum of squares.
+        beta (float, default 0.75): The exponent.
+        k (float, default 1.0): The additive constant.
+
+    >>> pyburn.nn.LocalResponseNorm(2)(pyburn.ones(1, 4, 3)).shape
+    pyburn.Size([1, 4, 3])
+    """
     size: Any
     alpha: Any
     beta: Any
@@ -1625,7 +2799,19 @@ class LocalResponseNorm(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class Bilinear(Module):
-    """y = x1 @ weight @ x2 + bias, for each row."""
+    """Applies a bilinear transformation: y = x1.T @ weight @ x2 + bias.
+
+    Args:
+        in1_features (int): The number of features of the first input.
+        in2_features (int): The number of features of the second input.
+        out_features (int): The number of output features.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Bilinear(2, 3, 4)(pyburn.ones(5, 2), pyburn.ones(5, 3)).shape
+    pyburn.Size([5, 4])
+    """
     in1_features: Any
     in2_features: Any
     out_features: Any
@@ -1639,7 +2825,22 @@ class Bilinear(Module):
     def __call__(self, input1: Tensor, input2: Tensor) -> Tensor: ...
 
 class Embedding(Module):
-    """Rows of a table, by number."""
+    """Looks up embedding vectors by index: input (*) of int64 token ids, output (*, embedding_dim).
+
+    Args:
+        num_embeddings (int): The number of embedding vectors (the size of the vocabulary).
+        embedding_dim (int): The size of each embedding vector.
+        padding_idx (float | None, default None): An index whose embedding vector is zero at first and gets no gradient.
+        max_norm (float | None, default None): Embedding vectors with a larger norm are renormalised to it, in place.
+        norm_type (float, default 2.0): The order of the norm.
+        scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
+        sparse (bool, default False): Accepted for compatibility; gradients are dense.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.Embedding(10, 3)(pyburn.tensor([[1, 2], [4, 5]])).shape
+    pyburn.Size([2, 2, 3])
+    """
     num_embeddings: Any
     embedding_dim: Any
     padding_idx: Any
@@ -1656,7 +2857,24 @@ class Embedding(Module):
         ...
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of the rows of a table that each bag names."""
+    """Computes sums, means or maxima of bags of embedding vectors.
+
+    Args:
+        num_embeddings (int): The number of embedding vectors (the size of the vocabulary).
+        embedding_dim (int): The size of each embedding vector.
+        max_norm (float | None, default None): Embedding vectors with a larger norm are renormalised to it, in place.
+        norm_type (float, default 2.0): The order of the norm.
+        scale_grad_by_freq (bool, default False): Whether gradients are divided by the frequency of their index in the batch.
+        mode (str, default 'mean'): The mode.
+        sparse (bool, default False): Accepted for compatibility; gradients are dense.
+        include_last_offset (bool, default False): Whether offsets ends with the total number of indices.
+        padding_idx (float | None, default None): An index whose embedding vector is zero at first and gets no gradient.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.EmbeddingBag(10, 3)(pyburn.tensor([[1, 2], [4, 5]])).shape
+    pyburn.Size([2, 3])
+    """
     num_embeddings: Any
     embedding_dim: Any
     max_norm: Any
@@ -1675,7 +2893,24 @@ class EmbeddingBag(Module):
     def __call__(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
 
 class RNN(Module):
-    """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over sequences (T, N, C), layer by layer."""
+    """Applies a multi-layer Elman network to input (T, N, input_size), or (N, T, input_size) with batch_first.
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        num_layers (int, default 1): The number of layers.
+        nonlinearity (str, default 'tanh'): 'tanh' or 'relu'.
+        bias (bool, default True): Whether there is a learned bias.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        dropout (float, default 0.0): The dropout probability.
+        bidirectional (bool, default False): Whether the layers run in both directions.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> output, hn = pyburn.nn.RNN(3, 2)(pyburn.ones(5, 1, 3))
+    >>> output.shape, hn.shape
+    (pyburn.Size([5, 1, 2]), pyburn.Size([1, 1, 2]))
+    """
     input_size: Any
     hidden_size: Any
     num_layers: Any
@@ -1705,7 +2940,23 @@ class RNN(Module):
         ...
 
 class GRU(Module):
-    """A gated recurrent unit over sequences (T, N, C)."""
+    """Applies a multi-layer gated recurrent unit to input (T, N, input_size), or (N, T, input_size) with batch_first.
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        num_layers (int, default 1): The number of layers.
+        bias (bool, default True): Whether there is a learned bias.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        dropout (float, default 0.0): The dropout probability.
+        bidirectional (bool, default False): Whether the layers run in both directions.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> output, hn = pyburn.nn.GRU(3, 2)(pyburn.ones(5, 1, 3))
+    >>> output.shape, hn.shape
+    (pyburn.Size([5, 1, 2]), pyburn.Size([1, 1, 2]))
+    """
     input_size: Any
     hidden_size: Any
     num_layers: Any
@@ -1734,7 +2985,24 @@ class GRU(Module):
         ...
 
 class LSTM(Module):
-    """A long short-term memory over sequences (T, N, C)."""
+    """Applies a multi-layer long short-term memory to input (T, N, input_size), or (N, T, input_size) with batch_first.
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        num_layers (int, default 1): The number of layers.
+        bias (bool, default True): Whether there is a learned bias.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        dropout (float, default 0.0): The dropout probability.
+        bidirectional (bool, default False): Whether the layers run in both directions.
+        proj_size (int, default 0): The number of features that the hidden state is projected to; 0 for no projection.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> output, (hn, cn) = pyburn.nn.LSTM(3, 2, num_layers=2)(pyburn.ones(5, 1, 3))
+    >>> output.shape, cn.shape
+    (pyburn.Size([5, 1, 2]), pyburn.Size([2, 1, 2]))
+    """
     input_size: Any
     hidden_size: Any
     num_layers: Any
@@ -1762,7 +3030,19 @@ class LSTM(Module):
         ...
 
 class RNNCell(Module):
-    """One step of RNN."""
+    """Computes one step of an Elman network for input (N, input_size) and state (N, hidden_size).
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        bias (bool, default True): Whether there is a learned bias.
+        nonlinearity (str, default 'tanh'): 'tanh' or 'relu'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.RNNCell(3, 2)(pyburn.ones(1, 3)).shape
+    pyburn.Size([1, 2])
+    """
     input_size: Any
     hidden_size: Any
     bias: Any
@@ -1779,7 +3059,18 @@ class RNNCell(Module):
     def __call__(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
 
 class GRUCell(Module):
-    """One step of GRU."""
+    """Computes one step of a gated recurrent unit for input (N, input_size) and state (N, hidden_size).
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.GRUCell(3, 2)(pyburn.ones(1, 3)).shape
+    pyburn.Size([1, 2])
+    """
     input_size: Any
     hidden_size: Any
     bias: Any
@@ -1795,7 +3086,19 @@ class GRUCell(Module):
     def __call__(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
 
 class LSTMCell(Module):
-    """One step of LSTM."""
+    """Computes one step of a long short-term memory for input (N, input_size) and states (h, c) of shape (N, hidden_size).
+
+    Args:
+        input_size (int): The number of input features.
+        hidden_size (int): The number of features of the hidden state.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> h, c = pyburn.nn.LSTMCell(3, 2)(pyburn.ones(1, 3))
+    >>> h.shape, c.shape
+    (pyburn.Size([1, 2]), pyburn.Size([1, 2]))
+    """
     input_size: Any
     hidden_size: Any
     bias: Any
@@ -1811,7 +3114,12 @@ class LSTMCell(Module):
     def __call__(self, input: Tensor, hx: Any | None = None) -> tuple: ...
 
 class AttentionCache(Module):
-    """Keys and values of the tokens so far, (N, heads, S, E / heads), for MultiheadAttention.forward_cached."""
+    """Keys and values of previous tokens, (N, heads, S, E / heads), for MultiheadAttention.forward_cached.
+
+    >>> cache = pyburn.nn.AttentionCache()
+    >>> len(cache)
+    0
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def key(self) -> Any: ...
@@ -1823,7 +3131,12 @@ class AttentionCache(Module):
         ...
 
 class TransformerLayerCache(Module):
-    """What one layer of a transformer remembers of the tokens so far, for its forward_cached."""
+    """The attention caches of one transformer layer, for its forward_cached.
+
+    >>> cache = pyburn.nn.TransformerLayerCache()
+    >>> len(cache)
+    0
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def self_attn(self) -> Any: ...
@@ -1835,7 +3148,27 @@ class TransformerLayerCache(Module):
         ...
 
 class MultiheadAttention(Module):
-    """Queries look at keys and take the values they match, in num_heads subspaces at once. Gives the output and the weights."""
+    """Applies multi-head attention to query (L, N, E), key and value (S, N, E), batch first if asked. Returns the output and the attention weights.
+
+    Args:
+        embed_dim (int): The number of features of the queries and the output.
+        num_heads (int): The number of heads.
+        dropout (float, default 0.0): The dropout probability.
+        bias (bool, default True): Whether there is a learned bias.
+        add_bias_kv (bool, default False): Whether learned biases are appended to keys and values.
+        add_zero_attn (bool, default False): Whether a batch of zeros is appended to keys and values.
+        kdim (float | None, default None): The number of features of the keys; embed_dim by default.
+        vdim (float | None, default None): The number of features of the values; embed_dim by default.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> attention = pyburn.nn.MultiheadAttention(4, 2)
+    >>> x = pyburn.ones(5, 1, 4)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (pyburn.Size([5, 1, 4]), pyburn.Size([1, 5, 5]))
+    """
     embed_dim: Any
     num_heads: Any
     dropout: Any
@@ -1865,7 +3198,24 @@ class MultiheadAttention(Module):
         ...
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each added to its input and normalised."""
+    """Applies self-attention and a feed-forward network, each with a residual connection and layer normalisation.
+
+    Args:
+        d_model (int): The number of features per token.
+        nhead (int): The number of heads.
+        dim_feedforward (int, default 2048): The number of features of the hidden layer.
+        dropout (float, default 0.1): The dropout probability.
+        activation (str, default 'relu'): The activation of the feed-forward network: 'relu' or 'gelu'.
+        layer_norm_eps (float, default 1e-05): The eps of the layer normalisations.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        norm_first (bool, default False): Whether to normalise before attention and feed-forward network instead of after.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.TransformerEncoderLayer(4, 2)(pyburn.ones(5, 1, 4)).shape
+    pyburn.Size([5, 1, 4])
+    """
     d_model: Any
     nhead: Any
     dim_feedforward: Any
@@ -1889,7 +3239,24 @@ class TransformerEncoderLayer(Module):
         ...
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to a memory and a feed-forward network, each added to its input and normalised."""
+    """Applies self-attention, cross-attention and a feed-forward network, each with a residual connection and layer normalisation.
+
+    Args:
+        d_model (int): The number of features per token.
+        nhead (int): The number of heads.
+        dim_feedforward (int, default 2048): The number of features of the hidden layer.
+        dropout (float, default 0.1): The dropout probability.
+        activation (str, default 'relu'): The activation of the feed-forward network: 'relu' or 'gelu'.
+        layer_norm_eps (float, default 1e-05): The eps of the layer normalisations.
+        batch_first (bool, default False): Whether the batch is the first dimension of input and output.
+        norm_first (bool, default False): Whether to normalise before attention and feed-forward network instead of after.
+        bias (bool, default True): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.TransformerDecoderLayer(4, 2)(pyburn.ones(5, 1, 4), pyburn.ones(3, 1, 4)).shape
+    pyburn.Size([5, 1, 4])
+    """
     d_model: Any
     nhead: Any
     dim_feedforward: Any
@@ -1907,7 +3274,18 @@ class TransformerDecoderLayer(Module):
         ...
 
 class PositionalEncoding(Module):
-    """Adds sines and cosines of falling frequencies to tokens (N, S, d_model)."""
+    """Adds sinusoidal positional encodings to tokens (N, S, d_model).
+
+    Args:
+        d_model (int): The number of features per token.
+        max_sequence_size (int, default 5000): The largest number of tokens.
+        max_timescale (float, default 10000.0): The longest wavelength.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.PositionalEncoding(4)(pyburn.zeros(1, 3, 4)).shape
+    pyburn.Size([1, 3, 4])
+    """
     d_model: Any
     max_sequence_size: Any
     max_timescale: Any
@@ -1917,7 +3295,18 @@ class PositionalEncoding(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class RotaryEncoding(Module):
-    """Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position."""
+    """Applies rotary position embeddings to tokens (..., S, d_model).
+
+    Args:
+        max_sequence_length (int): The largest number of tokens.
+        d_model (int): The number of features per token.
+        theta (float, default 10000.0): The base of the rotation frequencies.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, 4)).shape
+    pyburn.Size([1, 3, 4])
+    """
     max_sequence_length: Any
     d_model: Any
     theta: Any
@@ -1931,7 +3320,18 @@ class RotaryEncoding(Module):
         ...
 
 class SwiGLU(Module):
-    """silu(linear_inner(x)) * linear_outer(x)."""
+    """Applies a gated linear unit with SiLU: silu(linear_inner(x)) * linear_outer(x).
+
+    Args:
+        d_input (int): The number of input features.
+        d_output (int): The number of output features.
+        bias (bool, default False): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, 3)).shape
+    pyburn.Size([4, 2])
+    """
     d_input: Any
     d_output: Any
     bias: Any
@@ -1940,7 +3340,18 @@ class SwiGLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class GEGLU(Module):
-    """gelu(linear_inner(x)) * linear_outer(x)."""
+    """Applies a gated linear unit with GELU: gelu(linear_inner(x)) * linear_outer(x).
+
+    Args:
+        d_input (int): The number of input features.
+        d_output (int): The number of output features.
+        bias (bool, default False): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.GEGLU(3, 2)(pyburn.ones(4, 3)).shape
+    pyburn.Size([4, 2])
+    """
     d_input: Any
     d_output: Any
     bias: Any
@@ -1949,7 +3360,18 @@ class GEGLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class ReGLU(Module):
-    """relu(linear_inner(x)) * linear_outer(x)."""
+    """Applies a gated linear unit with ReLU: relu(linear_inner(x)) * linear_outer(x).
+
+    Args:
+        d_input (int): The number of input features.
+        d_output (int): The number of output features.
+        bias (bool, default False): Whether there is a learned bias.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.ReGLU(3, 2)(pyburn.ones(4, 3)).shape
+    pyburn.Size([4, 2])
+    """
     d_input: Any
     d_output: Any
     bias: Any
@@ -1958,7 +3380,19 @@ class ReGLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class PositionWiseFeedForward(Module):
-    """linear_outer(dropout(activation(linear_inner(x)))), of each token for itself."""
+    """Applies a two-layer feed-forward network to each token: linear_outer(dropout(activation(linear_inner(x)))).
+
+    Args:
+        d_model (int): The number of features per token.
+        d_ff (int): The number of features of the hidden layer.
+        dropout (float, default 0.1): The dropout probability.
+        activation (str, default 'gelu'): The activation of the feed-forward network: 'relu' or 'gelu'.
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.PositionWiseFeedForward(4, 16)(pyburn.ones(1, 3, 4)).shape
+    pyburn.Size([1, 3, 4])
+    """
     d_model: Any
     d_ff: Any
     dropout: Any
@@ -1968,7 +3402,23 @@ class PositionWiseFeedForward(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
 
 class CrossAttention(Module):
-    """Queries (N, L, d_model) look at a context (N, S, d_context); several heads may share the keys of one (n_heads_kv)."""
+    """Applies cross-attention from queries (N, L, d_model) to a context (N, S, d_context), with optional grouped key and value heads (n_heads_kv).
+
+    Args:
+        d_model (int): The number of features per token.
+        d_context (int): The number of features of the context.
+        n_heads (int): The number of heads.
+        n_heads_kv (int): The number of heads of keys and values.
+        d_head (int): The number of features per head.
+        dropout (float, default 0.1): The dropout probability.
+        min_float (float, default -10000.0): The score of masked positions.
+        quiet_softmax (bool, default False): Whether attention weights may sum to less than 1 (softmax with an additional zero score).
+        device (default None): The device of the parameters; by default the current one.
+        dtype (default None): The dtype of the parameters; by default the default dtype.
+
+    >>> pyburn.nn.CrossAttention(6, 4, 2, 1, 3)(pyburn.ones(1, 3, 6), pyburn.ones(1, 5, 4)).shape
+    pyburn.Size([1, 3, 6])
+    """
     d_model: Any
     d_context: Any
     n_heads: Any
@@ -1985,7 +3435,11 @@ class CrossAttention(Module):
         ...
 
 class Sequential(Module):
-    """Modules that run one after another."""
+    """Runs modules one after another.
+
+    >>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape
+    pyburn.Size([2])
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __len__(self) -> int: ...
     def append(self, module: Any | None) -> Any:
@@ -2008,7 +3462,12 @@ class Sequential(Module):
         ...
 
 class ModuleList(Module):
-    """Modules in a list."""
+    """Holds modules in a list.
+
+    >>> layers = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(3)])
+    >>> len(layers)
+    3
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __len__(self) -> int: ...
     def append(self, module: Any | None) -> Any:
@@ -2029,7 +3488,12 @@ class ModuleList(Module):
         ...
 
 class ModuleDict(Module):
-    """Modules by name."""
+    """Holds modules in a dict.
+
+    >>> heads = pyburn.nn.ModuleDict({'a': pyburn.nn.ReLU(), 'b': pyburn.nn.Identity()})
+    >>> list(heads)
+    ['a', 'b']
+    """
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __len__(self) -> int: ...
     def __contains__(self, arg: str, /) -> bool: ...

@@ -52,6 +52,11 @@ class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
 def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Any = None) -> Tensor:
     """Returns the causal mask (batch_size, seq_length, seq_length), which is True where a token would attend to a later one.
 
+    Args:
+        batch_size: The number of samples.
+        seq_length: The number of tokens.
+        device: The device.
+
     >>> pyburn.nn.attention.generate_autoregressive_mask(1, 2)
     tensor([[[False,  True],
              [False, False]]])

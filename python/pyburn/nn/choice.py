@@ -27,6 +27,9 @@ def Activation(name: str, **options: Any) -> Module:
         name: The name of the activation class.
         **options: Its options.
 
+    Returns:
+        The module.
+
     Raises:
         ValueError: The name is unknown.
 
@@ -52,6 +55,9 @@ def Normalization(name: str, num_features: int, *, dims: int = 1, num_groups: in
         dims: The number of spatial dimensions, for batch and instance normalization.
         num_groups: The number of groups, for group normalization.
         **options: Options of the layer.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: The name is unknown, or dims is not 1, 2 or 3.

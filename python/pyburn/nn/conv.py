@@ -37,6 +37,9 @@ def deform_conv2d(
         dilation: The dilation.
         mask: The scale factor of each kernel position, (N, groups * taps, H, W).
 
+    Returns:
+        The output, (N, C_out, H_out, W_out).
+
     >>> pyburn.nn.functional.deform_conv2d(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3), pyburn.ones(8, 3, 2, 2)).shape
     pyburn.Size([1, 8, 3, 3])
     """

@@ -50,6 +50,9 @@ def gaussian_nll_loss(
         eps: The lower bound of the variance.
         reduction: "mean", "sum" or "none".
 
+    Returns:
+        A 0-d tensor, or one loss per element with reduction="none".
+
     >>> pyburn.nn.functional.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), 0.5)
     """
     if not isinstance(var, _core.Tensor):

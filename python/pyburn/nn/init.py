@@ -47,6 +47,15 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills a tensor with samples from the uniform distribution on [a, b).
 
+    Args:
+        tensor: The tensor, filled in place.
+        a: The lower bound.
+        b: The upper bound.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.uniform_(pyburn.empty(3), 2.0, 3.0).amin() >= 2
     tensor(True)
     """
@@ -56,6 +65,15 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills a tensor with samples from a normal distribution.
+
+    Args:
+        tensor: The tensor, filled in place.
+        mean: The mean.
+        std: The standard deviation.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
 
     >>> pyburn.nn.init.normal_(pyburn.empty(2, 3), std=0.1).shape
     pyburn.Size([2, 3])
@@ -68,6 +86,17 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
 ) -> Tensor:
     """Fills a tensor with samples from a normal distribution truncated to [a, b].
+
+    Args:
+        tensor: The tensor, filled in place.
+        mean: The mean.
+        std: The standard deviation.
+        a: The lower bound.
+        b: The upper bound.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
 
     >>> pyburn.nn.init.trunc_normal_(pyburn.empty(100), a=-1, b=1).abs().amax() <= 1
     tensor(True)
@@ -83,6 +112,13 @@ def trunc_normal_(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills a tensor with a value.
 
+    Args:
+        tensor: The tensor, filled in place.
+        val: The value.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.constant_(pyburn.empty(2), 0.5)
     tensor([0.5000, 0.5000])
     """
@@ -93,6 +129,12 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fills a tensor with ones.
 
+    Args:
+        tensor: The tensor, filled in place.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.ones_(pyburn.empty(2))
     tensor([1., 1.])
     """
@@ -102,6 +144,12 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fills a tensor with zeros.
 
+    Args:
+        tensor: The tensor, filled in place.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.zeros_(pyburn.ones(2))
     tensor([0., 0.])
     """
@@ -110,6 +158,12 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 def eye_(tensor: Tensor) -> Tensor:
     """Fills a matrix with the identity.
+
+    Args:
+        tensor: A 2-d tensor, filled in place.
+
+    Returns:
+        The tensor.
 
     >>> pyburn.nn.init.eye_(pyburn.empty(1, 2))
     tensor([[1., 0.]])
@@ -121,6 +175,13 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fills a convolution weight with the Dirac delta, which preserves as many channels as possible.
 
+    Args:
+        tensor: A weight of 3 to 5 dimensions, filled in place.
+        groups: The number of groups of the convolution.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.dirac_(pyburn.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
     """
@@ -131,6 +192,14 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills a tensor with samples from U(-b, b) with b = gain * sqrt(6 / (fan_in + fan_out)) (Glorot initialization).
 
+    Args:
+        tensor: A tensor of at least 2 dimensions, filled in place.
+        gain: The gain.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.xavier_uniform_(pyburn.empty(3, 3)).abs().amax() <= 1
     tensor(True)
     """
@@ -140,6 +209,14 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills a tensor with samples from N(0, std^2) with std = gain * sqrt(2 / (fan_in + fan_out)) (Glorot initialization).
+
+    Args:
+        tensor: A tensor of at least 2 dimensions, filled in place.
+        gain: The gain.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
 
     >>> pyburn.nn.init.xavier_normal_(pyburn.empty(3, 5)).shape
     pyburn.Size([3, 5])
@@ -159,6 +236,9 @@ def kaiming_uniform_(
         mode: "fan_in" or "fan_out".
         nonlinearity: The nonlinearity after the layer, which determines the gain.
         generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
 
     >>> pyburn.nn.init.kaiming_uniform_(pyburn.empty(2, 6), nonlinearity="relu").abs().amax() <= 1
     tensor(True)
@@ -180,6 +260,9 @@ def kaiming_normal_(
         nonlinearity: The nonlinearity after the layer, which determines the gain.
         generator: The random generator; None uses the default one.
 
+    Returns:
+        The tensor.
+
     >>> pyburn.nn.init.kaiming_normal_(pyburn.empty(2, 6), mode="fan_out").shape
     pyburn.Size([2, 6])
     """
@@ -191,6 +274,14 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fills a tensor with a random (semi-)orthogonal matrix, scaled by gain.
 
+    Args:
+        tensor: A tensor of at least 2 dimensions, filled in place.
+        gain: The factor.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
+
     >>> w = pyburn.nn.init.orthogonal_(pyburn.empty(2, 3))
     >>> pyburn.allclose(w @ w.T, pyburn.eye(2), atol=1e-6)
     True
@@ -201,6 +292,15 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fills a matrix with samples from N(0, std^2) and sets the fraction `sparsity` of each column to zero.
+
+    Args:
+        tensor: A 2-d tensor, filled in place.
+        sparsity: The fraction of zeros per column.
+        std: The standard deviation of the other elements.
+        generator: The random generator; None uses the default one.
+
+    Returns:
+        The tensor.
 
     >>> (pyburn.nn.init.sparse_(pyburn.empty(10, 4), sparsity=0.3) == 0).sum()
     tensor(12)

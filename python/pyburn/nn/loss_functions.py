@@ -33,6 +33,9 @@ def triplet_margin_with_distance_loss(
         swap: Whether to use the smaller of the distances of anchor and positive to the negative.
         reduction: "mean", "sum" or "none".
 
+    Returns:
+        A 0-d tensor, or one loss per sample with reduction="none".
+
     Raises:
         ArgumentError: margin is not positive, or reduction is unknown.
 

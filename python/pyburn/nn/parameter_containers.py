@@ -27,6 +27,9 @@ def _line(key: Any, value: Any) -> str:
 class ParameterList(Module):
     """A list of parameters; tensors are converted to parameters.
 
+    Args:
+        values: The initial values.
+
     >>> weights = pyburn.nn.ParameterList([pyburn.ones(2) for _ in range(3)])
     >>> len(list(weights.parameters()))
     3
@@ -65,13 +68,30 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> ParameterList:
-        """Appends a value."""
+        """Appends a value.
+
+        Args:
+            value: A parameter, a tensor or any other value.
+
+        Returns:
+            The list itself.
+        """
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Appends several values."""
+        """Appends several values.
+
+        Args:
+            values: The values.
+
+        Returns:
+            The list itself.
+
+        Raises:
+            TypeError: values is not iterable.
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -87,6 +107,9 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """A dict of parameters; tensors are converted to parameters.
+
+    Args:
+        parameters: The initial values: a dict or pairs (name, value).
 
     >>> weights = pyburn.nn.ParameterDict({"left": pyburn.ones(2), "right": pyburn.ones(3)})
     >>> [name for name, _ in weights.named_parameters()]
@@ -131,7 +154,12 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Returns the value of a name, after setting it to `default` if it is missing."""
+        """Returns the value of a name, after setting it to `default` if it is missing.
+
+        Args:
+            key: The name.
+            default: The value for a missing name.
+        """
         if key not in self:
             self[key] = default
         return self[key]
@@ -142,7 +170,11 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Removes and returns a value."""
+        """Removes and returns a value.
+
+        Args:
+            key: The name.
+        """
         value = self[key]
         del self[key]
         return value
@@ -155,7 +187,12 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Returns the value of a name, or `default`."""
+        """Returns the value of a name, or `default`.
+
+        Args:
+            key: The name.
+            default: The result for a missing name.
+        """
         return self[key] if key in self._names else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:

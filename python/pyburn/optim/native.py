@@ -31,12 +31,26 @@ class GradientClipping(NamedTuple):
 
     @classmethod
     def by_value(cls, limit: float) -> GradientClipping:
-        """Clamps elements to [-limit, limit]."""
+        """Clamps elements to [-limit, limit].
+
+        Args:
+            limit: The largest absolute value.
+
+        Returns:
+            The clipping, for the argument `grad_clip` of optimisers.
+        """
         return cls("value", limit)
 
     @classmethod
     def by_norm(cls, limit: float) -> GradientClipping:
-        """Limits the L2 norm of each gradient."""
+        """Limits the L2 norm of each gradient.
+
+        Args:
+            limit: The largest norm.
+
+        Returns:
+            The clipping, for the argument `grad_clip` of optimisers.
+        """
         return cls("norm", limit)
 
 

@@ -148,7 +148,11 @@ class Optimizer:
         """Raises an error for invalid options."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Resets the gradients of all parameters to None, or to zeros if `set_to_none` is False."""
+        """Resets the gradients of all parameters to None, or to zeros if `set_to_none` is False.
+
+        Args:
+            set_to_none: Whether gradients become None.
+        """
         _core._optim.zero_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
 
     @overload
@@ -189,6 +193,9 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores the state from `state_dict` of an optimizer with the same groups.
 
+        Args:
+            state_dict: A state from `state_dict`.
+
         Raises:
             ValueError: The number of groups or parameters differs.
         """
@@ -227,27 +234,64 @@ class Optimizer:
         return register(self._hooks[where], hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers a hook that is called before step: hook(optimizer, args, kwargs). It may return new (args, kwargs)."""
+        """Registers a hook that is called before step: hook(optimizer, args, kwargs). It may return new (args, kwargs).
+
+        Args:
+            hook: The function.
+        """
         return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers a hook that is called after step: hook(optimizer, args, kwargs)."""
+        """Registers a hook that is called after step: hook(optimizer, args, kwargs).
+
+        Args:
+            hook: The function.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+        """
         return self._register("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Registers a hook that is called before state_dict: hook(optimizer)."""
+        """Registers a hook that is called before state_dict: hook(optimizer).
+
+        Args:
+            hook: The function.
+            prepend: Whether it runs before the other hooks.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+        """
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Registers a hook that is called after state_dict: hook(optimizer, state_dict). It may return another dict."""
+        """Registers a hook that is called after state_dict: hook(optimizer, state_dict). It may return another dict.
+
+        Args:
+            hook: The function.
+            prepend: Whether it runs before the other hooks.
+        """
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Registers a hook that is called before load_state_dict: hook(optimizer, state_dict). It may return another dict."""
+        """Registers a hook that is called before load_state_dict: hook(optimizer, state_dict). It may return another dict.
+
+        Args:
+            hook: The function.
+            prepend: Whether it runs before the other hooks.
+        """
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Registers a hook that is called after load_state_dict: hook(optimizer)."""
+        """Registers a hook that is called after load_state_dict: hook(optimizer).
+
+        Args:
+            hook: The function.
+            prepend: Whether it runs before the other hooks.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+        """
         return self._register("load_state_dict_post", hook, prepend)
 
     def __getstate__(self) -> dict[str, Any]:

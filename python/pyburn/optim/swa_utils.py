@@ -20,6 +20,9 @@ __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     """Returns an avg_fn of AveragedModel that computes exponential moving averages.
 
+    Args:
+        decay: The weight of the old average.
+
     Raises:
         ValueError: decay is not in [0, 1].
 
@@ -53,6 +56,9 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """Returns a multi_avg_fn of AveragedModel that computes exponential moving averages.
+
+    Args:
+        decay: The weight of the old average.
 
     Raises:
         ValueError: decay is not in [0, 1].
@@ -135,14 +141,26 @@ class AveragedModel(nn.Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the averaged model."""
+        """Runs the averaged model.
+
+        Args:
+            *args: The inputs.
+            **kwargs: Keyword arguments of the model.
+
+        Returns:
+            The output of the averaged model.
+        """
         return self.module(*args, **kwargs)
 
     def _averaged(self, model: nn.Module) -> Iterable[Tensor]:
         return itertools.chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters()
 
     def update_parameters(self, model: nn.Module) -> None:
-        """Updates the averages with the current parameters of the model."""
+        """Updates the averages with the current parameters of the model.
+
+        Args:
+            model: The model that is trained.
+        """
         count = int(self.n_averaged)
         mine = [p.detach() for p in self._averaged(self.module)]
         theirs = [p.detach().to(q.device) for p, q in zip(self._averaged(model), mine)]

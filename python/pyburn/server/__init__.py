@@ -1,6 +1,6 @@
 """The HTTP server of pyburn: uvicorn, h11 and starlette, with the checks and limits of docs/servers.md.
 
-Needs `pip install pyburn[dashboard]`; these packages are imported when a server starts.
+Needs the extra `dashboard` (`pip install starlette uvicorn h11`); these packages are imported when a server starts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def require_http_stack(name: str) -> None:
         import starlette
         import uvicorn
     except ImportError as error:
-        raise ImportError(f"{name} needs {error.name}, which is not installed: pip install pyburn[dashboard]") from error
+        raise ImportError(f"{name} needs {error.name}, which is not installed: pip install starlette uvicorn h11") from error
 
 
 def start_server(

@@ -25,6 +25,9 @@ def tensor(data: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | No
         device: The device.
         requires_grad: Whether autograd records operations on the tensor.
 
+    Returns:
+        A tensor with a copy of the data.
+
     >>> pyburn.tensor([[1.0, 2.0], [3.0, 4.0]])
     tensor([[1., 2.],
             [3., 4.]])
@@ -36,6 +39,14 @@ def tensor(data: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | No
 
 def as_tensor(data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
     """Converts data to a tensor, without a copy if possible: tensors are returned unchanged, numpy arrays share their memory.
+
+    Args:
+        data: A tensor, an array, a number or nested sequences of numbers.
+        dtype: The dtype; by default that of the data.
+        device: The device; by default that of the data.
+
+    Returns:
+        A tensor.
 
     >>> pyburn.as_tensor([1, 2, 3])
     tensor([1, 2, 3])
@@ -60,6 +71,9 @@ def asarray(
         device: The device.
         copy: True copies, False raises an error if a copy is needed, None copies if needed.
         requires_grad: Whether autograd records operations on the tensor.
+
+    Returns:
+        A tensor.
 
     >>> x = pyburn.ones(2)
     >>> pyburn.asarray(x) is x
@@ -86,6 +100,15 @@ def asarray(
 def scalar_tensor(s: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Creates a 0-d tensor; by default of the default dtype.
 
+    Args:
+        s: The number.
+        dtype: The dtype.
+        device: The device.
+        requires_grad: Whether autograd records operations on the tensor.
+
+    Returns:
+        A 0-d tensor.
+
     >>> pyburn.scalar_tensor(2)
     tensor(2.)
     """
@@ -102,6 +125,16 @@ def empty_strided(
 ) -> Tensor:
     """Creates a tensor with the given size and strides; its values are unspecified (here: zeros).
 
+    Args:
+        size: The shape.
+        stride: The strides, in elements.
+        dtype: The dtype.
+        device: The device.
+        requires_grad: Whether autograd records operations on the tensor.
+
+    Returns:
+        A tensor with these strides.
+
     >>> pyburn.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -114,6 +147,17 @@ def empty_strided(
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
     """Creates a tensor of the given size whose dimensions are laid out in memory in the given order; the last one is contiguous.
+
+    Args:
+        size: The shape.
+        physical_layout: The dimensions in the order of memory, outermost first.
+        **options: dtype, device and requires_grad, as for empty.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        RuntimeError: physical_layout is not a permutation of the dimensions.
 
     >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
@@ -165,6 +209,12 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
     A read-only array is copied, with a warning. Negative strides are not supported, as in PyTorch.
 
+    Args:
+        ndarray: The array.
+
+    Returns:
+        A tensor with the shape and dtype of the array.
+
     Raises:
         TypeError: ndarray is not a numpy array.
 
@@ -194,6 +244,9 @@ def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool
         device: Another device: a backend in Python whose library can share the memory (torch, numpy) shares it, else the elements are
             copied.
         copy: False raises BufferError instead of copying, True always copies.
+
+    Returns:
+        A tensor.
 
     Raises:
         DeviceError: The type of device is not supported.
@@ -251,6 +304,9 @@ def random_tensor(
         requires_grad: Whether autograd records operations on the tensor.
         generator: The random generator; by default the default one.
 
+    Returns:
+        A tensor of the given size.
+
     Raises:
         TypeError: distribution is not a Distribution.
 
@@ -272,6 +328,14 @@ def rand(*size: int | Sequence[int], distribution: Distribution | None = None, *
 
     Keyword arguments: distribution, dtype, device, requires_grad, generator.
 
+    Args:
+        *size: The shape, as several ints or one sequence.
+        distribution: A distribution; the uniform one by default.
+        **options: dtype, device, requires_grad and generator.
+
+    Returns:
+        A tensor of the given shape.
+
     >>> pyburn.rand(2, 3).shape
     pyburn.Size([2, 3])
     >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(5, 5))
@@ -285,6 +349,9 @@ def rand(*size: int | Sequence[int], distribution: Distribution | None = None, *
 def is_tensor(obj: Any) -> bool:
     """Returns whether obj is a tensor.
 
+    Args:
+        obj: Any object.
+
     >>> pyburn.is_tensor(pyburn.ones(2)), pyburn.is_tensor([1])
     (True, False)
     """
@@ -293,6 +360,12 @@ def is_tensor(obj: Any) -> bool:
 
 def numel(input: Tensor) -> int:
     """Returns the number of elements.
+
+    Args:
+        input: The tensor.
+
+    Returns:
+        | TypeError: input is not a tensor.
 
     >>> pyburn.numel(pyburn.ones(2, 3))
     6

@@ -37,6 +37,12 @@ class Distribution:
     def Bernoulli(p: float) -> Distribution:
         """The Bernoulli distribution: 1 with probability p, else 0.
 
+        Args:
+            p: The probability of 1.
+
+        Returns:
+            The distribution.
+
         >>> pyburn.rand(3, distribution=pyburn.Distribution.Bernoulli(0.0))
         tensor([0., 0., 0.])
         """
@@ -48,6 +54,13 @@ class Distribution:
     def Uniform(low: float, high: float) -> Distribution:
         """The uniform distribution on [low, high); integers for integer dtypes.
 
+        Args:
+            low: The lower bound (inclusive).
+            high: The upper bound (exclusive).
+
+        Returns:
+            The distribution.
+
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(7, 8), dtype=pyburn.int64)
         tensor([7, 7])
         """
@@ -58,6 +71,13 @@ class Distribution:
     @staticmethod
     def Normal(mean: float, std: float) -> Distribution:
         """The normal distribution with the given mean and standard deviation.
+
+        Args:
+            mean: The mean.
+            std: The standard deviation.
+
+        Returns:
+            The distribution.
 
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Normal(3, 0))
         tensor([3., 3.])
@@ -75,6 +95,15 @@ class Distribution:
         generator: Generator | None = None,
     ) -> Tensor:
         """Samples a tensor from the distribution.
+
+        Args:
+            size: The shape.
+            dtype: The dtype.
+            device: The device.
+            generator: The random generator; by default that of the process.
+
+        Returns:
+            A tensor of the given shape.
 
         >>> pyburn.Distribution.Normal(0, 1).draw((2, 2)).shape
         pyburn.Size([2, 2])

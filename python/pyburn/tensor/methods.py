@@ -221,9 +221,9 @@ def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_
         given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         return array.__dlpack__(**{name: value for name, value in given.items() if value is not None})
     if stream is not None:
-        raise BufferError("[__dlpack__] memory of the CPU has no stream: pass None")
+        raise BufferError("[dlpack] memory of the CPU has no stream: pass None")
     if dl_device is not None and tuple(dl_device) != (1, 0):
-        raise BufferError(f"[__dlpack__] only memory of the CPU is exported: got device {tuple(dl_device)}")
+        raise BufferError(f"[dlpack] only memory of the CPU is exported: got device {tuple(dl_device)}")
     return _core._to_dlpack(self, max_version is not None and max_version[0] >= 1, bool(copy))
 
 
@@ -255,6 +255,11 @@ def __reversed__(self: Tensor) -> Tensor:
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Returns the indices of the nonzero elements, one row each; as_tuple=True returns one tensor per dimension.
+
+    Args:
+        input: The tensor.
+        out: A tensor that receives the result.
+        as_tuple: Whether to return one tensor per dimension.
 
     >>> pyburn.tensor([[0, 3], [4, 0]]).nonzero(as_tuple=True)
     (tensor([0, 1]), tensor([1, 0]))

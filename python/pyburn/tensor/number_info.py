@@ -16,6 +16,9 @@ _FLOATS = {"float64": (64, -1022, 52, 15), "float32": (32, -126, 23, 6), "float1
 class finfo:  # noqa: N801  (PyTorch's and numpy's name)
     """The numerical limits of a floating-point dtype; by default of the default dtype.
 
+    Args:
+        dtype: The dtype; by default the default dtype.
+
     >>> pyburn.finfo(pyburn.float32).eps
     1.1920928955078125e-07
     """
@@ -42,6 +45,9 @@ class finfo:  # noqa: N801  (PyTorch's and numpy's name)
 
 class iinfo:  # noqa: N801
     """The limits of an integer dtype.
+
+    Args:
+        dtype: The dtype.
 
     >>> pyburn.iinfo(pyburn.int8)
     iinfo(min=-128, max=127, dtype=int8)

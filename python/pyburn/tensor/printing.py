@@ -62,6 +62,9 @@ def get_printoptions() -> dict[str, Any]:
 class printoptions:  # noqa: N801  (a context manager is called like a function)
     """Context manager that sets print options temporarily.
 
+    Args:
+        **options: The options of set_printoptions.
+
     >>> with pyburn.printoptions(precision=1):
     ...     print(pyburn.tensor([1.25]))
     tensor([1.2])

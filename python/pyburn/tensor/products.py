@@ -17,6 +17,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Dimensions can also be numbers: each operand is then followed by the list of its dimensions, and the last list is that of the result.
 
+    Args:
+        equation: Letters for the dimensions of each operand, and after '->' those of the result, as in "ij,jk->ik".
+        *operands: The tensors.
+
+    Returns:
+        A tensor with the dimensions named after '->'.
+
     >>> pyburn.einsum("ij,jk->ik", pyburn.ones(2, 3), pyburn.ones(3, 4)).shape
     pyburn.Size([2, 4])
     >>> pyburn.einsum(pyburn.ones(2, 3), [0, 1], pyburn.ones(3, 4), [1, 2], [0, 2]).shape
@@ -40,6 +47,16 @@ def _letters(axes: Any) -> str:
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, dims_b: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """Contracts the last dims dimensions of a with the first of b, or two lists of dimensions.
+
+    Args:
+        a: The first tensor.
+        b: The second tensor.
+        dims: The number of dimensions to contract, or the two lists of dimensions.
+        dims_b: The dimensions of b, if dims holds those of a.
+        out: A tensor that receives the result.
+
+    Returns:
+        A tensor with the remaining dimensions of a, then those of b.
 
     >>> pyburn.tensordot(pyburn.ones(2, 3, 4), pyburn.ones(3, 4, 5)).shape
     pyburn.Size([2, 5])

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def is_floating_point(input: Tensor) -> bool:
     """Returns whether the dtype is floating point.
 
+    Args:
+        input: The tensor.
+
     >>> pyburn.is_floating_point(pyburn.ones(2)), pyburn.is_floating_point(pyburn.arange(2))
     (True, False)
     """
@@ -24,6 +27,9 @@ def is_floating_point(input: Tensor) -> bool:
 
 def is_signed(input: Tensor) -> bool:
     """Returns whether the dtype is signed.
+
+    Args:
+        input: The tensor.
 
     >>> pyburn.is_signed(pyburn.arange(2))
     True
@@ -34,6 +40,9 @@ def is_signed(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Returns False: there are no complex tensors.
 
+    Args:
+        input: The tensor.
+
     >>> pyburn.is_complex(pyburn.ones(2))
     False
     """
@@ -42,6 +51,9 @@ def is_complex(input: Tensor) -> bool:
 
 def is_nonzero(input: Tensor) -> bool:
     """Returns whether the only element is not zero.
+
+    Args:
+        input: A tensor with one element.
 
     Raises:
         ArgumentError: input does not have exactly one element.
@@ -56,6 +68,10 @@ def is_nonzero(input: Tensor) -> bool:
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Returns whether two tensors have the same shape.
+
+    Args:
+        input: The first tensor.
+        other: The second tensor.
 
     >>> pyburn.is_same_size(pyburn.ones(2), pyburn.ones(2, 1))
     False
@@ -77,6 +93,9 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def isreal(input: Tensor) -> Tensor:
     """Returns True for each element: there are no complex tensors.
 
+    Args:
+        input: The tensor.
+
     >>> pyburn.isreal(pyburn.tensor([1.0]))
     tensor([True])
     """
@@ -85,6 +104,9 @@ def isreal(input: Tensor) -> Tensor:
 
 def real(input: Tensor) -> Tensor:
     """Returns input: there are no complex tensors.
+
+    Args:
+        input: The tensor.
 
     >>> pyburn.real(pyburn.tensor([1.0]))
     tensor([1.])
@@ -95,6 +117,9 @@ def real(input: Tensor) -> Tensor:
 def conj(input: Tensor) -> Tensor:
     """Returns input: there are no complex tensors.
 
+    Args:
+        input: The tensor.
+
     >>> pyburn.tensor([1.0]).conj()
     tensor([1.])
     """
@@ -103,6 +128,9 @@ def conj(input: Tensor) -> Tensor:
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """Returns the shape that results from broadcasting the given shapes.
+
+    Args:
+        *shapes: The shapes.
 
     >>> pyburn.broadcast_shapes((2, 1), (3,))
     pyburn.Size([2, 3])
@@ -119,6 +147,10 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def can_cast(from_: DType, to: DType) -> bool:
     """Returns whether results of one dtype can be written into a tensor of another.
 
+    Args:
+        from_: The dtype of the results.
+        to: The dtype of the tensor.
+
     >>> pyburn.can_cast(pyburn.int64, pyburn.float32), pyburn.can_cast(pyburn.float32, pyburn.int64)
     (True, False)
     """
@@ -131,6 +163,10 @@ def can_cast(from_: DType, to: DType) -> bool:
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
     """Returns the dtype of the sum of two tensors or numbers by type promotion.
+
+    Args:
+        tensor1: A tensor or number.
+        tensor2: A tensor or number.
 
     >>> pyburn.result_type(pyburn.tensor([1, 2]), 1.5)
     pyburn.float32

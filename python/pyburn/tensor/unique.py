@@ -29,6 +29,15 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """Removes consecutive duplicates.
 
+    Args:
+        input: The tensor.
+        return_inverse: Whether to return the index into the result for each element.
+        return_counts: Whether to return the number of repetitions.
+        dim: The dimension; by default input is flattened.
+
+    Returns:
+        The tensor without duplicates, or a tuple of it and what else was asked for.
+
     >>> pyburn.unique_consecutive(pyburn.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """

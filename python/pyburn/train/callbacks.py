@@ -46,36 +46,71 @@ class Callback:
     """
 
     def on_fit_start(self, learner: Learner) -> None:
-        """Called before the first epoch, after a checkpoint has been restored."""
+        """Called before the first epoch, after a checkpoint has been restored.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_fit_end(self, learner: Learner) -> None:
-        """Called when fit ends, for whatever reason."""
+        """Called when fit ends, for whatever reason.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_epoch_start(self, learner: Learner) -> None: ...
 
     def on_epoch_end(self, learner: Learner) -> None:
-        """Called after validation: `state.values` has all values of this epoch."""
+        """Called after validation: `state.values` has all values of this epoch.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_batch_start(self, learner: Learner) -> None:
-        """Called before the forward pass: `state.inputs` is the batch."""
+        """Called before the forward pass: `state.inputs` is the batch.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_forward_end(self, learner: Learner) -> None:
         """Called after the forward pass: `state.result` is the Step, `state.loss` its loss.
 
         Reading `state.loss` synchronizes with the device; `state.loss_tensor` does not.
+
+        Args:
+            learner: The Learner that trains.
         """
 
     def on_backward_end(self, learner: Learner) -> None:
-        """Called after the backward pass has added the gradients of this batch."""
+        """Called after the backward pass has added the gradients of this batch.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_batch_end(self, learner: Learner) -> None:
-        """Called after the metrics were updated; with accumulation, the weights may not have been updated yet."""
+        """Called after the metrics were updated; with accumulation, the weights may not have been updated yet.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_step_start(self, learner: Learner) -> None:
-        """Called before an optimizer step: the gradients are accumulated and clipped."""
+        """Called before an optimizer step: the gradients are accumulated and clipped.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_step_end(self, learner: Learner) -> None:
-        """Called after the optimizer updated the weights."""
+        """Called after the optimizer updated the weights.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_validation_start(self, learner: Learner) -> None: ...
 
@@ -95,13 +130,27 @@ class Callback:
     def on_predict_end(self, learner: Learner) -> None: ...
 
     def on_checkpoint(self, learner: Learner) -> None:
-        """Called after the checkpoint `state.checkpoint` was written."""
+        """Called after the checkpoint `state.checkpoint` was written.
+
+        Args:
+            learner: The Learner that trains.
+        """
 
     def on_message(self, learner: Learner, text: str) -> None:
-        """Called with a message for the user."""
+        """Called with a message for the user.
+
+        Args:
+            learner: The Learner that trains.
+            text: The message.
+        """
 
     def on_error(self, learner: Learner, error: BaseException) -> None:
-        """Called before an exception leaves fit."""
+        """Called before an exception leaves fit.
+
+        Args:
+            learner: The Learner that trains.
+            error: The exception.
+        """
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state that is saved in checkpoints and restored on resume."""

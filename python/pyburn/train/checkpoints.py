@@ -38,11 +38,21 @@ class Rule:
     name = "rule"
 
     def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
-        """Returns whether a checkpoint should be saved now."""
+        """Returns whether a checkpoint should be saved now.
+
+        Args:
+            moment: The current position in training and its metrics.
+            entries: The checkpoints that exist.
+        """
         raise NotImplementedError
 
     def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
-        """Returns the entries that this rule keeps."""
+        """Returns the entries that this rule keeps.
+
+        Args:
+            entries: The checkpoints that exist.
+            higher_is_better: The direction of each metric.
+        """
         raise NotImplementedError
 
 
@@ -144,7 +154,11 @@ class Every(Rule):
         return mine if self.keep is None else mine[-self.keep :]
 
     def saved(self, now: float) -> None:
-        """Records the time of the last checkpoint, for intervals in minutes."""
+        """Records the time of the last checkpoint, for intervals in minutes.
+
+        Args:
+            now: The time in seconds.
+        """
         self._last = now
 
 
@@ -177,7 +191,14 @@ class CheckpointFolder:
         self.entries = read_index(self.folder)
 
     def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: Mapping[str, float] | None = None) -> list[str]:
-        """Returns the names of the rules that ask for a checkpoint now."""
+        """Returns the names of the rules that ask for a checkpoint now.
+
+        Args:
+            epoch: The current epoch.
+            step: The current step.
+            epoch_ended: Whether an epoch has just ended.
+            metrics: The metrics of the epoch by name.
+        """
         moment = Moment(epoch, step, epoch_ended, metrics or {}, time.monotonic(), self.higher_is_better)
         return [rule.name for rule in self.rules if rule.due(moment, self.entries)]
 
@@ -251,7 +272,12 @@ class CheckpointFolder:
         return self.entries[-1] if self.entries else None
 
     def best(self, metric: str = "valid/loss", mode: str | None = None) -> Entry | None:
-        """Returns the best entry by a metric, or None if no entry has a value of it."""
+        """Returns the best entry by a metric, or None if no entry has a value of it.
+
+        Args:
+            metric: The name of the metric.
+            mode: "min", "max", or None to use the direction of the metric.
+        """
         found = Best(metric, 1, mode).kept(self.entries, self.higher_is_better)
         return found[0] if found else None
 

@@ -27,7 +27,7 @@ def display_for(wanted: Any) -> Callback | None:
 
     Args:
         wanted: "notebook", "dashboard", "bar", "lines", "quiet", "auto" or a callback. "auto" is a chart in a notebook, the dashboard on a
-            terminal if `pyburn[dashboard]` is installed, the bar on a terminal without it, and lines elsewhere. The environment variable
+            terminal if textual is installed, the bar on a terminal without it, and lines elsewhere. The environment variable
             PYBURN_DISPLAY overrides "auto".
 
     Raises:
@@ -85,7 +85,11 @@ class Pace:
 
 
 class Quiet(Callback):
-    """Prints messages only, such as how to resume or what failed."""
+    """Prints messages only, such as how to resume or what failed.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         self.file = Output(file if file is not None else sys.stderr)
@@ -95,7 +99,11 @@ class Quiet(Callback):
 
 
 class ProgressLines(Quiet):
-    """Prints a line per epoch, and one every 30 seconds within an epoch. For log files."""
+    """Prints a line per epoch, and one every 30 seconds within an epoch. For log files.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)
@@ -163,7 +171,11 @@ class RunningValues:
 
 
 class ProgressBar(ProgressLines):
-    """Draws a progress bar for the current epoch, with the values so far, and prints a line for each completed epoch."""
+    """Draws a progress bar for the current epoch, with the values so far, and prints a line for each completed epoch.
+
+    Args:
+        file: The stream to print to; None for standard error.
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__(file)

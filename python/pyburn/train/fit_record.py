@@ -119,7 +119,7 @@ class FitRecord:
     def _restore(self, saved: dict[str, Any]) -> None:
         learner, loop, state = self.learner, self.loop, self.learner.state
         if not isinstance(saved, dict) or "position" not in saved:
-            raise CheckpointError("the file is no checkpoint of a training: it has no position")
+            raise CheckpointError("not a training checkpoint: the file has no 'position' entry")
         learner.load_state_dict(saved)
         position = saved["position"]
         if position["step"] and learner.optimizer is not None:

@@ -27,7 +27,12 @@ class History:
         self.higher_is_better: dict[str, bool] = {}
 
     def add(self, epoch: int, values: dict[str, float]) -> None:
-        """Adds values to the row of an epoch."""
+        """Adds values to the row of an epoch.
+
+        Args:
+            epoch: The epoch.
+            values: The values by name.
+        """
         if not self.rows or self.rows[-1]["epoch"] != epoch:
             self.rows.append({"epoch": epoch})
         self.rows[-1].update(values)
@@ -51,6 +56,9 @@ class History:
     def best(self, name: str) -> dict[str, Any]:
         """Returns the row with the best value of a metric.
 
+        Args:
+            name: The name of the metric, such as "valid/accuracy".
+
         Raises:
             KeyError: There is no value of that name.
         """
@@ -70,7 +78,11 @@ class History:
         return history_html(self)
 
     def chart(self, metric: str = "loss") -> str:
-        """Returns an SVG line chart of a metric over the epochs, one curve per split."""
+        """Returns an SVG line chart of a metric over the epochs, one curve per split.
+
+        Args:
+            metric: The name of the metric, without the split.
+        """
         from .run.svg_plots import Curve, line_chart
 
         names = [name for name in self.names() if name.rpartition("/")[2] == metric]

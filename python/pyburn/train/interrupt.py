@@ -51,5 +51,9 @@ class StopRequest:
         self.reason, self.signal = _NAMES.get(signal.Signals(number).name, "a signal"), number
 
     def request(self, reason: str) -> None:
-        """Requests a stop after the current step, like Ctrl-C. The first reason is kept."""
+        """Requests a stop after the current step, like Ctrl-C. The first reason is kept.
+
+        Args:
+            reason: The reason, which is shown to the user.
+        """
         self.reason = self.reason or reason

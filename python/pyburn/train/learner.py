@@ -142,7 +142,7 @@ class Learner:
             valid_data: An iterable of validation batches.
             epochs: The total number of epochs; None for no limit.
             max_steps: The total number of optimizer steps; None for no limit.
-            run: A Run or the folder to log to; see docs/runs.md. If the folder already holds a run, the first free one of folder-2,
+            run: A Run or the folder to log to; see docs/guides/runs.md. If the folder already holds a run, the first free one of folder-2,
                 folder-3, ... is used; `learner.run.folder` says which.
             config: The configuration that is saved with the run; by default a summary of model, optimizer and options.
             checkpoints: Rules for the checkpoints in the run folder; by default the last one and the best one by validation loss.
@@ -201,17 +201,33 @@ class Learner:
         self.model.train()
 
     def stop(self, reason: str = "stopped") -> None:
-        """Stops training after the current step."""
+        """Stops training after the current step.
+
+        Args:
+            reason: The reason, which is recorded in the run.
+        """
         self.stop_request.request(reason)
 
     def tell(self, text: str) -> None:
-        """Sends a message to the user: to the display and to the log of the run."""
+        """Sends a message to the user: to the display and to the log of the run.
+
+        Args:
+            text: The message.
+        """
         self.hooks.call("on_message", self, text)
         if self.run is not None:
             self.run.write(text)
 
     def find_lr(self, data: Iterable[Any], **options: Any) -> Any:
-        """Runs a learning-rate range test; see `pyburn.train.find_lr`. Model and optimizer are restored afterwards."""
+        """Runs a learning-rate range test; see `pyburn.train.find_lr`. Model and optimizer are restored afterwards.
+
+        Args:
+            data: The training batches.
+            **options: Options of `pyburn.train.find_lr`.
+
+        Returns:
+            An LrFinding with the rates, the losses and a suggestion.
+        """
         from .lr_finder import find_lr
 
         return find_lr(self, data, **options)
@@ -302,7 +318,16 @@ class Learner:
         return values
 
     def evaluate(self, data: Iterable[Any], name: str = "test", *, progress: bool = True) -> dict[str, float]:
-        """Computes the loss and the metrics like `validate`, and logs the result to the run under `name`."""
+        """Computes the loss and the metrics like `validate`, and logs the result to the run under `name`.
+
+        Args:
+            data: The batches.
+            name: The name in the run.
+            progress: Whether to show a progress bar.
+
+        Returns:
+            The loss and the metrics by name.
+        """
         values = self.validate(data, name, progress=progress)
         if self.run is not None:
             state = self.state
@@ -367,6 +392,9 @@ class Learner:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state from `state_dict`.
+
+        Args:
+            state: A state from `state_dict`.
 
         Raises:
             ValueError: Only one of the state and this Learner has a learning-rate schedule.

@@ -57,7 +57,11 @@ class LrFinding:
         return _html.picture(self.chart())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the chart to an .svg file."""
+        """Writes the chart to an .svg file.
+
+        Args:
+            path: The file to write.
+        """
         Path(path).write_text(self.chart(), encoding="utf-8")
 
 

@@ -68,7 +68,14 @@ class Profiler(Callback):
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Context manager that records a named phase."""
+        """Context manager that records a named phase.
+
+        Args:
+            name: The name of the phase.
+
+        Returns:
+            A context manager.
+        """
         start = time.perf_counter_ns()
         try:
             yield
@@ -76,7 +83,11 @@ class Profiler(Callback):
             self._note(_PHASES, name, start, time.perf_counter_ns())
 
     def watch(self, model: Any) -> None:
-        """Records the forward pass of a model and of each submodule until `close`."""
+        """Records the forward pass of a model and of each submodule until `close`.
+
+        Args:
+            model: The model.
+        """
         names = {id(module): name for name, module in model.named_modules()}
 
         def before(module: Any, args: Any) -> None:
@@ -122,7 +133,11 @@ class Profiler(Callback):
             self._note(_OPERATIONS, name, start, end, shape=shape)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the trace as JSON, for chrome://tracing or Perfetto."""
+        """Writes the trace as JSON, for chrome://tracing or Perfetto.
+
+        Args:
+            path: The file to write.
+        """
         rows = [{"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": row, "args": {"name": name}} for row, name in _ROWS.items()]
         atomic_write(os.fspath(path), json.dumps({"traceEvents": rows + self.events, "displayTimeUnit": "ms"}).encode())
 
@@ -137,7 +152,11 @@ class Profiler(Callback):
         return sorted(totals.values(), key=lambda row: (row.kind != "phases", row.kind, -row.milliseconds))
 
     def table(self) -> str:
-        """Formats the totals as a text table."""
+        """Formats the totals as a text table.
+
+        Returns:
+            The table.
+        """
         lines = [f"{'':10} {'name':40} {'calls':>8} {'total ms':>10} {'mean ms':>10}"]
         for row in self.rows():
             lines.append(f"{row.kind:10} {row.name[:40]:40} {row.count:8} {row.milliseconds:10.2f} {row.milliseconds / row.count:10.3f}")

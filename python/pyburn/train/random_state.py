@@ -37,7 +37,11 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Restores a state from `random_state`."""
+    """Restores a state from `random_state`.
+
+    Args:
+        state: A state from `random_state`.
+    """
     seed, offset = state["pyburn"]
     set_rng_state((int(seed), int(offset)))
     python, numpy = state["python"], state["numpy"]

@@ -141,13 +141,13 @@ constexpr OpInfo activation(OpInfo row, const char* samples = kFloatingSamples) 
 
 namespace op {
 constinit OpInfo relu = define<NoAttrs, infer_number<NoAttrs>, grad_relu>({.schema = "relu(Tensor input) -> Tensor",
-    .doc = "The elements, with 0 in place of negative ones.",
+    .doc = "Applies the rectified linear unit element-wise: max(0, x).",
     .kind = Kind::elementwise,
     .saves = outputs,
     .example = "pyburn.relu(pyburn.tensor([-1., 1.]))",
     .samples = kAnySamples});
 constinit OpInfo sigmoid = define<NoAttrs, infer_same<NoAttrs>, grad_sigmoid>({.schema = "sigmoid(Tensor input) -> Tensor",
-    .doc = "1 / (1 + exp(-x)) of the elements.",
+    .doc = "Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)).",
     .kind = Kind::elementwise,
     .cast = Cast::promote_float,
     .saves = outputs,
@@ -155,7 +155,7 @@ constinit OpInfo sigmoid = define<NoAttrs, infer_same<NoAttrs>, grad_sigmoid>({.
     .samples = kAnySamples});
 constinit OpInfo gelu = activation(
     define<Gelu, infer_floating<Gelu>, grad_gelu, decompose_gelu>({.schema = "gelu(Tensor input, *, str approximate='none') -> Tensor",
-        .doc = "x times the normal distribution at x; approximate is 'none' or 'tanh'.",
+        .doc = "Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi.",
         .torch = "torch.nn.functional.gelu",
         .example = "pyburn.gelu(pyburn.tensor([-1., 1.]))"}),
     R"(
@@ -175,7 +175,7 @@ t(2), approximate='erf' ! approximate
 t(2, dtype=i64) ! floating)");
 constinit OpInfo gelu_gradient = activation(define<Gelu, infer_floating<Gelu>, grad_gelu_gradient, decompose_gelu_gradient>(
                                                 {.schema = "gelu_gradient(Tensor grad, Tensor input, *, str approximate='none') -> Tensor",
-                                                    .doc = "The gradient of gelu at input, times grad.",
+                                                    .doc = "Computes the gradient of gelu with respect to its input.",
                                                     .torch = "torch.ops.aten.gelu_backward",
                                                     .example = "pyburn.gelu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))"}),
     R"(
@@ -191,12 +191,12 @@ t(3000), t(3000)
 t(2), t(2), approximate='erf' ! approximate)");
 constinit OpInfo silu =
     activation(define<NoAttrs, infer_floating<NoAttrs>, grad_silu, decompose_silu>({.schema = "silu(Tensor input) -> Tensor",
-        .doc = "x times sigmoid(x), also called swish.",
+        .doc = "Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x).",
         .torch = "torch.nn.functional.silu",
         .example = "pyburn.silu(pyburn.tensor([-1., 1.]))"}));
 constinit OpInfo silu_gradient = activation(define<NoAttrs, infer_floating<NoAttrs>, grad_silu_gradient, decompose_silu_gradient>(
                                                 {.schema = "silu_gradient(Tensor grad, Tensor input) -> Tensor",
-                                                    .doc = "The gradient of silu at input, times grad.",
+                                                    .doc = "Computes the gradient of silu with respect to its input.",
                                                     .torch = "lambda g, x: g * torch.sigmoid(x) * (1 + x * (1 - torch.sigmoid(x)))",
                                                     .example = "pyburn.silu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))"}),
     R"(
@@ -211,16 +211,17 @@ t(3000), t(3000)
 t(2, dtype=i64), t(2, dtype=i64) ! floating)");
 constinit OpInfo mish =
     activation(define<NoAttrs, infer_floating<NoAttrs>, grad_mish, decompose_mish>({.schema = "mish(Tensor input) -> Tensor",
-        .doc = "x times tanh(softplus(x)).",
+        .doc = "Applies the Mish activation element-wise: x * tanh(softplus(x)).",
         .torch = "torch.nn.functional.mish",
         .example = "pyburn.mish(pyburn.tensor([-1., 1.]))"}));
-constinit OpInfo softplus = activation(define<Softplus, infer_softplus, grad_softplus, decompose_softplus>(
-                                           {.schema = "softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor",
-                                               .doc = "log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.",
-                                               .autocast = Autocast::full,
-                                               .torch = "torch.nn.functional.softplus",
-                                               .example = "pyburn.softplus(pyburn.tensor([-1., 1.]))"}),
-    R"(
+constinit OpInfo softplus =
+    activation(define<Softplus, infer_softplus, grad_softplus, decompose_softplus>(
+                   {.schema = "softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor",
+                       .doc = "Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold.",
+                       .autocast = Autocast::full,
+                       .torch = "torch.nn.functional.softplus",
+                       .example = "pyburn.softplus(pyburn.tensor([-1., 1.]))"}),
+        R"(
 t(2, 3)
 t(2, 3), 2.0
 t(2, 3), beta=0.5, threshold=0.25
@@ -236,12 +237,12 @@ t(2), 0.0 ! beta
 t(2, dtype=i64) ! floating)");
 constinit OpInfo logsigmoid = activation(
     define<NoAttrs, infer_floating<NoAttrs>, grad_logsigmoid, decompose_logsigmoid>({.schema = "logsigmoid(Tensor input) -> Tensor",
-        .doc = "log(sigmoid(x)), without loss of digits.",
+        .doc = "Computes log(sigmoid(x)) element-wise in a numerically stable way.",
         .torch = "torch.nn.functional.logsigmoid",
         .example = "pyburn.logsigmoid(pyburn.tensor([-1., 1.]))"}));
 constinit OpInfo hardtanh = activation(define<Hardtanh, infer_hardtanh, grad_hardtanh, decompose_hardtanh>(
                                            {.schema = "hardtanh(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor",
-                                               .doc = "The elements, moved into the range from min_val to max_val.",
+                                               .doc = "Clamps all elements into the range [min_val, max_val].",
                                                .torch = "torch.nn.functional.hardtanh",
                                                .example = "pyburn.hardtanh(pyburn.tensor([-2., 0.5]))"}),
     R"(
@@ -258,12 +259,12 @@ tensor([0., 1., -1., nan])
 t(2), 1.0, 0.0 ! min_val)");
 constinit OpInfo hardswish =
     activation(define<NoAttrs, infer_floating<NoAttrs>, grad_hardswish, decompose_hardswish>({.schema = "hardswish(Tensor input) -> Tensor",
-        .doc = "x times hardsigmoid(x).",
+        .doc = "Applies the hard swish activation element-wise: x * hardsigmoid(x).",
         .torch = "torch.nn.functional.hardswish",
         .example = "pyburn.hardswish(pyburn.tensor([-1., 4.]))"}));
 constinit OpInfo hardsigmoid = activation(
     define<NoAttrs, infer_floating<NoAttrs>, grad_hardsigmoid, decompose_hardsigmoid>({.schema = "hardsigmoid(Tensor input) -> Tensor",
-        .doc = "(x + 3) / 6, moved into the range from 0 to 1.",
+        .doc = "Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1].",
         .torch = "torch.nn.functional.hardsigmoid",
         .example = "pyburn.hardsigmoid(pyburn.tensor([-1., 4.]))"}),
     R"(
@@ -276,12 +277,13 @@ t(5, dtype=f64).constant
 t(5, dtype=f16)
 tensor([0., inf, -inf, nan, 3., -3.])
 t(5, dtype=i64) ! floating)");
-constinit OpInfo leaky_relu = activation(define<LeakyRelu, infer_floating<LeakyRelu>, grad_leaky_relu, decompose_leaky_relu>(
-                                             {.schema = "leaky_relu(Tensor input, float negative_slope=0.01) -> Tensor",
-                                                 .doc = "The elements, with negative ones times negative_slope.",
-                                                 .torch = "torch.nn.functional.leaky_relu",
-                                                 .example = "pyburn.leaky_relu(pyburn.tensor([-1., 1.]), 0.1)"}),
-    R"(
+constinit OpInfo leaky_relu =
+    activation(define<LeakyRelu, infer_floating<LeakyRelu>, grad_leaky_relu, decompose_leaky_relu>(
+                   {.schema = "leaky_relu(Tensor input, float negative_slope=0.01) -> Tensor",
+                       .doc = "Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x.",
+                       .torch = "torch.nn.functional.leaky_relu",
+                       .example = "pyburn.leaky_relu(pyburn.tensor([-1., 1.]), 0.1)"}),
+        R"(
 t(2, 3)
 t(2, 3), 0.25
 t(), -0.5
@@ -292,11 +294,13 @@ t(5, dtype=f64)
 t(5, dtype=f16), negative_slope=0.5
 tensor([0., nan, -inf])
 t(2, dtype=i64) ! floating)");
-constinit OpInfo elu = activation(define<Elu, infer_floating<Elu>, grad_elu, decompose_elu>(
-                                      {.schema = "elu(Tensor input, float alpha=1.0, float scale=1.0, float input_scale=1.0) -> Tensor",
-                                          .doc = "scale x where x is positive, else scale alpha (exp(input_scale x) - 1).",
-                                          .torch = "torch._C._nn.elu",
-                                          .example = "pyburn.elu(pyburn.tensor([-1., 1.]))"}),
+constinit OpInfo elu = activation(
+    define<Elu, infer_floating<Elu>, grad_elu, decompose_elu>(
+        {.schema = "elu(Tensor input, float alpha=1.0, float scale=1.0, float input_scale=1.0) -> Tensor",
+            .doc =
+                "Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1).",
+            .torch = "torch._C._nn.elu",
+            .example = "pyburn.elu(pyburn.tensor([-1., 1.]))"}),
     R"(
 t(2, 3)
 t(2, 3), 0.5
@@ -312,7 +316,7 @@ tensor([0., nan, -inf, inf])
 t(2, dtype=i64) ! floating)");
 constinit OpInfo softshrink = activation(
     define<Shrink, infer_shrink, grad_shrink, decompose_softshrink>({.schema = "softshrink(Tensor input, float lambd=0.5) -> Tensor",
-        .doc = "The elements, moved towards 0 by lambd and no further.",
+        .doc = "Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd.",
         .torch = "torch.nn.functional.softshrink",
         .example = "pyburn.softshrink(pyburn.tensor([-1., 0.25]))"}),
     R"(
@@ -326,7 +330,7 @@ t(5, dtype=f16)
 t(5), -1.0 ! lambd)");
 constinit OpInfo hardshrink = activation(define<Shrink, infer_floating<Shrink>, grad_shrink, decompose_hardshrink>(
                                              {.schema = "hardshrink(Tensor input, float lambd=0.5) -> Tensor",
-                                                 .doc = "The elements, with 0 in place of those between -lambd and lambd.",
+                                                 .doc = "Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x.",
                                                  .example = "pyburn.hardshrink(pyburn.tensor([-1., 0.25]))"}),
     R"(
 t(2, 3)
@@ -339,7 +343,7 @@ t(5, dtype=f16)
 t(5, dtype=i64) ! floating)");
 constinit OpInfo threshold = activation(define<Threshold, infer_number<Threshold>, grad_threshold, decompose_threshold>(
                                             {.schema = "threshold(Tensor input, Scalar threshold, Scalar value) -> Tensor",
-                                                .doc = "The elements, with value in place of those that are not above the threshold.",
+                                                .doc = "Replaces elements that are not greater than threshold by value.",
                                                 .example = "pyburn.threshold(pyburn.tensor([-1., 1.]), 0., 9.)"}),
     R"(
 t(2, 3), 0.5, 2.0
@@ -355,38 +359,38 @@ t(2, dtype=b8), 1, 1 ! bool)");
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "relu6(Tensor input) -> Tensor",
-        .doc = "The elements, moved into the range from 0 to 6.",
+        .doc = "Applies ReLU6 element-wise: min(max(0, x), 6).",
         .torch = "torch.nn.functional.relu6",
         .example = "pyburn.relu6(pyburn.tensor([-1., 9.]))",
         .samples = "t(2, 3)\nt()\nt(0, 3)\nt(4, 3).T\nt(2, 1).expand(2, 5)\ntensor([0., 6., 7., nan])\nNone ! Tensor",
         .in_place = true},
     {.schema = "selu(Tensor input) -> Tensor",
-        .doc = "elu with the constants that keep mean 0 and variance 1.",
+        .doc = "Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1.",
         .example = "pyburn.selu(pyburn.tensor([-1., 1.]))",
         .samples = kFloatingSamples,
         .in_place = true},
     {.schema = "celu(Tensor input, float alpha=1.0) -> Tensor",
-        .doc = "x where it is positive, else alpha (exp(x / alpha) - 1).",
+        .doc = "Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).",
         .example = "pyburn.celu(pyburn.tensor([-1., 1.]))",
         .samples = "t(2, 3)\nt(), 0.5\nt(0, 3)\nt(4, 3).T, 2.0\nt(2, 1).expand(2, 5)\nt(5, dtype=f64)\nt(5, dtype=f16)\nt(2), 0.0 ! alpha",
         .in_place = true},
     {.schema = "softsign(Tensor input) -> Tensor",
-        .doc = "x / (1 + |x|).",
+        .doc = "Applies softsign element-wise: x / (1 + |x|).",
         .torch = "torch.nn.functional.softsign",
         .example = "pyburn.softsign(pyburn.tensor([-1., 3.]))",
         .samples = "t(2, 3)\nt()\nt(0, 3)\nt(4, 3).T\nt(2, 1).expand(2, 5)\nt(5, dtype=f64)\nt(5, dtype=f16)\nNone ! Tensor"},
     {.schema = "tanhshrink(Tensor input) -> Tensor",
-        .doc = "x - tanh(x).",
+        .doc = "Applies tanh shrinkage element-wise: x - tanh(x).",
         .torch = "torch.nn.functional.tanhshrink",
         .example = "pyburn.tanhshrink(pyburn.tensor([-1., 3.]))",
         .samples = "t(2, 3)\nt()\nt(0, 3)\nt(4, 3).T\nt(2, 1).expand(2, 5)\nt(5, dtype=f64)\nt(5, dtype=f16)\nNone ! Tensor"},
     {.schema = "prelu(Tensor input, Tensor weight) -> Tensor",
-        .doc = "The elements, with negative ones times weight: one number, or one for each channel (axis 1).",
+        .doc = "Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1).",
         .example = "pyburn.prelu(pyburn.tensor([-1., 1.]), pyburn.tensor([0.5]))",
         .samples = "t(2, 3), t(3)\nt(2, 3, 4), t(1)\nt(2, 3, 4), t(3)\nt(5), t(1)\nt(), t(1)\nt(0, 3), t(3)\nt(3, 2).T, t(3)\n"
                    "t(2, 1).expand(2, 3), t(3)\nt(5, dtype=f64), t(1, dtype=f64)\nt(2, 3), t(2) ! channel"},
     {.schema = "glu(Tensor input, int dim=-1) -> Tensor",
-        .doc = "The first half along dim times the sigmoid of the second.",
+        .doc = "Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.",
         .torch = "torch.nn.functional.glu",
         .example = "pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))",
         .samples = "t(2, 4)\nt(4, 3), 0\nt(2, 6, 3), dim=1\nt(0, 4)\nt(4, 3).T\nt(2, 1).expand(2, 4)\nt(4, dtype=f64)\nt() ! axis\nt(2, 3) "

@@ -152,7 +152,7 @@ namespace op {
 constinit OpInfo attention = define<Attention, infer, grad_attention, decompose_attention>(
     {.schema = "attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool is_causal, float scale) -> (Tensor output, Tensor "
                "logsumexp)",
-        .doc = "softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.",
+        .doc = "Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .saves = inputs | outputs,
@@ -181,7 +181,7 @@ t(1, 3, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, False, 0.5 ! heads)"});
 constinit OpInfo attention_grad = define<Attention, infer_grad, grad_grad, decompose_grad>(
     {.schema = "attention_grad(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor logsumexp, Tensor delta, "
                "bool is_causal, float scale) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
-        .doc = "Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.",
+        .doc = "Computes the gradients of attention; recomputes the probabilities from the scores and their log-sum-exp.",
         .kind = Kind::contract,
         .saves = inputs,
         .multiply_adds = cost_grad,
@@ -208,7 +208,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
                "is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-        .doc = "softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.",
+        .doc = "Computes scaled dot-product attention, softmax(query @ key.T * scale + attn_mask) @ value, over the last two dimensions.",
         .torch = "torch.nn.functional.scaled_dot_product_attention",
         .example = "pyburn.scaled_dot_product_attention(pyburn.ones(2, 3, 4), pyburn.ones(2, 5, 4), pyburn.ones(2, 5, 4)).shape",
         .samples = R"(

@@ -89,7 +89,7 @@ Grads grad(const NormaliseBatch& a, const GradContext& c) {
 namespace op {
 constinit OpInfo normalise_batch = define<NormaliseBatch, infer, grad, by_moments>(
     {.schema = "normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)",
-        .doc = "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.",
+        .doc = "Normalises each channel (dimension 1) over the batch, then scales and shifts it: batch_norm in training mode.",
         .autocast = Autocast::full,
         .saves = later_outputs,
         .reads = {{0, 1}, {0}, {0}},
@@ -111,7 +111,7 @@ t(), None, None, 0.1 ! at least 2)"});
 constinit OpInfo normalise_batch_backward = define<NormaliseBatch, infer_backward, nullptr, backward_by_moments>(
     {.schema = "normalise_batch_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor var, Tensor? weight, float eps) -> (Tensor "
                "grad_input, Tensor grad_weight, Tensor grad_bias)",
-        .doc = "Gradients of normalise_batch.",
+        .doc = "Computes the gradients of normalise_batch.",
         .no_grad = "is differentiated through its decomposition",
         .torch =
             "lambda dy, x, m, v, w, eps: (lambda o, s: (lambda r, n: (lambda h: (lambda dw, db: ((dy - (db / n).reshape(s) - h * (dw / "

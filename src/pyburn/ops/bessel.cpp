@@ -79,46 +79,46 @@ constexpr OpInfo without_gradient(OpSpec spec, const char* samples) {
 
 namespace op {
 constinit OpInfo special_airy_ai = without_gradient({.schema = "special_airy_ai(Tensor input) -> Tensor",
-                                                        .doc = "The Airy function Ai, the solution of y'' = x y that decays.",
+                                                        .doc = "Computes the Airy function Ai element-wise.",
                                                         .torch = "torch.special.airy_ai",
                                                         .example = "pyburn.special.airy_ai(pyburn.tensor([0., 1.]))"},
     kLine);
 constinit OpInfo special_bessel_j0 =
     of_one(define<NoAttrs, infer_same<NoAttrs>, grad_j0>({.schema = "special_bessel_j0(Tensor input) -> Tensor",
-               .doc = "The Bessel function of the first kind of order 0.",
+               .doc = "Computes the Bessel function of the first kind of order 0 element-wise.",
                .torch = "torch.special.bessel_j0",
                .example = "pyburn.special.bessel_j0(pyburn.tensor([0., 1.]))"}),
         kLine);
 constinit OpInfo special_bessel_j1 =
     of_one(define<NoAttrs, infer_same<NoAttrs>, grad_j1>({.schema = "special_bessel_j1(Tensor input) -> Tensor",
-               .doc = "The Bessel function of the first kind of order 1.",
+               .doc = "Computes the Bessel function of the first kind of order 1 element-wise.",
                .torch = "torch.special.bessel_j1",
                .example = "pyburn.special.bessel_j1(pyburn.tensor([0., 1.]))"}),
         kLine);
 constinit OpInfo special_bessel_y0 =
     of_one(define<NoAttrs, infer_same<NoAttrs>, grad_y0>({.schema = "special_bessel_y0(Tensor input) -> Tensor",
-               .doc = "The Bessel function of the second kind of order 0.",
+               .doc = "Computes the Bessel function of the second kind of order 0 element-wise.",
                .torch = "torch.special.bessel_y0",
                .example = "pyburn.special.bessel_y0(pyburn.tensor([1., 2.]))"}),
         kHalfLine);
 constinit OpInfo special_bessel_y1 =
     of_one(define<NoAttrs, infer_same<NoAttrs>, grad_y1>({.schema = "special_bessel_y1(Tensor input) -> Tensor",
-               .doc = "The Bessel function of the second kind of order 1.",
+               .doc = "Computes the Bessel function of the second kind of order 1 element-wise.",
                .torch = "torch.special.bessel_y1",
                .example = "pyburn.special.bessel_y1(pyburn.tensor([1., 2.]))"}),
         kHalfLine);
-constinit OpInfo special_scaled_modified_bessel_k0 =
-    of_one(define<NoAttrs, infer_same<NoAttrs>, grad_scaled_k0>({.schema = "special_scaled_modified_bessel_k0(Tensor input) -> Tensor",
-               .doc = "exp(x) times the modified Bessel function of the second kind of order 0.",
-               .torch = "torch.special.scaled_modified_bessel_k0",
-               .example = "pyburn.special.scaled_modified_bessel_k0(pyburn.tensor([1., 2.]))"}),
-        kConstants);
-constinit OpInfo special_scaled_modified_bessel_k1 =
-    of_one(define<NoAttrs, infer_same<NoAttrs>, grad_scaled_k1>({.schema = "special_scaled_modified_bessel_k1(Tensor input) -> Tensor",
-               .doc = "exp(x) times the modified Bessel function of the second kind of order 1.",
-               .torch = "torch.special.scaled_modified_bessel_k1",
-               .example = "pyburn.special.scaled_modified_bessel_k1(pyburn.tensor([1., 2.]))"}),
-        kConstants);
+constinit OpInfo special_scaled_modified_bessel_k0 = of_one(
+    define<NoAttrs, infer_same<NoAttrs>, grad_scaled_k0>({.schema = "special_scaled_modified_bessel_k0(Tensor input) -> Tensor",
+        .doc = "Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x).",
+        .torch = "torch.special.scaled_modified_bessel_k0",
+        .example = "pyburn.special.scaled_modified_bessel_k0(pyburn.tensor([1., 2.]))"}),
+    kConstants);
+constinit OpInfo special_scaled_modified_bessel_k1 = of_one(
+    define<NoAttrs, infer_same<NoAttrs>, grad_scaled_k1>({.schema = "special_scaled_modified_bessel_k1(Tensor input) -> Tensor",
+        .doc = "Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x).",
+        .torch = "torch.special.scaled_modified_bessel_k1",
+        .example = "pyburn.special.scaled_modified_bessel_k1(pyburn.tensor([1., 2.]))"}),
+    kConstants);
 }  // namespace op
 
 namespace {
@@ -136,19 +136,19 @@ None ! Tensor)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "special_modified_bessel_k0(Tensor input) -> Tensor",
-        .doc = "The modified Bessel function of the second kind of order 0.",
+        .doc = "Computes the modified Bessel function of the second kind of order 0 element-wise.",
         .torch = "torch.special.modified_bessel_k0",
         .example = "pyburn.special.modified_bessel_k0(pyburn.tensor([1., 2.]))",
         .samples = kDecaying,
         .out = true},
     {.schema = "special_modified_bessel_k1(Tensor input) -> Tensor",
-        .doc = "The modified Bessel function of the second kind of order 1.",
+        .doc = "Computes the modified Bessel function of the second kind of order 1 element-wise.",
         .torch = "torch.special.modified_bessel_k1",
         .example = "pyburn.special.modified_bessel_k1(pyburn.tensor([1., 2.]))",
         .samples = kDecaying,
         .out = true},
     {.schema = "special_spherical_bessel_j0(Tensor input) -> Tensor",
-        .doc = "The spherical Bessel function of the first kind of order 0: sin(x) / x.",
+        .doc = "Computes the spherical Bessel function of the first kind of order 0 element-wise: sin(x) / x.",
         .torch = "torch.special.spherical_bessel_j0",
         .example = "pyburn.special.spherical_bessel_j0(pyburn.tensor([0., 1.]))",
         .samples = R"(

@@ -173,72 +173,72 @@ constexpr OpInfo comparison(OpSpec spec) {
 namespace op {
 constinit OpInfo add = additive(
     define<Additive, infer_additive, grad_add>({.schema = "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-        .doc = "input + alpha * other.",
+        .doc = "Adds other, scaled by alpha, to input element-wise: input + alpha * other.",
         .example = "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)"}));
 constinit OpInfo sub =
     additive(define<Additive, infer_sub, grad_sub>({.schema = "sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-        .doc = "input - alpha * other.",
+        .doc = "Subtracts other, scaled by alpha, from input element-wise: input - alpha * other.",
         .example = "pyburn.sub(pyburn.tensor([1., 2.]), 1)"}));
 constinit OpInfo mul =
     elementwise(define<Binary, infer_binary<Binary>, grad_mul>({.schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                    .doc = "input * other.",
+                    .doc = "Multiplies input by other element-wise.",
                     .reads = {{1}, {0}},
                     .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}),
         Cast::promote, kNumberSamples);
 constinit OpInfo div =
     elementwise(define<Binary, infer_binary<Binary>, grad_div>({.schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                    .doc = "input / other, in floating point.",
+                    .doc = "Divides input by other element-wise (true division: integers give floating-point results).",
                     .reads = {{1}, {0, 1}},
                     .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}),
         Cast::promote_float, kNumberSamples);
 constinit OpInfo pow =
     elementwise(define<Binary, infer_pow, grad_pow>({.schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
-                    .doc = "input to the power of exponent.",
+                    .doc = "Raises input to the power of exponent element-wise.",
                     .autocast = Autocast::full,
                     .reads = {{0, 1}, {0, 1, kOutputs}},
                     .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}),
         Cast::promote, kPowers);
 constinit OpInfo maximum =
     elementwise(define<Binary, infer_binary<Binary>, grad_maximum>({.schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                    .doc = "The larger of two elements; NaN wins, ties share the gradient.",
+                    .doc = "Computes the element-wise maximum. NaN propagates; equal elements share the gradient.",
                     .saves = inputs,
                     .torch = "lambda a, b: torch.maximum(*torch_pair(a, b))",
                     .example = "pyburn.maximum(pyburn.tensor([1., 5.]), 3)"}),
         Cast::promote, kNumberSamples);
 constinit OpInfo minimum =
     elementwise(define<Binary, infer_binary<Binary>, grad_minimum>({.schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                    .doc = "The smaller of two elements; NaN wins, ties share the gradient.",
+                    .doc = "Computes the element-wise minimum. NaN propagates; equal elements share the gradient.",
                     .saves = inputs,
                     .torch = "lambda a, b: torch.minimum(*torch_pair(a, b))",
                     .example = "pyburn.minimum(pyburn.tensor([1., 5.]), 3)"}),
         Cast::promote, kNumberSamples);
 constinit OpInfo eq = comparison({.schema = "eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input equals other.",
+    .doc = "Tests element-wise whether input equals other.",
     .torch = "lambda a, b: torch.eq(*torch_pair(a, b))",
     .example = "pyburn.eq(pyburn.tensor([1., 2.]), 2)"});
 constinit OpInfo ne = comparison({.schema = "ne(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input differs from other.",
+    .doc = "Tests element-wise whether input differs from other.",
     .torch = "lambda a, b: torch.ne(*torch_pair(a, b))",
     .example = "pyburn.ne(pyburn.tensor([1., 2.]), 2)"});
 constinit OpInfo lt = comparison({.schema = "lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input is less than other.",
+    .doc = "Tests element-wise whether input is less than other.",
     .torch = "lambda a, b: torch.lt(*torch_pair(a, b))",
     .example = "pyburn.lt(pyburn.tensor([1., 2.]), 2)"});
 constinit OpInfo le = comparison({.schema = "le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input is at most other.",
+    .doc = "Tests element-wise whether input is less than or equal to other.",
     .torch = "lambda a, b: torch.le(*torch_pair(a, b))",
     .example = "pyburn.le(pyburn.tensor([1., 2.]), 2)"});
 constinit OpInfo gt = comparison({.schema = "gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input is greater than other.",
+    .doc = "Tests element-wise whether input is greater than other.",
     .torch = "lambda a, b: torch.gt(*torch_pair(a, b))",
     .example = "pyburn.gt(pyburn.tensor([1., 2.]), 1)"});
 constinit OpInfo ge = comparison({.schema = "ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Where input is at least other.",
+    .doc = "Tests element-wise whether input is greater than or equal to other.",
     .torch = "lambda a, b: torch.ge(*torch_pair(a, b))",
     .example = "pyburn.ge(pyburn.tensor([1., 2.]), 2)"});
 constinit OpInfo where =
     define<Where, infer_where, grad_where>({.schema = "where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "Elements of input where condition holds, of other elsewhere.",
+        .doc = "Selects elements from input where condition is true, and from other elsewhere.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
         .reads = {{}, {0}, {0}},
@@ -263,7 +263,7 @@ t(2, 3, dtype=b8), t(2, 4), t(2, 3) ! shapes do not broadcast)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "div.mode(Tensor|Scalar input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor",
-        .doc = "input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.",
+        .doc = "Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all.",
         .example = "pyburn.div(pyburn.tensor([5, -5]), 2, rounding_mode='trunc')",
         .samples = R"(
 t(2, 3), t(2, 3), rounding_mode=None
@@ -281,7 +281,7 @@ t(2, 1).expand(2, 3), t(3), rounding_mode='floor'
 t(2, 3), t(2, 3), rounding_mode='up' ! rounding_mode)",
         .in_place = true},
     {.schema = "rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-        .doc = "other - alpha * input.",
+        .doc = "Subtracts input, scaled by alpha, from other element-wise: other - alpha * input.",
         .example = "pyburn.rsub(pyburn.tensor([1., 2.]), 10)",
         .samples = R"(
 t(2, 3), t(2, 3)
@@ -295,7 +295,7 @@ t(4, 3).T, t(3, 4)
 t(2, 1).expand(2, 3), t(3)
 t(2, dtype=i64), t(2, dtype=i64), alpha=0.5 ! alpha must not be floating)"},
     {.schema = "float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
-        .doc = "input to the power of exponent, in float64.",
+        .doc = "Raises input to the power of exponent element-wise, in float64.",
         .example = "pyburn.float_power(pyburn.tensor([1, 2]), -1)",
         .samples = R"(
 positive(2, 3), t(2, 3)

@@ -191,75 +191,75 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)";
 namespace op {
 constinit OpInfo floor_divide = elementwise(
     define<Binary, infer_division, grad_floor_divide>({.schema = "floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "input / other, rounded down.",
+        .doc = "Divides input by other element-wise and rounds down.",
         .torch = "lambda a, b: torch.div(a, b, rounding_mode='floor')",
         .example = "pyburn.floor_divide(pyburn.tensor([5, -5]), 2)"}),
     Cast::promote, kDivisions);
 constinit OpInfo remainder = elementwise(
     define<Binary, infer_division, grad_of_rest<floored_quotient>>(
         {.schema = "remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-            .doc = "What division leaves, with the sign of other: Python's %.",
+            .doc = "Computes the element-wise remainder of the division with the sign of other, as Python's %.",
             .reads = {{}, {0, 1}},
             .torch = "lambda a, b: torch.remainder(a, b) if isinstance(a, torch.Tensor) else torch.remainder(*torch_pair(a, b))",
             .example = "pyburn.remainder(pyburn.tensor([5, -5]), 3)"}),
     Cast::promote, kDivisions);
 constinit OpInfo fmod = elementwise(
     define<Binary, infer_division, grad_of_rest<truncated_quotient>>({.schema = "fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "What division leaves, with the sign of input: C's fmod.",
+        .doc = "Computes the element-wise remainder of the division with the sign of input, as C's fmod.",
         .reads = {{}, {0, 1}},
         .torch = "lambda a, b: torch.fmod(*torch_pair(a, b)) if not isinstance(a, torch.Tensor) else torch.fmod(a, b)",
         .example = "pyburn.fmod(pyburn.tensor([5, -5]), 3)"}),
     Cast::promote, kDivisions);
-constinit OpInfo atan2 =
-    elementwise(define<Binary, infer_binary<Binary>, grad_atan2>({.schema = "atan2(Tensor input, Tensor other) -> Tensor",
-                    .doc = "The angle of the point (other, input), from -pi to pi.",
-                    .saves = inputs,
-                    .example = "pyburn.atan2(pyburn.tensor([1., -1.]), pyburn.tensor([0., -1.]))"}),
-        Cast::promote_float, kTensors);
+constinit OpInfo atan2 = elementwise(
+    define<Binary, infer_binary<Binary>, grad_atan2>({.schema = "atan2(Tensor input, Tensor other) -> Tensor",
+        .doc = "Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs.",
+        .saves = inputs,
+        .example = "pyburn.atan2(pyburn.tensor([1., -1.]), pyburn.tensor([0., -1.]))"}),
+    Cast::promote_float, kTensors);
 constinit OpInfo hypot = elementwise(define<Binary, infer_floats, grad_hypot>({.schema = "hypot(Tensor input, Tensor other) -> Tensor",
-                                         .doc = "The length of the vector (input, other), without overflow on the way.",
+                                         .doc = "Computes sqrt(input^2 + other^2) element-wise without intermediate overflow.",
                                          .reads = {{0, kOutputs}, {1, kOutputs}},
                                          .example = "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))"}),
     Cast::promote, kTensors);
 constinit OpInfo xlogy =
     elementwise(define<Binary, infer_binary<Binary>, grad_xlogy>({.schema = "xlogy(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                    .doc = "input * log(other), and 0 where input is 0.",
+                    .doc = "Computes input * log(other) element-wise; 0 where input is 0.",
                     .saves = inputs,
                     .example = "pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))"}),
         Cast::promote_float, kXlogy);
 constinit OpInfo logaddexp =
     elementwise(define<Binary, infer_floats, grad_logaddexp>({.schema = "logaddexp(Tensor input, Tensor other) -> Tensor",
-                    .doc = "log(exp(input) + exp(other)), without overflow on the way.",
+                    .doc = "Computes log(exp(input) + exp(other)) element-wise in a numerically stable way.",
                     .saves = inputs,
                     .example = "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))"}),
         Cast::promote, kTensors);
 constinit OpInfo logaddexp2 =
     elementwise(define<Binary, infer_floats, grad_logaddexp2>({.schema = "logaddexp2(Tensor input, Tensor other) -> Tensor",
-                    .doc = "log2(2^input + 2^other), without overflow on the way.",
+                    .doc = "Computes log2(2^input + 2^other) element-wise in a numerically stable way.",
                     .saves = inputs,
                     .example = "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))"}),
         Cast::promote, kTensors);
 constinit OpInfo copysign =
     elementwise(define<Binary, infer_binary<Binary>, grad_copysign>({.schema = "copysign(Tensor input, Tensor|Scalar other) -> Tensor",
-                    .doc = "The absolute value of input with the sign of other.",
+                    .doc = "Returns the magnitude of input with the sign of other, element-wise.",
                     .reads = {{0, kOutputs}, {}},
                     .example = "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)"}),
         Cast::promote_float, kCopysign);
 constinit OpInfo fmax =
     elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<is_larger>>({.schema = "fmax(Tensor input, Tensor other) -> Tensor",
-                    .doc = "The larger of two elements; a number wins against NaN.",
+                    .doc = "Computes the element-wise maximum; where one element is NaN, returns the other.",
                     .saves = inputs,
                     .example = "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
         Cast::promote, kTensors);
 constinit OpInfo fmin =
     elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<is_smaller>>({.schema = "fmin(Tensor input, Tensor other) -> Tensor",
-                    .doc = "The smaller of two elements; a number wins against NaN.",
+                    .doc = "Computes the element-wise minimum; where one element is NaN, returns the other.",
                     .saves = inputs,
                     .example = "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
         Cast::promote, kTensors);
 constinit OpInfo nextafter =
     elementwise(define<Binary, infer_wide, grad_nextafter>({.schema = "nextafter(Tensor input, Tensor other) -> Tensor",
-                    .doc = "The next number after input on the way to other.",
+                    .doc = "Returns the next floating-point value after input towards other, element-wise.",
                     .reads = {{0, 1}, {}},
                     .example = "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1"}),
         Cast::promote, R"(
@@ -271,19 +271,20 @@ t(4, 3).T, t(3, 4)
 t(5, dtype=f64), t(5, dtype=f64)
 t(2), t(2, dtype=i64)
 t(2, dtype=f16), t(2, dtype=f16) ! float32 or float64)");
-constinit OpInfo heaviside = elementwise(define<Binary, infer_binary<Binary>>({.schema = "heaviside(Tensor input, Tensor values) -> Tensor",
-                                             .doc = "0 where input is negative, 1 where it is positive, values where it is 0.",
-                                             .no_grad = "PyTorch defines none",
-                                             .torch = "lambda x, v: torch.heaviside(x.detach(), v.detach())",
-                                             .example = "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))"}),
+constinit OpInfo heaviside = elementwise(
+    define<Binary, infer_binary<Binary>>({.schema = "heaviside(Tensor input, Tensor values) -> Tensor",
+        .doc = "Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0.",
+        .no_grad = "PyTorch defines none",
+        .torch = "lambda x, v: torch.heaviside(x.detach(), v.detach())",
+        .example = "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))"}),
     Cast::promote, kHeaviside);
 constinit OpInfo gcd = elementwise(define<Binary, infer_integers>({.schema = "gcd(Tensor input, Tensor other) -> Tensor",
-                                       .doc = "The greatest common divisors of integers; 0 for two zeros.",
+                                       .doc = "Computes the greatest common divisor element-wise; gcd(0, 0) is 0.",
                                        .no_grad = "integers have none",
                                        .example = "pyburn.gcd(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))"}),
     Cast::promote, kDivisors);
 constinit OpInfo lcm = elementwise(define<Binary, infer_integers>({.schema = "lcm(Tensor input, Tensor other) -> Tensor",
-                                       .doc = "The least common multiples of integers; 0 where one of them is 0.",
+                                       .doc = "Computes the least common multiple element-wise; 0 where one operand is 0.",
                                        .no_grad = "integers have none",
                                        .example = "pyburn.lcm(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))"}),
     Cast::promote, kDivisors);
@@ -292,7 +293,7 @@ constinit OpInfo lcm = elementwise(define<Binary, infer_integers>({.schema = "lc
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "ldexp(Tensor input, Tensor other) -> Tensor",
-        .doc = "input * 2^other.",
+        .doc = "Computes input * 2^other element-wise.",
         .example = "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))",
         .samples = "t(2, 3), t(2, 3, dtype=i64)\nt(2, 1), t(1, 3)\nt(), t(2)\nt(0, 3), t(1, 3)\nt(2, 1).expand(2, 3), t(3)\nt(4, 3).T, "
                    "t(3, 4)\nt(5, dtype=f64), t(5, "

@@ -40,7 +40,7 @@ Grads grad_frexp(const NoAttrs&, const GradContext& c) { return {cast(c.dy() / p
 
 namespace op {
 constinit OpInfo _view_bits = define<BitView, infer_bits>({.schema = "_view_bits(Tensor input, DType dtype) -> Tensor",
-    .doc = "A copy of the bits of the elements as elements of another dtype.",
+    .doc = "Returns a copy of the bits of the elements, reinterpreted as another dtype.",
     .no_grad = "bits have none",
     .torch = "lambda x, dtype: x.detach().contiguous().view(dtype)",
     .example = "pyburn.tensor([1.]).view(pyburn.int32)",
@@ -56,7 +56,7 @@ t(2, 1).expand(2, 3), i32
 t(), i64 ! without axes
 t(2, 3), f64 ! multiple)"});
 constinit OpInfo frexp = define<NoAttrs, infer_frexp, grad_frexp>({.schema = "frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)",
-    .doc = "Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.",
+    .doc = "Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent.",
     .saves = later_outputs,
     .example = "pyburn.frexp(pyburn.tensor([1., 6.]))",
     .samples = R"(
@@ -74,9 +74,7 @@ t(5, dtype=i64) ! floating)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "view.dtype(Tensor input, DType dtype) -> Tensor",
-        .doc =
-            "The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last "
-            "extent grows or shrinks where sizes differ.",
+        .doc = "Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it.",
         .torch = "lambda x, dtype: x.detach().view(dtype)",
         .example = "pyburn.tensor([1.]).view(pyburn.int32)",
         .samples = R"(

@@ -48,25 +48,25 @@ t(2, 5), t(4) ! broadcast)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-        .doc = "The integral along dim by the trapezoidal rule, for samples that are dx apart.",
+        .doc = "Integrates y along dim with the trapezoidal rule, for samples spaced dx apart.",
         .example = "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))",
         .samples = kSpaced},
     {.schema = "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-        .doc = "The integral along dim by the trapezoidal rule, for samples at the places x.",
+        .doc = "Integrates y along dim with the trapezoidal rule, for samples at the coordinates x.",
         .torch = "torch.trapezoid",
         .example = "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))",
         .samples = kPlaced},
     {.schema = "cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-        .doc = "Running integrals along dim by the trapezoidal rule, for samples that are dx apart.",
+        .doc = "Cumulatively integrates y along dim with the trapezoidal rule, for samples spaced dx apart.",
         .example = "pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))",
         .samples = kSpaced},
     {.schema = "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-        .doc = "Running integrals along dim by the trapezoidal rule, for samples at the places x.",
+        .doc = "Cumulatively integrates y along dim with the trapezoidal rule, for samples at the coordinates x.",
         .torch = "torch.cumulative_trapezoid",
         .example = "pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))",
         .samples = kPlaced},
     {.schema = "gradient(Tensor input, *, float[]? spacing=None, int[]? dim=None, int edge_order=1) -> Tensor[]",
-        .doc = "The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends.",
+        .doc = "Estimates derivatives along dim (by default all dimensions) with second-order central differences.",
         .torch = "lambda x, spacing=1, **k: torch.gradient(x, spacing=spacing, **k)",
         .example = "pyburn.gradient(pyburn.tensor([1., 4., 9., 16.]))",
         .samples = R"(
@@ -85,7 +85,7 @@ t(3, 4), spacing=(0.5, 2.0, 1.0) ! spacing
 t(3, 2), edge_order=2 ! at least
 t(3, 4), edge_order=3 ! edge_order)"},
     {.schema = "gradient.coordinates(Tensor input, *, Tensor[] spacing, int[]? dim=None, int edge_order=1) -> Tensor[]",
-        .doc = "The derivatives along dim of samples at the given places, a vector for each axis.",
+        .doc = "Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension.",
         .torch = "torch.gradient",
         .example = "pyburn.gradient(pyburn.tensor([1., 4., 16.]), spacing=[pyburn.tensor([1., 2., 4.])])",
         .samples = R"(
@@ -98,7 +98,7 @@ t(0, 4), spacing=[tensor([0., 1., 1.5, 4.])], dim=1
 t(), spacing=[tensor([1.])] ! axis
 t(3, 4), spacing=[tensor([1., 2., 4.])], dim=1 ! spacing)"},
     {.schema = "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
-        .doc = "A row for each element of a vector: its powers, the highest first unless increasing.",
+        .doc = "Builds a Vandermonde matrix: row i holds the powers of x[i], highest first unless increasing=True.",
         .torch =
             "lambda x, N=None, increasing=False: (lambda p: p if increasing else p.flip(1))(x.unsqueeze(1) ** torch.arange(len(x) if N "
             "is None else N))",
@@ -116,8 +116,7 @@ t(3, dtype=f64)
 t() ! vector
 t(3), -1 ! negative)"},
     {.schema = "cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
-        .doc = "The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, "
-               "aweights how much it counts.",
+        .doc = "Estimates the covariance matrix of the variables in the rows of input; columns are observations.",
         .example = "pyburn.cov(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))",
         .samples = R"(
 t(3, 4)
@@ -138,7 +137,7 @@ t(2, 3, 4) ! two axes
 t(3, 4), fweights=t(4) ! integers
 t(3, 4), aweights=t(3) ! observation)"},
     {.schema = "corrcoef(Tensor input) -> Tensor",
-        .doc = "The coefficients of correlation of variables, which are rows.",
+        .doc = "Computes the Pearson correlation coefficients of the variables in the rows of input.",
         .example = "pyburn.corrcoef(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))",
         .samples = R"(
 t(3, 4)

@@ -88,7 +88,7 @@ Grads grad(const CrossDistances& a, const GradContext& c) {
 
 namespace op {
 constinit OpInfo _cdist = define<CrossDistances, infer, grad, by_norms>({.schema = "_cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor",
-    .doc = "cdist of tensors of one dtype and equal batch axes.",
+    .doc = "Computes cdist for tensors of one dtype and equal batch dimensions.",
     .saves = inputs | outputs,
     .torch = "torch.cdist",
     .example = "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))",

@@ -219,7 +219,7 @@ t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
 constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>, by_taps<2>>(
     {.schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, "
                "int[] padding, int[] dilation, int groups) -> Tensor",
-        .doc = "Gradient of conv2d with respect to its input.",
+        .doc = "Computes the gradient of conv2d with respect to its input.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
@@ -239,7 +239,7 @@ t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
 constinit OpInfo conv2d_weight =
     define<ConvGrad, infer_weight<2>, grad_weight<2>>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
                                                                  "stride, int[] padding, int[] dilation, int groups) -> Tensor",
-        .doc = "Gradient of conv2d with respect to its weight.",
+        .doc = "Computes the gradient of conv2d with respect to its weight.",
         .kind = Kind::contract,
         .reads = {{1}, {0}},
         .multiply_adds = cost_weight,
@@ -282,7 +282,7 @@ t(1, 2, 2, 2, 2), t(1, 3, 2, 2, 2) ! channels)"});
 constinit OpInfo conv3d_input = define<ConvGrad, infer_input<3>, grad_input<3>, by_taps<3>>(
     {.schema = "conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] "
                "stride, int[] padding, int[] dilation, int groups) -> Tensor",
-        .doc = "Gradient of conv3d with respect to its input.",
+        .doc = "Computes the gradient of conv3d with respect to its input.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}},
@@ -301,7 +301,7 @@ t(), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 a
 constinit OpInfo conv3d_weight =
     define<ConvGrad, infer_weight<3>, grad_weight<3>>({.schema = "conv3d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
                                                                  "stride, int[] padding, int[] dilation, int groups) -> Tensor",
-        .doc = "Gradient of conv3d with respect to its weight.",
+        .doc = "Computes the gradient of conv3d with respect to its weight.",
         .kind = Kind::contract,
         .reads = {{1}, {0}},
         .multiply_adds = cost_weight,

@@ -52,7 +52,7 @@ t(1, 2, 3, 3, 3), t(2, 2, 2, 3, 1), padding='full' ! padding)";
 constinit FunctionInfo functions[] = {
     {.schema = "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> "
                "Tensor",
-        .doc = "One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).",
+        .doc = "Applies a 1-d convolution to input (N, C, L) or (C, L) with weight (O, C / groups, K).",
         .torch = "torch.nn.functional.conv1d",
         .example = "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3)).shape",
         .samples = R"(
@@ -69,14 +69,14 @@ t(2, 3, 6), t(4, 2, 3) ! channels
 t(2, 3, 2), t(4, 3, 3) ! larger than)"},
     {.schema = "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
                "groups=1) -> Tensor",
-        .doc = "The same; padding 'same' keeps the length, 'valid' is none.",
+        .doc = "Applies a 1-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).",
         .torch = "torch.nn.functional.conv1d",
         .example = "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3), padding='same').shape",
         .samples = kSame1},
     {.schema =
             "conv2d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) "
             "-> Tensor",
-        .doc = "Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).",
+        .doc = "Applies a 2-d convolution to input (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW).",
         .torch = "torch.nn.functional.conv2d",
         .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
         .samples = R"(
@@ -92,14 +92,14 @@ t(3, 4, 4), t(8, 4, 1, 1) ! channels)",
         .out = true},
     {.schema = "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
                "groups=1) -> Tensor",
-        .doc = "The same; padding 'same' keeps the extents, 'valid' is none.",
+        .doc = "Applies a 2-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).",
         .torch = "torch.nn.functional.conv2d",
         .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), padding='same').shape",
         .samples = kSame},
     {.schema =
             "conv3d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) "
             "-> Tensor",
-        .doc = "Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).",
+        .doc = "Applies a 3-d convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, KD, KH, KW).",
         .torch = "torch.nn.functional.conv3d",
         .example = "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape",
         .samples = R"(
@@ -114,13 +114,13 @@ t(), t(1, 1, 2, 2, 2) ! batched)",
         .out = true},
     {.schema = "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
                "groups=1) -> Tensor",
-        .doc = "The same; padding 'same' keeps the extents, 'valid' is none.",
+        .doc = "Applies a 3-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).",
         .torch = "torch.nn.functional.conv3d",
         .example = "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3), padding='same').shape",
         .samples = kSame3},
     {.schema = "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, "
                "int groups=1, int[] dilation=1) -> Tensor",
-        .doc = "Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.",
+        .doc = "Applies a 1-d transposed convolution to input (N, C, L) or (C, L) with weight (C, O / groups, K).",
         .torch = "torch.nn.functional.conv_transpose1d",
         .example = "pyburn.conv_transpose1d(pyburn.ones(1, 2, 3), pyburn.ones(2, 1, 3), stride=2).shape",
         .samples = R"(
@@ -135,7 +135,7 @@ t(2, 3, 4), t(3, 2, 3), output_padding=1 ! output_padding
 t(2, 4, 4), t(3, 2, 3) ! channels)"},
     {.schema = "conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, "
                "int groups=1, int[] dilation=1) -> Tensor",
-        .doc = "Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).",
+        .doc = "Applies a 2-d transposed convolution to input (N, C, H, W) or (C, H, W) with weight (C, O / groups, KH, KW).",
         .torch = "torch.nn.functional.conv_transpose2d",
         .example = "pyburn.conv_transpose2d(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), stride=2).shape",
         .samples = R"(
@@ -152,7 +152,7 @@ t(), t(3, 2, 2, 3) ! batched
 t(1, 3, 3, 4), t(4, 2, 2, 3) ! channels)"},
     {.schema = "conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, "
                "int groups=1, int[] dilation=1) -> Tensor",
-        .doc = "Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).",
+        .doc = "Applies a 3-d transposed convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, KD, KH, KW).",
         .torch = "torch.nn.functional.conv_transpose3d",
         .example = "pyburn.conv_transpose3d(pyburn.ones(1, 2, 2, 3, 3), pyburn.ones(2, 1, 3, 3, 3), stride=2).shape",
         .samples = R"(

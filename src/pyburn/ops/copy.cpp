@@ -23,7 +23,7 @@ Grads grad_plain(const NoAttrs&, const GradContext& c) { return {c.dy()}; }
 
 namespace op {
 constinit OpInfo cast = define<CastTo, infer, grad_cast>({.schema = "cast(Tensor input, DType dtype) -> Tensor",
-    .doc = "A fresh tensor with the values of input in another dtype.",
+    .doc = "Returns a copy of input converted to another dtype.",
     .kind = Kind::elementwise,
     .torch = "lambda x, dtype: x.to(dtype, copy=True)",
     .example = "pyburn.cast(pyburn.tensor([1.5, 2.5]), pyburn.int64)",
@@ -41,7 +41,7 @@ t(5, dtype=u8), b8
 t(2), 'nonsense' ! dtype)"});
 
 constinit OpInfo contiguous_copy = define<NoAttrs, infer_plain, grad_plain>({.schema = "contiguous_copy(Tensor input) -> Tensor",
-    .doc = "A fresh copy of input in plain row-major order.",
+    .doc = "Returns a contiguous (row-major) copy of input.",
     .torch = "lambda x: x.clone(memory_format=torch.contiguous_format)",
     .example = "pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()",
     .samples = R"(
@@ -56,16 +56,16 @@ t(4, dtype=i64)
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "clone(Tensor input) -> Tensor",
-        .doc = "A copy of input that keeps its order of axes.",
+        .doc = "Returns a copy of input that keeps its memory order.",
         .example = "pyburn.clone(pyburn.ones(2))",
         .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
     {.schema = "contiguous(Tensor input) -> Tensor",
-        .doc = "input itself when its elements lie in plain order, else a copy that does.",
+        .doc = "Returns input if it is contiguous, else a contiguous copy.",
         .torch = "lambda x: x.contiguous()",
         .example = "pyburn.contiguous(pyburn.ones(2, 3).T)",
         .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
     {.schema = "detach(Tensor input) -> Tensor",
-        .doc = "The same elements without a history; writes are seen by both.",
+        .doc = "Returns a tensor that shares memory with input and has no gradient history.",
         .example = "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad",
         .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
 };

@@ -76,16 +76,15 @@ Grads grad(const ClassLoss& a, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo class_loss = define<ClassLoss, infer, grad,
-    by_gather>({.schema = "class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)",
-    .doc =
-        "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).",
-    .autocast = Autocast::full,
-    .saves = inputs | later_outputs,
-    .torch = "lambda x, t, ignore_index=-100: (torch.nn.functional.cross_entropy(x, t, reduction='none', ignore_index=ignore_index), "
-             "torch.logsumexp(x, 1))",
-    .example = "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss",
-    .samples = R"(
+constinit OpInfo class_loss = define<ClassLoss, infer, grad, by_gather>(
+    {.schema = "class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)",
+        .doc = "Computes the negative log-softmax of the logits (N, C, ...) at the target classes, and the log-sum-exp of the logits.",
+        .autocast = Autocast::full,
+        .saves = inputs | later_outputs,
+        .torch = "lambda x, t, ignore_index=-100: (torch.nn.functional.cross_entropy(x, t, reduction='none', ignore_index=ignore_index), "
+                 "torch.logsumexp(x, 1))",
+        .example = "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss",
+        .samples = R"(
 t(4, 3), index(4, below=3)
 t(4, 3), index(4, below=3), 1
 t(2, 3, 4), index(2, 4, below=3)
@@ -100,7 +99,7 @@ t(), index(below=1) ! axis of classes
 t(4, 3), index(3, below=3) ! batch_size)"});
 constinit OpInfo class_loss_backward = define<ClassLoss, infer_backward, nullptr, backward_by_scatter>(
     {.schema = "class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor",
-        .doc = "Gradient of class_loss with respect to the scores.",
+        .doc = "Computes the gradient of class_loss with respect to the logits.",
         .key = 1,
         .no_grad = "is differentiated through its decomposition",
         .torch = "lambda dy, x, t, l, ignore_index=-100: (torch.exp(x - l.unsqueeze(1)) - torch.nn.functional.one_hot(t, "
@@ -135,14 +134,15 @@ t(4, 3), index(4, below=3), reduction='all' ! reduction
 t(4, 3), index(3, below=3) ! batch_size)";
 constinit FunctionInfo functions[] = {
     {.schema = "nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor",
-        .doc = "Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.",
+        .doc =
+            "Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes, optionally weighted per class.",
         .torch = "lambda x, y, weight=None, ignore_index=-100, reduction='mean': torch.nn.functional.nll_loss(x, y, weight, "
                  "ignore_index=ignore_index, reduction=reduction)",
         .example = "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))",
         .samples = kClasses},
     {.schema = "cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float "
                "label_smoothing=0.0) -> Tensor",
-        .doc = "nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.",
+        .doc = "Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input.",
         .torch = "lambda x, y, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0: torch.nn.functional.cross_entropy(x, "
                  "y, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)",
         .example = "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))",

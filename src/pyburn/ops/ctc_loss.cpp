@@ -155,7 +155,7 @@ namespace op {
 constinit OpInfo _ctc_loss = define<CtcLoss, infer, grad, by_steps>(
     {.schema = "_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool "
                "zero_infinity=False) -> Tensor",
-        .doc = "ctc_loss of each example, for log-probabilities (T, N, C).",
+        .doc = "Computes the CTC loss of each example from log-probabilities (T, N, C).",
         .saves = inputs,
         .torch = "lambda x, y, i, t, blank=0, zero_infinity=False: torch_ctc_loss(x, y, i, t, blank, 'none', zero_infinity)",
         .example = "pyburn.nn.functional.ctc_loss(pyburn.zeros(2, 1, 1), pyburn.zeros(1, 0, dtype=pyburn.int64), (2,), (0,))",
@@ -176,7 +176,7 @@ t(5, 2, 3), tensor([[1, 2], [2, 2]]), tensor([5]), tensor([2, 2]) ! length)"});
 constinit OpInfo _ctc_loss_backward = define<CtcLoss, infer_backward, nullptr, backward_by_steps>(
     {.schema = "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int "
                "blank=0, bool zero_infinity=False) -> Tensor",
-        .doc = "Gradient of _ctc_loss with respect to the log-probabilities.",
+        .doc = "Computes the gradient of the CTC loss with respect to the log-probabilities.",
         .key = 1,
         .no_grad = "is differentiated through its decomposition",
         .torch = "lambda dy, x, y, i, t, blank=0, zero_infinity=False: torch.autograd.grad(torch_ctc_loss(x, y, i, t, blank, 'none', "
@@ -196,9 +196,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', "
                "bool zero_infinity=False) -> Tensor",
-        .doc = "Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, "
-               "S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not "
-               "fit.",
+        .doc = "Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or concatenated (sum of lengths).",
         .torch = "torch.nn.functional.ctc_loss",
         .example = "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), pyburn.tensor([3]), pyburn.tensor([1]))",
         .samples = R"(
@@ -220,7 +218,7 @@ t(5, 2, 3), tensor([1, 2, 1]), tensor([5, 4]), tensor([2, 2]) ! target_lengths
 t(5, 2, 3), tensor([[1, 2], [2, 2]]), tensor([5, 4]), tensor([2, 2]), reduction='all' ! reduction)"},
     {.schema = "ctc_loss.lengths(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, str "
                "reduction='mean', bool zero_infinity=False) -> Tensor",
-        .doc = "ctc_loss with lengths that are numbers.",
+        .doc = "Computes the connectionist temporal classification loss with lengths given as sequences of ints.",
         .torch = "torch.nn.functional.ctc_loss",
         .example = "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), (3,), (1,))",
         .samples = R"(

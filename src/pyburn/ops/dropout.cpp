@@ -23,31 +23,32 @@ Grads grad(const Dropout& a, const GradContext& c) { return {seeded_dropout(c.dy
 }  // namespace
 
 namespace op {
-constinit OpInfo seeded_dropout = define<Dropout, infer, grad>(
-    {.schema = "seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor",
-        .doc = "scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.",
-        .example = "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)"});
+constinit OpInfo seeded_dropout = define<Dropout, infer,
+    grad>({.schema = "seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor",
+    .doc =
+        "Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.",
+    .example = "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)"});
 }  // namespace op
 
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-        .doc = "When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).",
+        .doc = "Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode.",
         .example = "pyburn.dropout(pyburn.ones(3), 0.5, training=False)"},
     {.schema = "alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor",
-        .doc = "Dropout for networks of selu: keeps mean and variance.",
+        .doc = "Applies alpha dropout, which preserves mean and variance in networks with SELU activations.",
         .example = "pyburn.alpha_dropout(pyburn.ones(3))"},
     {.schema = "dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-        .doc = "Dropout of whole channels of input (N, C, L) or (C, L).",
+        .doc = "Zeroes whole channels of input (N, C, L) or (C, L) with probability p.",
         .example = "pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape"},
     {.schema = "dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-        .doc = "Dropout of whole channels of input (N, C, H, W).",
+        .doc = "Zeroes whole channels of input (N, C, H, W) or (C, H, W) with probability p.",
         .example = "pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape"},
     {.schema = "dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-        .doc = "Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).",
+        .doc = "Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p.",
         .example = "pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape"},
     {.schema = "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor",
-        .doc = "alpha_dropout of whole channels (axis 1).",
+        .doc = "Applies alpha dropout to whole channels (dimension 1).",
         .example = "pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape"},
 };
 

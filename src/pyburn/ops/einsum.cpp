@@ -18,7 +18,7 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "einsum(str equation, Tensor[] operands) -> Tensor",
-        .doc = "Sums of products of the operands; the equation names their axes by letters and says which of them the result has.",
+        .doc = "Sums products of the operands along dimensions named by letters (Einstein summation).",
         .example = "pyburn.einsum('ij,jk->ik', pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
         .samples = R"(
 'ij,jk->ik', [t(2, 3), t(3, 4)]
@@ -52,7 +52,7 @@ constinit FunctionInfo functions[] = {
 'ij,jk', [t(2, 3), t(4, 5)] ! extents
 'i1', [t(2, 3)] ! letters)"},
     {.schema = "tensordot(Tensor a, Tensor b, int[] dims_a, int[] dims_b) -> Tensor",
-        .doc = "Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.",
+        .doc = "Contracts the dimensions dims_a of a with the dimensions dims_b of b.",
         .torch = "lambda a, b, *dims: torch.tensordot(a, b, dims if len(dims) > 1 else dims[0])",
         .example = "pyburn.tensordot(pyburn.ones(2, 3), pyburn.ones(3, 4), 1).shape",
         .samples = R"(
@@ -68,13 +68,13 @@ t(2, 3), t(3, 4), (1,), (0, 1) ! as many
 t(2, 3), t(3, 4), (0,), (0,) ! extents)",
         .out = true},
     {.schema = "kron(Tensor input, Tensor other) -> Tensor",
-        .doc = "The Kronecker product: each element of input times all of other.",
+        .doc = "Computes the Kronecker product of input and other.",
         .example = "pyburn.kron(pyburn.tensor([1., 2.]), pyburn.tensor([1., 10.]))",
         .samples = "t(2, 3), t(2, 2)\nt(3), t(2)\nt(2), t(2, 3)\nt(2, 1, 2), t(3)\nt(), t(3)\nt(0, 2), t(2, 2)\nt(6)[::2], t(2)\n"
                    "t(1, 3).expand(2, 3), t(2)\nt(2, dtype=i64), t(3, dtype=i64)\n'text', t(2) ! Tensor",
         .out = true},
     {.schema = "chain_matmul(Tensor[] matrices) -> Tensor",
-        .doc = "The product of several matrices, in the order that needs the fewest multiplications.",
+        .doc = "Multiplies several matrices in the order that needs the fewest operations.",
         .torch = "lambda matrices: torch.chain_matmul(*matrices)",
         .example = "pyburn.chain_matmul(pyburn.ones(2, 3), pyburn.ones(3, 4), pyburn.ones(4, 1)).shape",
         .samples = R"(
@@ -88,7 +88,7 @@ t(2, 3), t(3, 4), (0,), (0,) ! extents)",
 [t(2, 3), t(4, 5)] ! inner dimensions differ)",
         .out = true},
     {.schema = "linalg_multi_dot(Tensor[] tensors) -> Tensor",
-        .doc = "chain_matmul; the first and the last may be vectors.",
+        .doc = "Multiplies several matrices in the order that needs the fewest operations; the first and the last may be vectors.",
         .torch = "torch.linalg.multi_dot",
         .example = "pyburn.linalg_multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])",
         .samples = R"(
@@ -103,7 +103,7 @@ t(2, 3), t(3, 4), (0,), (0,) ! extents)",
 [t(2, 3)] ! at least two)",
         .out = true},
     {.schema = "cross(Tensor input, Tensor other, int? dim=None) -> Tensor",
-        .doc = "Cross products of the vectors along dim, which has extent 3 (the first such axis by default).",
+        .doc = "Computes cross products along dim, which must have size 3 (by default the first such dimension).",
         .example = "pyburn.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))",
         .samples = R"(
 t(3), t(3)

@@ -51,7 +51,7 @@ Grads grad(const Embedding& a, const GradContext& c) {
 namespace op {
 constinit OpInfo _embedding = define<Embedding, infer, grad>(
     {.schema = "_embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
-        .doc = "The rows of weight that indices name.",
+        .doc = "Looks up rows of weight by index.",
         .kind = Kind::gather,
         .reads = {{1}},
         .torch = "torch.embedding",
@@ -74,8 +74,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
                "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-        .doc =
-            "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.",
+        .doc = "Looks up embedding vectors: rows of weight (V, D) for the indices in input (*), giving (*, D).",
         .torch = "lambda x, w, *rest, **k: torch.nn.functional.embedding(x, w.clone() if w.requires_grad and k.get('max_norm') else w, "
                  "*rest, **k)",
         .example = "pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))",
@@ -95,7 +94,7 @@ tensor([5]), t(5, 3) ! out of range)"},
     {.schema = "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
                "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
                "bool include_last_offset=False, int? padding_idx=None) -> Tensor",
-        .doc = "Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.",
+        .doc = "Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset.",
         .torch = "torch.nn.functional.embedding_bag",
         .example = "pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')",
         .samples = R"(

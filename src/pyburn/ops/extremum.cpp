@@ -79,16 +79,16 @@ constexpr OpInfo with_position(OpSpec spec) {
 
 namespace op {
 constinit OpInfo argmax = position({.schema = "argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Position of the largest element along dim, or in the flattened tensor.",
+    .doc = "Returns the index of the maximum along dim, or in the flattened tensor.",
     .example = "pyburn.argmax(pyburn.tensor([1., 3., 2.]))"});
 constinit OpInfo argmin = position({.schema = "argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Position of the smallest element along dim, or in the flattened tensor.",
+    .doc = "Returns the index of the minimum along dim, or in the flattened tensor.",
     .example = "pyburn.argmin(pyburn.tensor([1., 3., 2.]))"});
 constinit OpInfo max_dim = with_position({.schema = "max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    .doc = "The largest elements along dim and their positions.",
+    .doc = "Returns the maximum along dim and its index.",
     .example = "pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
 constinit OpInfo min_dim = with_position({.schema = "min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    .doc = "The smallest elements along dim and their positions.",
+    .doc = "Returns the minimum along dim and its index.",
     .example = "pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
 }  // namespace op
 
@@ -113,22 +113,22 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "max(Tensor input) -> Tensor",
-        .doc = "The largest element; ties share the gradient.",
+        .doc = "Returns the maximum of all elements. Equal elements share the gradient.",
         .example = "pyburn.max(pyburn.tensor([1., 3., 2.]))",
         .samples = kOfAll,
         .out = true},
     {.schema = "max.other(Tensor input, Tensor other) -> Tensor",
-        .doc = "The larger of two elements: maximum under another name.",
+        .doc = "Computes the element-wise maximum; alias of maximum.",
         .example = "pyburn.max(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))",
         .samples = kOfTwo,
         .out = true},
     {.schema = "min(Tensor input) -> Tensor",
-        .doc = "The smallest element; ties share the gradient.",
+        .doc = "Returns the minimum of all elements. Equal elements share the gradient.",
         .example = "pyburn.min(pyburn.tensor([1., 3., 2.]))",
         .samples = kOfAll,
         .out = true},
     {.schema = "min.other(Tensor input, Tensor other) -> Tensor",
-        .doc = "The smaller of two elements: minimum under another name.",
+        .doc = "Computes the element-wise minimum; alias of minimum.",
         .example = "pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))",
         .samples = kOfTwo,
         .out = true},

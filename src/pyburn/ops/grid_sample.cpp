@@ -80,8 +80,7 @@ Grads grad_input(const GridSample& a, const GradContext& c) {
 
 constinit FunctionInfo functions[] = {
     {.schema = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
-        .doc =
-            "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.",
+        .doc = "Creates a sampling grid for grid_sample from affine matrices theta: (N, 2, 3) for 2-d and (N, 3, 4) for 3-d.",
         .torch = "torch.nn.functional.affine_grid",
         .example = "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape",
         .samples = R"(
@@ -99,8 +98,7 @@ t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
 namespace op {
 constinit OpInfo grid_sample = define<GridSample, infer_sample, grad_sample, decompose_sample>(
     {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
-        .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
-               "bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.",
+        .doc = "Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs.",
         .kind = Kind::gather,
         .reads = {{1}, {0, 1}},
         .torch = "torch.nn.functional.grid_sample",
@@ -133,8 +131,7 @@ t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic'
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"});
 constinit OpInfo grid_sample_input = define<GridSample, infer_input, grad_input, decompose_input>(
     {.schema = "grid_sample_input(Tensor input, Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> Tensor",
-        .doc = "Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the "
-               "places of grid.",
+        .doc = "Computes the gradient of grid_sample with respect to its input.",
         .kind = Kind::gather,
         .reads = {{1}, {0, 1}},
         .torch = "torch_grid_sample_input",
@@ -156,9 +153,7 @@ t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 5, 6), 'bilinear', 'zeros', False ! extents
 t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 0), 'bilinear', 'zeros', False ! extents)"});
 constinit OpInfo grid_sample_grid = define<GridSample, infer_grid, nullptr, decompose_grid>(
     {.schema = "grid_sample_grid(Tensor input, Tensor images, Tensor grid, str mode, str padding_mode, bool align_corners) -> Tensor",
-        .doc =
-            "Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with "
-            "the coordinates, summed over channels.",
+        .doc = "Computes the gradient of grid_sample with respect to its grid.",
         .kind = Kind::gather,
         .no_grad = "decomposes into operations on coordinates",
         .torch = "torch_grid_sample_grid",

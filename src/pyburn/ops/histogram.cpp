@@ -18,8 +18,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "histogram(Tensor input, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor "
                "bin_edges)",
-        .doc = "How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is "
-               "given; with density, so that the integral is 1. And the edges of the bins.",
+        .doc = "Counts the elements (or sums their weights) in bins of equal width; also returns the bin edges.",
         .torch = "lambda x, bins, **k: torch.histogram(x.detach(), bins, **k)",
         .example = "pyburn.histogram(pyburn.tensor([1., 2., 1.]), 4, range=(0., 3.))",
         .samples = R"(
@@ -39,7 +38,7 @@ t(4), 3, range=(2.0,) ! range
 t(4, dtype=i64), 3 ! floating
 t(4), 3, weight=t(3) ! weight)"},
     {.schema = "histogram.edges(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-        .doc = "How many elements fall between each two edges, which rise.",
+        .doc = "Counts the elements (or sums their weights) between the given increasing bin edges.",
         .torch = "lambda x, bins, **k: torch.histogram(x.detach(), bins.detach(), **k)",
         .example = "pyburn.histogram(pyburn.tensor([1., 2., 1.]), pyburn.tensor([0., 1.5, 3.]))",
         .samples = R"(

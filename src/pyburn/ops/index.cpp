@@ -67,7 +67,7 @@ Grads grad_copy(const IndexAxis& a, const GradContext& c) {
 
 namespace op {
 constinit OpInfo nonzero = define<NoAttrs, nullptr>({.schema = "nonzero(Tensor input) -> Tensor",
-    .doc = "The indices of the elements that are not zero, a row each.",
+    .doc = "Returns the indices of the non-zero elements, one row per element.",
     .kind = Kind::dynamic,
     .no_grad = "the result is an index",
     .example = "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))",
@@ -83,7 +83,7 @@ t(2, 1, dtype=b8).expand(2, 3)
 1 ! Tensor)"});
 constinit OpInfo index_select =
     define<IndexAxis, infer_select, grad_select>({.schema = "index_select(Tensor input, int dim, Tensor index) -> Tensor",
-        .doc = "The parts of input along dim that index names, in its order.",
+        .doc = "Selects the entries of input along dim at the given indices, as a copy.",
         .kind = Kind::gather,
         .reads = {{1}},
         .example = "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))",
@@ -104,7 +104,7 @@ t(4, 3), 0, t(2) ! index
 t(4, 3), 0, tensor([7]) ! out of range)"});
 constinit OpInfo index_add = define<IndexAdd, infer_add, grad_add>(
     {.schema = "index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-        .doc = "input, with alpha times the parts of source added where index says; an index may repeat.",
+        .doc = "Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate.",
         .kind = Kind::gather,
         .reads = {{}, {}, {1}},
         .in_place = true,
@@ -127,7 +127,7 @@ t(4, 3), 0, index(2, below=4), t(2, 3, dtype=f64) ! dtypes
 t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
 constinit OpInfo index_copy =
     define<IndexAxis, infer_copy, grad_copy>({.schema = "index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor",
-        .doc = "input, with the parts of source in the places that index says; where an index repeats the last one stays.",
+        .doc = "Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins.",
         .kind = Kind::gather,
         .reads = {{1}, {}, {1}},
         .in_place = true,
@@ -150,23 +150,23 @@ t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "index_fill(Tensor input, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
-        .doc = "input, with value in all places along dim that index says.",
+        .doc = "Fills the entries of input along dim at the given indices with value.",
         .example = "pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)",
         .samples = "t(4, 3), 0, tensor([2, 0]), 1.5\nt(4, 3), -1, tensor([1]), t()\nt(3, 4).T, 0, tensor([3, 3]), 2\n"
                    "t(2, 1).expand(2, 4), 1, tensor([0, 3]), -1\nt(0, 2), 1, tensor([1]), 3\nt(4, dtype=i64), 0, tensor([3]), 7\n"
                    "t(4, 3), 0, tensor([1]), t(2) ! 0-dimensional\nt(4, 3), 0, tensor([9]), 1 ! out of range",
         .in_place = true},
     {.schema = "argwhere(Tensor input) -> Tensor",
-        .doc = "The indices of the elements that are not zero, a row each. The same as nonzero.",
+        .doc = "Returns the indices of the non-zero elements, one row per element.",
         .example = "pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))",
         .samples = "t(5, dtype=b8)\nt(2, 3)\nt()\nt(0, 3)\nt(4, 3, dtype=b8).T\nt(2, 1, dtype=b8).expand(2, 3)\n1 ! Tensor"},
     {.schema = "where.indices(Tensor condition) -> Tensor[]",
-        .doc = "The indices of the elements that are not zero, a tensor per axis.",
+        .doc = "Returns the indices of the non-zero elements as a tuple of one tensor per dimension.",
         .torch = "torch.where",
         .example = "pyburn.where(pyburn.tensor([[True, False], [False, True]]))",
         .samples = "t(5, dtype=b8)\nt(2, 3)\nt()\nt(0, 3)\nt(4, 3, dtype=b8).T\nt(2, 1, dtype=b8).expand(2, 3)\n1 ! form"},
     {.schema = "masked_select(Tensor input, Tensor mask) -> Tensor",
-        .doc = "The elements of input where mask is true, along one axis.",
+        .doc = "Returns the elements of input where mask is true as a 1-d tensor.",
         .example = "pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))",
         .samples =
             "t(2, 3), t(2, 3, dtype=b8)\nt(2, 3), t(3, dtype=b8)\nt(3), t(2, 1, dtype=b8)\nt(), tensor(True)\nt(0, 3), t(3, dtype=b8)\n"
@@ -174,7 +174,7 @@ constinit FunctionInfo functions[] = {
             "t(3), t(3) ! bool\nt(3), t(2, dtype=b8) ! broadcast",
         .out = true},
     {.schema = "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",
-        .doc = "input, with the elements of source one after the other in the places where mask is true.",
+        .doc = "Copies consecutive elements of source to the positions of input where mask is true.",
         .example = "pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))",
         .samples =
             "t(2, 3), t(2, 3, dtype=b8), t(6)\nt(2, 3), t(3, dtype=b8), t(2, 4)\nt(), tensor(True), t(2)\nt(0, 3), t(3, dtype=b8), t(1)\n"

@@ -74,7 +74,7 @@ Grads grad_put(const IndexTensors& a, const GradContext& c) {
 namespace op {
 constinit OpInfo _index =
     define<IndexTensors, infer_index, grad_index>({.schema = "_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor",
-        .doc = "What x[..., *indices] gives, with the first index for axis.",
+        .doc = "Computes x[..., *indices] with the first index at the given dimension.",
         .kind = Kind::gather,
         .reads = {{1, 2, 3, 4, 5, ReadSet::kRest}},
         .torch = "lambda x, indices, axis=0: x[(slice(None),) * axis + tuple(indices)]",
@@ -101,7 +101,7 @@ t(), [tensor([0])] ! too many indices
 t(4, 3), [tensor([0, 1]), tensor([0, 1, 2])] ! broadcast)"});
 constinit OpInfo _index_put = define<IndexTensors, infer_put, grad_put>(
     {.schema = "_index_put(Tensor input, Tensor values, Tensor[] indices, int axis=0, bool accumulate=False) -> Tensor",
-        .doc = "input, with values in the places that indices name, or added to what is there; the first index is for axis.",
+        .doc = "Writes or accumulates values at the given indices, starting at the given dimension.",
         .kind = Kind::gather,
         .reads = {{2, 3, 4, 5, ReadSet::kRest}, {2, 3, 4, 5, ReadSet::kRest}},
         .in_place = true,
@@ -141,16 +141,16 @@ constexpr const char* kPut =
     "t(4, 3), [tensor([0])], t(3, dtype=f64) ! dtype";
 constinit FunctionInfo functions[] = {
     {.schema = "index_put(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-        .doc = "input, with values in the places input[indices], or added to what is there.",
+        .doc = "Returns a copy of input with values written (or accumulated) at input[indices].",
         .example = "pyburn.index_put(pyburn.zeros(3), (pyburn.tensor([0, 2]),), pyburn.ones(2))",
         .samples = kPut},
     {.schema = "index_put_(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-        .doc = "In place: values in the places input[indices], or added to what is there.",
+        .doc = "Writes (or accumulates) values at input[indices] in place.",
         .torch = "lambda x, *rest, **k: x.clone().index_put_(*rest, **k)",
         .example = "pyburn.zeros(3).index_put_((pyburn.tensor([0, 2]),), pyburn.ones(2))",
         .samples = kPut},
     {.schema = "take(Tensor input, Tensor index) -> Tensor",
-        .doc = "The elements of the flattened input that index names; negative numbers count from the end.",
+        .doc = "Returns the elements of the flattened input at the given indices; negative indices count from the end.",
         .example = "pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))",
         .samples = "t(2, 3), index(4, below=6)\nt(2, 3), tensor([[0, -1], [-6, 5]])\nt(), tensor([0, 0])\nt(3), tensor(2)\nt(3), index(0, "
                    "below=3)\n"
@@ -158,7 +158,7 @@ constinit FunctionInfo functions[] = {
                    "t(2, 3), tensor([6]) ! out of bounds\nt(3), t(2) ! integer",
         .out = true},
     {.schema = "put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
-        .doc = "input, with the elements of source in the places of the flattened input that index names, or added to what is there.",
+        .doc = "Returns a copy of input with source written (or accumulated) at indices into the flattened input.",
         .example = "pyburn.put(pyburn.zeros(2, 2), pyburn.tensor([0, -1]), pyburn.ones(2))",
         .samples = "t(2, 3), tensor([0, 4]), t(2)\nt(2, 3), tensor([[0, -1], [0, 5]]), t(2, 2), accumulate=True\nt(), tensor([0]), t(1)\n"
                    "t(3), index(0, below=3), t(0)\nt(3, 2).T, tensor([1, 3]), t(2), False\nt(2, 1).expand(2, 3), tensor([1, 3]), t(2)\n"

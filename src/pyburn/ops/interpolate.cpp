@@ -119,7 +119,7 @@ namespace op {
 constinit OpInfo resize_axis = define<Resize, infer_resize, grad_resize>(
     {.schema = "resize_axis(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool "
                "antialias) -> Tensor",
-        .doc = "input with axis dim in another size; interpolate is made of it.",
+        .doc = "Resizes one dimension by interpolation; the building block of interpolate.",
         .torch = "lambda x, d, n, m, mode, a, s, aa: torch.nn.functional.interpolate(x.movedim(d, -1).flatten(0, -2)[None], m, mode=mode, "
                  "align_corners=a if mode == 'linear' else None)[0].unflatten(0, x.movedim(d, -1).shape[:-1]).movedim(-1, d) if not aa and "
                  "mode != 'cubic' else torch.nn.functional.interpolate(x.movedim(d, -1).flatten(0, -2)[None, :, None].expand(-1, -1, 4, "
@@ -147,7 +147,7 @@ t(2, 3), 1, 3, 5, 'quintic', False, 0.0, False ! mode)"});
 constinit OpInfo resize_axis_input = define<Resize, infer_input, grad_input>(
     {.schema = "resize_axis_input(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool "
                "antialias) -> Tensor",
-        .doc = "Gradient of resize_axis.",
+        .doc = "Computes the gradient of resize_axis.",
         .torch = "lambda g, d, n, m, mode, a, s, aa: torch.func.vjp(lambda x: torch.nn.functional.interpolate(x.movedim(d, -1).flatten(0, "
                  "-2)[None, :, None].expand(-1, -1, 4, -1), (4, m), mode={'linear': 'bilinear', 'cubic': 'bicubic'}.get(mode, mode), "
                  "align_corners=a if mode in ('linear', 'cubic') else None, antialias=aa)[0, :, 1].unflatten(0, x.movedim(d, "
@@ -171,8 +171,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, "
                "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-        .doc = "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with "
-               "antialias, lanczos.",
+        .doc = "Resizes input (N, C, ...) to the given size or by the given scale factor.",
         .torch = "torch.nn.functional.interpolate",
         .example = "pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape",
         .samples = R"(
@@ -199,17 +198,17 @@ t(1, 2, 3) ! size
 t(1, 2, 3), 5, mode='bilinear' ! mode
 t(1, 2, 3), 5, align_corners=True ! align_corners)"},
     {.schema = "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
-        .doc = "(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.",
+        .doc = "Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r.",
         .example = "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape",
         .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3).constant, 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 2, 3).expand(1, 4, 2, 3), 2\nt(), 2 ! axes\nt(1, 3, 2, 2), 2 ! channels"},
     {.schema = "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
-        .doc = "(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.",
+        .doc = "Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r.",
         .example = "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(0, 1, 4, 6), 1\nt(1, 4, 6, 2).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 4, 2).expand(1, 3, 4, 2), 2\nt(), 2 ! axes\nt(1, 1, 3, 4), 2 ! divisible"},
     {.schema = "channel_shuffle(Tensor input, int groups) -> Tensor",
-        .doc = "input (N, C, ...) with the channels of its groups interleaved.",
+        .doc = "Splits the channels of input (N, C, ...) into groups and interleaves them.",
         .example = "pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)",
         .samples = "t(1, 4, 2, 3), 2\nt(2, 6, 2), 3\nt(0, 4, 2), 2\nt(1, 2, 4).transpose(1, 2), 2\nt(1, 4, 1).expand(1, 4, 3), 2\n"
                    "t(), 2 ! axes\nt(1, 3, 2), 2 ! divisible"},

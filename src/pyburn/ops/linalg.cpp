@@ -225,7 +225,7 @@ Grads grad_svd(const Svd&, const GradContext& c) {
 
 namespace op {
 constinit OpInfo _linalg_solve = define<NoAttrs, infer_solve, grad_solve>({.schema = "_linalg_solve(Tensor A, Tensor B) -> Tensor",
-    .doc = "X with A @ X = B, for matrices A and B of equal batches.",
+    .doc = "Solves A @ X = B for matrices A and B with equal batch dimensions.",
     .reads = {{0, kOutputs}, {0}},
     .torch = "torch.linalg.solve",
     .example = "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))",
@@ -245,7 +245,7 @@ t(2, 3, 3), t(3, 2) ! batches
 t(3, 3, dtype=i64), t(3, 2, dtype=i64) ! float32
 tensor([[1., 2.], [2., 4.]]), t(2, 2) ! singular)"});
 constinit OpInfo _linalg_lu = define<NoAttrs, infer_lu, grad_lu>({.schema = "_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)",
-    .doc = "Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.",
+    .doc = "Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.",
     .saves = outputs,
     .torch = "torch.linalg.lu_factor",
     .example = "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))",
@@ -264,7 +264,7 @@ t() ! matrices
 t(3, 3, dtype=i64) ! float32)"});
 constinit OpInfo linalg_slogdet =
     define<NoAttrs, infer_slogdet, grad_slogdet>({.schema = "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
-        .doc = "The sign of the determinant of square matrices, and the logarithm of its absolute value.",
+        .doc = "Computes the sign and the logarithm of the absolute value of the determinants of square matrices.",
         .saves = inputs,
         .torch = "torch.linalg.slogdet",
         .example = "pyburn.linalg.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))",
@@ -283,7 +283,7 @@ t(2, 3) ! square
 t(3, 3, dtype=i64) ! float32)"});
 constinit OpInfo linalg_solve_triangular = define<Triangular, infer_triangular, grad_triangular>(
     {.schema = "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-        .doc = "X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.",
+        .doc = "Solves A @ X = B (X @ A = B with left=False) for triangular matrices A; the other triangle is not read.",
         .reads = {{0, kOutputs}, {0}},
         .torch = "torch.linalg.solve_triangular",
         .example = "pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)",
@@ -302,7 +302,7 @@ t(), t(), upper=True ! matrices
 t(3, 3), t(2, 2), upper=True ! do not fit)"});
 constinit OpInfo linalg_cholesky =
     define<Cholesky, infer_cholesky, grad_cholesky>({.schema = "linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor",
-        .doc = "The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.",
+        .doc = "Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.",
         .saves = outputs,
         .torch = "torch.linalg.cholesky",
         .example = "pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))",
@@ -318,8 +318,7 @@ t() ! matrices
 t(2, 3) ! square
 tensor([[1., 2.], [2., 1.]]) ! positive-definite)"});
 constinit OpInfo linalg_qr = define<Qr, infer_qr, grad_qr>({.schema = "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
-    .doc =
-        "A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q).",
+    .doc = "Computes the QR factorisation A = Q @ R; mode is 'reduced', 'complete' (square Q) or 'r' (empty Q).",
     .saves = outputs,
     .torch = "torch.linalg.qr",
     .example = "pyburn.linalg.qr(pyburn.tensor([[3., 1.], [4., 2.]]))",
@@ -337,19 +336,16 @@ t(1, 4, 3).expand(2, 4, 3)
 t(4, 3, dtype=f64)
 t() ! matrices
 t(3, 3), 'full' ! mode)"});
-constinit OpInfo linalg_eigh = define<Eigh, infer_eigh,
-    grad_eigh>({.schema = "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
-    .doc = "The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or "
-           "the upper one with UPLO='U'.",
-    .saves = outputs,
-    .example = "pyburn.linalg.eigh(pyburn.tensor([[2., 0.], [0., 1.]])).eigenvalues"});
-constinit OpInfo linalg_svd = define<Svd, infer_svd,
-    grad_svd>({.schema = "linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)",
-    .doc =
-        "A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square "
-        "unless full_matrices is False.",
-    .saves = outputs,
-    .example = "pyburn.linalg.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S"});
+constinit OpInfo linalg_eigh =
+    define<Eigh, infer_eigh, grad_eigh>({.schema = "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
+        .doc = "Computes the eigenvalues (ascending) and eigenvectors (columns) of symmetric matrices, of which only one triangle is read.",
+        .saves = outputs,
+        .example = "pyburn.linalg.eigh(pyburn.tensor([[2., 0.], [0., 1.]])).eigenvalues"});
+constinit OpInfo linalg_svd =
+    define<Svd, infer_svd, grad_svd>({.schema = "linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)",
+        .doc = "Computes the singular value decomposition A = U @ diag(S) @ Vh with singular values in descending order.",
+        .saves = outputs,
+        .example = "pyburn.linalg.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S"});
 }  // namespace op
 
 void register_linalg(OpTable& table) {

@@ -88,46 +88,46 @@ constexpr OpInfo bitwise(OpInfo row, const char* samples = kBits) {
 
 namespace op {
 constinit OpInfo isinf = predicate({.schema = "isinf(Tensor input) -> Tensor",
-    .doc = "Where the elements are infinite.",
+    .doc = "Tests element-wise for positive or negative infinity.",
     .example = "pyburn.isinf(pyburn.tensor([1., float('inf')]))"});
 constinit OpInfo isfinite = predicate({.schema = "isfinite(Tensor input) -> Tensor",
-    .doc = "Where the elements are neither infinite nor NaN.",
+    .doc = "Tests element-wise for finite values (neither infinite nor NaN).",
     .example = "pyburn.isfinite(pyburn.tensor([1., float('inf')]))"});
 constinit OpInfo signbit = predicate({.schema = "signbit(Tensor input) -> Tensor",
-    .doc = "Where the elements are negative, -0 included.",
+    .doc = "Tests element-wise whether the sign bit is set, as for negative values and -0.",
     .example = "pyburn.signbit(pyburn.tensor([1., -0.]))"});
 constinit OpInfo logical_not = predicate({.schema = "logical_not(Tensor input) -> Tensor",
-    .doc = "Where the elements are 0.",
+    .doc = "Computes the element-wise logical NOT; non-zero elements count as true.",
     .example = "pyburn.logical_not(pyburn.tensor([True, False]))"});
 constinit OpInfo logical_and = logical({.schema = "logical_and(Tensor input, Tensor other) -> Tensor",
-    .doc = "Where both are not 0.",
+    .doc = "Computes the element-wise logical AND; non-zero elements count as true.",
     .example = "pyburn.logical_and(pyburn.tensor([True, False]), pyburn.tensor([True, True]))"});
 constinit OpInfo logical_or = logical({.schema = "logical_or(Tensor input, Tensor other) -> Tensor",
-    .doc = "Where at least one is not 0.",
+    .doc = "Computes the element-wise logical OR; non-zero elements count as true.",
     .example = "pyburn.logical_or(pyburn.tensor([True, False]), pyburn.tensor([False, False]))"});
 constinit OpInfo logical_xor = logical({.schema = "logical_xor(Tensor input, Tensor other) -> Tensor",
-    .doc = "Where exactly one is not 0.",
+    .doc = "Computes the element-wise logical XOR; non-zero elements count as true.",
     .example = "pyburn.logical_xor(pyburn.tensor([True, False]), pyburn.tensor([True, True]))"});
 constinit OpInfo bitwise_and =
     bitwise(define<Binary, infer_bits>({.schema = "bitwise_and(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "The bits that are set in both; for bool, logical_and.",
+        .doc = "Computes the bitwise AND of integers, or the logical AND of bools.",
         .example = "pyburn.bitwise_and(pyburn.tensor([6, 5]), 3)"}));
 constinit OpInfo bitwise_or =
     bitwise(define<Binary, infer_bits>({.schema = "bitwise_or(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "The bits that are set in one or both; for bool, logical_or.",
+        .doc = "Computes the bitwise OR of integers, or the logical OR of bools.",
         .example = "pyburn.bitwise_or(pyburn.tensor([6, 5]), 3)"}));
 constinit OpInfo bitwise_xor =
     bitwise(define<Binary, infer_bits>({.schema = "bitwise_xor(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "The bits that are set in one, not both; for bool, logical_xor.",
+        .doc = "Computes the bitwise XOR of integers, or the logical XOR of bools.",
         .example = "pyburn.bitwise_xor(pyburn.tensor([6, 5]), 3)"}));
 constinit OpInfo bitwise_left_shift =
     bitwise(define<Binary, infer_shift>({.schema = "bitwise_left_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                .doc = "The bits of input moved up by other places.",
+                .doc = "Shifts the bits of input to the left by other.",
                 .example = "pyburn.bitwise_left_shift(pyburn.tensor([1, 3]), 2)"}),
         kShifts);
 constinit OpInfo bitwise_right_shift =
     bitwise(define<Binary, infer_shift>({.schema = "bitwise_right_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-                .doc = "The bits of input moved down by other places; the sign stays.",
+                .doc = "Shifts the bits of input to the right by other (arithmetic shift).",
                 .example = "pyburn.bitwise_right_shift(pyburn.tensor([8, -8]), 2)"}),
         kShifts);
 }  // namespace op
@@ -135,28 +135,28 @@ constinit OpInfo bitwise_right_shift =
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "isnan(Tensor input) -> Tensor",
-        .doc = "Where the elements are NaN.",
+        .doc = "Tests element-wise for NaN.",
         .example = "pyburn.isnan(pyburn.tensor([1., float('nan')]))",
         .samples = kPredicateSamples},
     {.schema = "isposinf(Tensor input) -> Tensor",
-        .doc = "Where the elements are plus infinity.",
+        .doc = "Tests element-wise for positive infinity.",
         .example = "pyburn.isposinf(pyburn.tensor([1., float('inf')]))",
         .samples = kPredicateSamples,
         .out = true},
     {.schema = "isneginf(Tensor input) -> Tensor",
-        .doc = "Where the elements are minus infinity.",
+        .doc = "Tests element-wise for negative infinity.",
         .example = "pyburn.isneginf(pyburn.tensor([1., -float('inf')]))",
         .samples = kPredicateSamples,
         .out = true},
     {.schema = "bitwise_not(Tensor input) -> Tensor",
-        .doc = "All bits turned over; for bool, logical_not.",
+        .doc = "Computes the bitwise NOT of integers, or the logical NOT of bools.",
         .example = "pyburn.bitwise_not(pyburn.tensor([0, 5]))",
         .samples =
             "t(2, 3, dtype=i64)\nt(dtype=i32)\nt(0, dtype=i64)\nt(3, 2, dtype=i8).T\nt(2, 1, dtype=i16).expand(2, 3)\nt(4, dtype=u8)\n"
             "t(4, dtype=b8)\nt(2) ! integers or bool",
         .in_place = true},
     {.schema = "isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-        .doc = "Where |input - other| <= atol + rtol * |other|, or both are equal.",
+        .doc = "Tests element-wise whether |input - other| <= atol + rtol * |other|.",
         .example = "pyburn.isclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.1]))",
         .samples = R"(
 t(2, 3), t(2, 3)
@@ -172,7 +172,7 @@ t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2), rtol=-1.0 ! at least 0
 t(2), t(2, dtype=f64) ! dtypes)"},
     {.schema = "allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
-        .doc = "Whether |input - other| <= atol + rtol * |other| everywhere.",
+        .doc = "Tests whether |input - other| <= atol + rtol * |other| for all elements.",
         .example = "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))",
         .samples = R"(
 t(2, 3), t(2, 3)
@@ -187,7 +187,7 @@ t(4, 3).T, t(3, 4)
 t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2, dtype=f64) ! dtypes)"},
     {.schema = "equal(Tensor input, Tensor other) -> bool",
-        .doc = "Whether both have the same size and the same elements.",
+        .doc = "Tests whether two tensors have the same shape and equal elements.",
         .example = "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))",
         .samples = "t(2, 3), t(2, 3)\ntensor([1., 2.]), tensor([1., 2.])\ntensor([1., nan]), tensor([1., nan])\nt(2), t(3)\nt(), t()\n"
                    "t(0), t(0)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(2, 3)\n1, t(2) ! Tensor"},

@@ -41,17 +41,17 @@ t(2), t(2), 'all' ! reduction)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
-        .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.",
+        .doc = "Computes the mean squared error loss.",
         .torch = "lambda x, y, reduction='mean', weight=None: torch.nn.functional.mse_loss(x, y, reduction=reduction, weight=weight)",
         .example = "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))",
         .samples = kWeighted},
     {.schema = "l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
-        .doc = "Absolute differences.",
+        .doc = "Computes the mean absolute error loss.",
         .torch = "lambda x, y, reduction='mean', weight=None: torch.nn.functional.l1_loss(x, y, reduction=reduction, weight=weight)",
         .example = "pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))",
         .samples = kWeighted},
     {.schema = "smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor",
-        .doc = "Squared differences / (2 beta) up to beta, absolute ones beyond.",
+        .doc = "Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above.",
         .torch = "lambda x, y, reduction='mean', beta=1.0: torch.nn.functional.smooth_l1_loss(x, y, reduction=reduction, beta=beta)",
         .example = "pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))",
         .samples = R"(
@@ -65,7 +65,7 @@ t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2), beta=-1.0 ! beta
 t(2), t(2), 'all' ! reduction)"},
     {.schema = "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
-        .doc = "Half the squared differences up to delta, linear beyond.",
+        .doc = "Computes the Huber loss: half the squared differences below delta, linear above.",
         .torch = "lambda x, y, reduction='mean', delta=1.0, weight=None: torch.nn.functional.huber_loss(x, y, reduction, delta, weight)",
         .example = "pyburn.huber_loss(pyburn.zeros(2), pyburn.ones(2))",
         .samples = R"(
@@ -80,7 +80,7 @@ t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2), delta=0.0 ! delta
 t(2), t(2), 'all' ! reduction)"},
     {.schema = "binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
-        .doc = "Cross entropy of probabilities in input and targets between 0 and 1.",
+        .doc = "Computes the binary cross-entropy of probabilities and targets in [0, 1].",
         .torch = "lambda x, y, weight=None, reduction='mean': torch.nn.functional.binary_cross_entropy(x, y, weight, reduction=reduction)",
         .example = "pyburn.binary_cross_entropy(pyburn.tensor([0.5]), pyburn.tensor([1.]))",
         .samples = R"(
@@ -96,7 +96,7 @@ tensor(0.25), tensor(1.), reduction='all' ! reduction
 tensor([0.5, 1.5]), tensor([0., 1.]) ! between 0 and 1)"},
     {.schema = "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? "
                "pos_weight=None) -> Tensor",
-        .doc = "binary_cross_entropy of sigmoid(input), computed without overflow.",
+        .doc = "Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way.",
         .torch = "lambda x, y, weight=None, reduction='mean', pos_weight=None: "
                  "torch.nn.functional.binary_cross_entropy_with_logits(x, y, weight, reduction=reduction, pos_weight=pos_weight)",
         .example = "pyburn.binary_cross_entropy_with_logits(pyburn.zeros(1), pyburn.ones(1))",
@@ -113,7 +113,7 @@ tensor([100., -100.]), tensor([0., 1.]), reduction='none'
 t(2), t(3) ! target size
 t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor",
-        .doc = "target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.",
+        .doc = "Computes the Kullback-Leibler divergence loss of log-probabilities input and probabilities target.",
         .torch =
             "lambda x, y, reduction='mean', log_target=False: torch.nn.functional.kl_div(x, y, reduction=reduction, log_target=log_target)",
         .example = "pyburn.kl_div(pyburn.zeros(1), pyburn.ones(1))",
@@ -131,7 +131,7 @@ t(2), t(2), 'all' ! reduction)"},
     {.schema =
             "poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str reduction='mean') -> "
             "Tensor",
-        .doc = "Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.",
+        .doc = "Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input.",
         .torch =
             "lambda x, y, log_input=True, full=False, eps=1e-08, reduction='mean': torch.nn.functional.poisson_nll_loss(x, y, log_input, "
             "full, eps=eps, reduction=reduction)",
@@ -147,7 +147,7 @@ t(2, 1).expand(2, 3), positive(2, 3)
 t(2), t(2), reduction='all' ! reduction)"},
     {.schema =
             "gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor",
-        .doc = "Minus the logarithm of the normal density of target, with mean input and variance var.",
+        .doc = "Computes the negative log-likelihood of target under normal distributions with means input and variances var.",
         .torch = "torch.nn.functional.gaussian_nll_loss",
         .example = "pyburn.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), pyburn.ones(1))",
         .samples = R"(
@@ -163,7 +163,7 @@ t(2, 1).expand(2, 3), t(2, 3), positive(2, 3)
 t(2, 3), t(2, 3), positive(4) ! var
 t(2), t(2), positive(2), reduction='all' ! reduction)"},
     {.schema = "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
-        .doc = "input where target is 1, max(0, margin - input) where it is -1.",
+        .doc = "Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1.",
         .torch = "lambda x, y, margin=1.0, reduction='mean': torch.nn.functional.hinge_embedding_loss(x, y, margin, reduction=reduction)",
         .example = "pyburn.hinge_embedding_loss(pyburn.tensor([0.5, 0.5]), pyburn.tensor([1., -1.]))",
         .samples = R"(
@@ -176,7 +176,7 @@ t(), tensor(1.)
 t(0), t(0)
 t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
-        .doc = "max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.",
+        .doc = "Computes the margin ranking loss max(0, -target * (input1 - input2) + margin) for targets 1 and -1.",
         .torch =
             "lambda a, b, y, margin=0, reduction='mean': torch.nn.functional.margin_ranking_loss(a, b, y, margin, reduction=reduction)",
         .example = "pyburn.margin_ranking_loss(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.]))",
@@ -190,7 +190,7 @@ t(), t(), tensor(1.)
 t(0), t(0), t(0)
 t(2), t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
-        .doc = "1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.",
+        .doc = "Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1.",
         .torch =
             "lambda a, b, y, margin=0, reduction='mean': torch.nn.functional.cosine_embedding_loss(a, b, y, margin, reduction=reduction)",
         .example = "pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))",
@@ -206,7 +206,7 @@ t(2, 3), t(2, 3), t() ! target
 t(2, 3), t(2, 3), t(2), reduction='all' ! reduction)"},
     {.schema = "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool "
                "swap=False, str reduction='mean') -> Tensor",
-        .doc = "max(0, distance(anchor, positive) - distance(anchor, negative) + margin).",
+        .doc = "Computes the triplet margin loss max(0, d(anchor, positive) - d(anchor, negative) + margin).",
         .torch =
             "lambda a, b, c, margin=1.0, p=2, eps=1e-06, swap=False, reduction='mean': torch.nn.functional.triplet_margin_loss(a, b, c, "
             "margin, p, eps, swap, reduction=reduction)",
@@ -223,7 +223,7 @@ t(), t(), t() ! axis
 t(2, 3), t(2, 3), t(2, 3), margin=-1.0 ! margin
 t(2, 3), t(2, 3), t(2, 3), reduction='all' ! reduction)"},
     {.schema = "soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-        .doc = "log(1 + exp(-target * input)), for targets 1 and -1.",
+        .doc = "Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1.",
         .torch = "lambda x, y, reduction='mean': torch.nn.functional.soft_margin_loss(x, y, reduction=reduction)",
         .example = "pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))",
         .samples = R"(
@@ -235,7 +235,7 @@ t(), tensor(1.).constant
 t(0), t(0).constant
 t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
-        .doc = "The cosine of the angle between vectors along dim.",
+        .doc = "Computes the cosine similarity of x1 and x2 along dim.",
         .example = "pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))",
         .samples = R"(
 t(2, 3), t(2, 3)
@@ -247,7 +247,7 @@ t(3, 2).T, t(2, 3)
 t(1, 3).expand(2, 3), t(2, 3)
 t(2, 3), t(2, 3), 2 ! dim out of range)"},
     {.schema = "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor",
-        .doc = "The norm of order p of x1 - x2 + eps along the last axis.",
+        .doc = "Computes the p-norm of x1 - x2 + eps over the last dimension.",
         .torch = "torch.nn.functional.pairwise_distance",
         .example = "pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))",
         .samples = R"(
@@ -261,7 +261,7 @@ t(1, 3).expand(2, 3), t(2, 3)
 t(), t() ! axis
 t(2, 3), t(2, 4) ! shapes do not broadcast)"},
     {.schema = "cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
-        .doc = "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).",
+        .doc = "Computes the p-norm distance of each pair of rows of x1 (..., P, M) and x2 (..., R, M), giving (..., P, R).",
         .example = "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))",
         .samples = R"(
 t(2, 3), t(4, 3)

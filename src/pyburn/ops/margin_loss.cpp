@@ -20,9 +20,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, str reduction='mean') -> "
                "Tensor",
-        .doc =
-            "The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in "
-            "target.",
+        .doc = "Computes the multi-class margin loss of scores (N, C) or (C) and target classes.",
         .torch = "lambda x, y, p=1, margin=1.0, weight=None, reduction='mean': torch.nn.functional.multi_margin_loss(x, y, p, margin, "
                  "weight, reduction=reduction)",
         .example = "pyburn.multi_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([3]))",
@@ -44,9 +42,7 @@ t(4, 3), index(4, below=3), 3 ! p is 1 or 2
 t(4, 3), index(4, below=3), weight=t(4) ! weight
 t(4, 3), index(4, below=3), reduction='all' ! reduction)"},
     {.schema = "multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-        .doc =
-            "The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) "
-            "or (C) lists the right classes, ended by -1.",
+        .doc = "Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.",
         .torch = "lambda x, y, reduction='mean': torch.nn.functional.multilabel_margin_loss(x, y, reduction=reduction)",
         .example = "pyburn.multilabel_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([[3, 0, -1, 1]]))",
         .samples = R"(
@@ -65,7 +61,7 @@ t(2, 4), index(2, 3, below=3) ! shapes
 t(2, 4), t(2, 4) ! int64
 t(2, 4), index(2, 4, below=3), 'all' ! reduction)"},
     {.schema = "multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
-        .doc = "The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.",
+        .doc = "Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.",
         .torch = "lambda x, y, weight=None, reduction='mean': torch.nn.functional.multilabel_soft_margin_loss(x, y, weight, "
                  "reduction=reduction)",
         .example = "pyburn.multilabel_soft_margin_loss(pyburn.zeros(1, 2), pyburn.tensor([[1., 0.]]))",
@@ -83,7 +79,7 @@ t(), t() ! axis
 t(2, 3), t(3, 2) ! shapes
 t(2, 3), t(2, 3), reduction='all' ! reduction)"},
     {.schema = "pdist(Tensor input, float p=2.0) -> Tensor",
-        .doc = "The distances of order p of all pairs of rows of a matrix: those of row 0 first.",
+        .doc = "Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.",
         .torch = "torch.nn.functional.pdist",
         .example = "pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))",
         .samples = R"(

@@ -56,7 +56,7 @@ Tensors decompose_plus(const Blend& a, Inputs in) { return {add(times(*in[0], a.
 
 namespace op {
 constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor input, Tensor mat2) -> Tensor",
-    .doc = "Products of the matrices of two batches.",
+    .doc = "Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).",
     .kind = Kind::contract,
     .autocast = Autocast::lower,
     .reads = {{1}, {0}},
@@ -80,7 +80,7 @@ t(2, 3, 4, dtype=b8), t(2, 4, 5, dtype=b8) ! bool
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 constinit OpInfo bmm_plus = define<Blend, infer_plus, grad_plus, decompose_plus>(
     {.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
+        .doc = "Computes beta * start + alpha * bmm(input, mat2) in one pass.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{}, {2}, {1}},
@@ -164,7 +164,8 @@ int64_t cost_linear(std::span<const Shape* const> in, const Shape& out) { return
 namespace op {
 constinit OpInfo linear = define<NoAttrs, infer_linear, grad_linear, decompose_linear>(
     {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-        .doc = "input @ weight.T + bias.",
+        .doc =
+            "Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .reads = {{1}, {0}, {}},
@@ -213,7 +214,7 @@ t(2, 5), t(2, 4), t(3, 4, 5) ! batches)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "matmul(Tensor input, Tensor other) -> Tensor",
-        .doc = "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.",
+        .doc = "Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.",
         .example = "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
         .samples = R"(
 t(2, 3), t(3, 4)
@@ -233,7 +234,7 @@ t(2, 3), t(4, 5) ! inner dimensions differ
 t(2, 3), t(3, 4, dtype=f64) ! equal dtypes)",
         .out = true},
     {.schema = "mm(Tensor input, Tensor mat2) -> Tensor",
-        .doc = "Product of two matrices.",
+        .doc = "Multiplies two matrices: (N, M) @ (M, P) gives (N, P).",
         .example = "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
         .samples = R"(
 t(2, 3), t(3, 4)
@@ -247,7 +248,7 @@ t(3), t(3, 4) ! matrices
 t(2, 3), t(4, 5) ! inner dimensions differ)",
         .out = true},
     {.schema = "mv(Tensor input, Tensor vec) -> Tensor",
-        .doc = "Product of a matrix and a vector.",
+        .doc = "Multiplies a matrix by a vector: (N, M) @ (M) gives (N).",
         .example = "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))",
         .samples = R"(
 t(2, 3), t(3)
@@ -259,7 +260,7 @@ t(), t(3) ! matrix
 t(2, 3), t(2) ! inner dimensions differ)",
         .out = true},
     {.schema = "dot(Tensor input, Tensor tensor) -> Tensor",
-        .doc = "Sum of the products of the elements of two vectors.",
+        .doc = "Computes the dot product of two 1-d tensors.",
         .example = "pyburn.dot(pyburn.ones(3), pyburn.ones(3))",
         .samples = R"(
 t(4), t(4)
@@ -272,13 +273,13 @@ t(), t() ! vectors
 t(4), t(3) ! inner dimensions differ)",
         .out = true},
     {.schema = "vdot(Tensor input, Tensor other) -> Tensor",
-        .doc = "Sum of the products of the elements of two vectors.",
+        .doc = "Computes the dot product of two 1-d tensors.",
         .example = "pyburn.vdot(pyburn.ones(3), pyburn.ones(3))",
         .samples =
             "t(4), t(4)\nt(0), t(0)\nt(8)[::2], t(4)\nt(1).expand(4), t(4)\nt(), t() ! vectors\nt(4), t(3) ! inner dimensions differ",
         .out = true},
     {.schema = "inner(Tensor input, Tensor other) -> Tensor",
-        .doc = "Sums of products over the last axis of both.",
+        .doc = "Computes dot products over the last dimension of both tensors.",
         .example = "pyburn.inner(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
         .samples = R"(
 t(3), t(3)
@@ -291,22 +292,22 @@ t(1, 3).expand(2, 3), t(4, 3)
 t(2, 3), t(4, 2) ! inner dimensions differ)",
         .out = true},
     {.schema = "outer(Tensor input, Tensor vec2) -> Tensor",
-        .doc = "The products of each element of one vector with each of another.",
+        .doc = "Computes the outer product of two 1-d tensors.",
         .example = "pyburn.outer(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))",
         .samples = "t(2), t(3)\nt(0), t(3)\nt(6)[::2], t(3)\nt(1).expand(2), t(3)\nt(2, dtype=i64), t(3)\nt(), t(3) ! vectors",
         .out = true},
     {.schema = "ger(Tensor input, Tensor vec2) -> Tensor",
-        .doc = "The same as outer.",
+        .doc = "Computes the outer product of two 1-d tensors; alias of outer.",
         .example = "pyburn.ger(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))",
         .samples = "t(2), t(3)\nt(0), t(3)\nt(6)[::2], t(3)\nt(1).expand(2), t(3)\nt(), t(3) ! vectors",
         .out = true},
     {.schema = "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.",
+        .doc = "Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored.",
         .example = "pyburn.addmm(pyburn.ones(4), pyburn.ones(2, 3), pyburn.ones(3, 4))",
         .samples = kAddmm,
         .in_place = true},
     {.schema = "addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * input + alpha * (mat @ vec); where beta is 0 input does not count.",
+        .doc = "Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored.",
         .example = "pyburn.addmv(pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3))",
         .samples = R"(
 t(2), t(2, 3), t(3)
@@ -318,7 +319,7 @@ t(3), t(2, 3), t(3) ! does not fit
 t(2), t(2, 3), t(2) ! inner dimensions differ)",
         .in_place = true},
     {.schema = "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.",
+        .doc = "Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.",
         .example = "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))",
         .samples = R"(
 t(2, 3), t(2), t(3)
@@ -330,17 +331,17 @@ t(2, 4), t(2), t(3) ! does not fit
 t(2, 3), t(), t(3) ! vectors)",
         .in_place = true},
     {.schema = "addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * input + alpha * the sum of the products of two batches of matrices.",
+        .doc = "Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.",
         .example = "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))",
         .samples = kBatches,
         .in_place = true},
     {.schema = "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        .doc = "beta * input + alpha * the products of two batches of matrices.",
+        .doc = "Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.",
         .example = "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape",
         .samples = kBatches,
         .in_place = true},
     {.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-        .doc = "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.",
+        .doc = "Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.",
         .torch = "torch.nn.functional.bilinear",
         .example = "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape",
         .samples = R"(

@@ -210,7 +210,7 @@ TensorHandle decompose_reshape(const View& a, Inputs in) {
 
 namespace op {
 constinit OpInfo view = define_view<View, layout_view, grad_view>({.schema = "view(Tensor input, int[] size) -> Tensor",
-    .doc = "The same elements under another shape, without a copy; one extent may be -1.",
+    .doc = "Returns a view of input with another shape; one size may be -1 (inferred).",
     .torch = "lambda x, size: x.view(size)",
     .example = "pyburn.ones(6).view(2, 3)",
     .samples = R"(
@@ -224,7 +224,7 @@ t(2, 3), (4, 2) ! size does not fit
 t(2, 3).T, (6,) ! use reshape)"});
 constinit OpInfo reshape =
     define<View, infer_reshape, nullptr, decompose_reshape>({.schema = "reshape(Tensor input, int[] shape) -> Tensor",
-        .doc = "The same elements under another shape: a view where possible, else a copy.",
+        .doc = "Returns input with another shape: a view where possible, else a copy. One size may be -1 (inferred).",
         .may_alias = true,
         .no_grad = "decomposes into view and contiguous_copy",
         .example = "pyburn.reshape(pyburn.arange(6), (2, 3))",
@@ -237,7 +237,7 @@ t(2, 3).T, (6,)
 t(2, 1).expand(2, 3), (3, 2)
 t(2, 3), (4, -1) ! size does not fit)"});
 constinit OpInfo permute = define_view<Permute, layout_permute, grad_permute>({.schema = "permute(Tensor input, int[] dims) -> Tensor",
-    .doc = "The axes of input in another order.",
+    .doc = "Permutes the dimensions of input. Returns a view.",
     .example = "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape",
     .samples = R"(
 t(2, 3, 4), (2, 0, 1)
@@ -249,7 +249,7 @@ t(2, 1).expand(2, 3), (1, 0)
 t(2, 3), (0, 0) ! twice
 t(2, 3), (0,) ! axes)"});
 constinit OpInfo expand = define_view<Expand, layout_expand, grad_expand>({.schema = "expand(Tensor input, int[] size) -> Tensor",
-    .doc = "Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent.",
+    .doc = "Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size.",
     .torch = "lambda x, size: x.expand(size)",
     .example = "pyburn.ones(3, 1).expand(-1, 4).shape",
     .samples = R"(
@@ -262,7 +262,7 @@ t(2, 1).expand(2, 3), (2, 2, 3)
 t(2, 3), (2, 4) ! must match)"});
 constinit OpInfo slice = define_view<Slice, layout_slice, grad_slice>(
     {.schema = "slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-        .doc = "The part of input from start to end along dim, in steps.",
+        .doc = "Returns input[start:end:step] along dim as a view.",
         .torch = "lambda x, dim=0, start=None, end=None, step=1: torch.ops.aten.slice(x, dim, start, end, step)",
         .example = "pyburn.slice(pyburn.arange(10), 0, 2, 8, 3)",
         .samples = R"(
@@ -278,7 +278,7 @@ t(4), 0, 0, 4, 0 ! step must be
 t(4), 1 ! dim out of range
 t() ! axis)"});
 constinit OpInfo select = define_view<Select, layout_select, grad_select>({.schema = "select(Tensor input, int dim, int index) -> Tensor",
-    .doc = "The part of input at one index along dim; the axis goes away.",
+    .doc = "Selects one index along dim and removes the dimension. Returns a view.",
     .example = "pyburn.select(pyburn.ones(2, 3), 0, 1)",
     .samples = R"(
 t(4, 3), 0, 1
@@ -291,12 +291,12 @@ t(), 0, 0 ! axis
 t(4, 3), 0, 4 ! out of bounds)"});
 constinit OpInfo unsqueeze =
     define_view<InsertAxis, layout_unsqueeze, grad_unsqueeze>({.schema = "unsqueeze(Tensor input, int dim) -> Tensor",
-        .doc = "input with a new axis of extent 1 at dim.",
+        .doc = "Inserts a dimension of size 1 at position dim. Returns a view.",
         .example = "pyburn.unsqueeze(pyburn.ones(3), 0).shape",
         .samples = "t(3), 0\nt(3), -1\nt(), 0\nt(0, 2), 2\nt(2, 3).T, 1\nt(2, 1).expand(2, 3), 0\nt(3), 2 ! dim out of range"});
 constinit OpInfo remove_axis =
     define_view<RemoveAxis, layout_remove_axis, grad_remove_axis>({.schema = "remove_axis(Tensor input, int dim) -> Tensor",
-        .doc = "input without its axis dim, which must have extent 1.",
+        .doc = "Removes the dimension dim, which must have size 1. Returns a view.",
         .torch = "torch.squeeze",
         .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
         .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent "
@@ -306,27 +306,27 @@ constinit OpInfo remove_axis =
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "transpose(Tensor input, int dim0, int dim1) -> Tensor",
-        .doc = "input with two axes exchanged; a view.",
+        .doc = "Swaps two dimensions. Returns a view.",
         .example = "pyburn.transpose(pyburn.ones(2, 3), 0, 1).shape",
         .samples = "t(2, 3), 0, 1\nt(2, 3, 4), -1, 0\nt(), 0, 0\nt(0, 2), 0, 1\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 0, 1\nt(2), 0, 1 ! "
                    "dim out of range"},
     {.schema = "t(Tensor input) -> Tensor",
-        .doc = "The transpose of a matrix; a view. Vectors stay as they are.",
+        .doc = "Transposes a matrix; tensors with fewer dimensions are returned unchanged. Returns a view.",
         .example = "pyburn.t(pyburn.ones(2, 3)).shape",
         .samples = "t(2, 3)\nt(4)\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3, 4) ! at most 2"},
     {.schema = "squeeze(Tensor input, int[]? dim=None) -> Tensor",
-        .doc = "input without its axes of extent 1, or without those among dim; a view.",
+        .doc = "Removes dimensions of size 1: all of them, or those listed in dim. Returns a view.",
         .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
         .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
         .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(1, 3, 1), ()\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, "
                    "3).permute(2, 1, "
                    "0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
     {.schema = "flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor",
-        .doc = "The axes from start_dim to end_dim as one.",
+        .doc = "Flattens the dimensions start_dim to end_dim into one.",
         .example = "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape",
         .samples = "t(2, 3, 4)\nt(2, 3, 4), 1\nt(2, 3, 4), 0, 1\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3), 1, 0 ! start_dim"},
     {.schema = "narrow(Tensor input, int dim, int start, int length) -> Tensor",
-        .doc = "length elements of input along dim from start on; a view.",
+        .doc = "Returns the entries start to start + length along dim as a view.",
         .example = "pyburn.narrow(pyburn.arange(5), 0, 1, 3)",
         .samples = "t(4, 3), 0, 1, 2\nt(4, 3), -1, 0, 1\nt(0, 3), 0, 0, 0\nt(3, 4).T, 0, 1, 2\nt(2, 1).expand(2, 5), 1, 1, 3\nt(4), 0, 2, "
                    "3 ! exceeds\nt(), 0, 0, 0 ! axis"},

@@ -112,8 +112,7 @@ namespace op {
 constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>(
     {.schema = "normalise_rows(Tensor input, Tensor? weight, Tensor? bias, int rows, int groups, int inner, float eps, bool centred) -> "
                "(Tensor output, Tensor mean, Tensor rstd)",
-        .doc = "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, "
-               "instance_norm and rms_norm are made of.",
+        .doc = "Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, group_norm, instance_norm and rms_norm.",
         .autocast = Autocast::full,
         .saves = later_outputs,
         .reads = {{0, 1}, {0}, {0}},
@@ -140,7 +139,7 @@ t(2, 3), None, None, 4, 1, 1, 0.1, True ! do not fit)"});
 constinit OpInfo normalise_rows_backward = define<NormaliseRows, infer_backward, nullptr, backward_by_moments>(
     {.schema = "normalise_rows_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int groups, int inner, "
                "bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
-        .doc = "Gradients of normalise_rows.",
+        .doc = "Computes the gradients of normalise_rows.",
         .no_grad = "is differentiated through its decomposition",
         .torch =
             "lambda dy, x, m, r, w, groups, inner, centred: (lambda rows: (lambda n, d: (lambda g: (((g - n * (g * n).mean(1, "
@@ -166,7 +165,7 @@ t(2, 3), t(2, 4), t(2), positive(2), None, 1, 1, True ! like the input)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-        .doc = "input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.",
+        .doc = "Applies layer normalisation over the last dimensions, whose sizes are normalized_shape.",
         .torch = "torch.nn.functional.layer_norm",
         .example = "pyburn.layer_norm(pyburn.tensor([[1., 3.]]), (2,))",
         .samples = R"(
@@ -182,7 +181,7 @@ t(2, 3), (2,) ! normalized_shape
 t(2, 3), (3,), t() ! normalized_shape
 t(), (1,) ! normalized_shape)"},
     {.schema = "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-        .doc = "input, divided by its root mean square over the last axes, then scaled.",
+        .doc = "Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape.",
         .torch = "torch.nn.functional.rms_norm",
         .example = "pyburn.rms_norm(pyburn.tensor([[1., 3.]]), (2,))",
         .samples = R"(
@@ -195,7 +194,7 @@ t(1, 5).expand(2, 5), (5,), t(5)
 t(2, 3), (2,) ! normalized_shape
 t(), (1,) ! normalized_shape)"},
     {.schema = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-        .doc = "input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.",
+        .doc = "Applies group normalisation to input (N, C, ...): normalises over groups of channels.",
         .torch = "torch.nn.functional.group_norm",
         .example = "pyburn.group_norm(pyburn.ones(1, 4, 2), 2).shape",
         .samples = R"(
@@ -211,7 +210,7 @@ t(2, 4, 0), 2 ! HxW
 t(), 1 ! at least 2)"},
     {.schema = "instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
                "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
-        .doc = "input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.",
+        .doc = "Applies instance normalisation to input (N, C, ...): normalises each channel of each sample.",
         .torch = "torch.nn.functional.instance_norm",
         .example = "pyburn.instance_norm(pyburn.ones(1, 4, 2)).shape",
         .samples = R"(
@@ -227,8 +226,7 @@ t() ! at least 3
 t(2, 3) ! at least 3)"},
     {.schema = "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
                "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
-        .doc = "Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the "
-               "running ones.",
+        .doc = "Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running statistics.",
         .torch = "torch.nn.functional.batch_norm",
         .example = "pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))",
         .samples = R"(
@@ -248,7 +246,7 @@ t(1, 3), None, None, training=True ! more than 1
 t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
-        .doc = "input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.",
+        .doc = "Applies local response normalisation over neighbouring channels of input (N, C, ...).",
         .torch = "torch.nn.functional.local_response_norm",
         .example = "pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape",
         .samples = R"(
@@ -261,7 +259,7 @@ t(1, 4, 3).expand(2, 4, 3), 2
 t() , 2 ! at least 3
 t(2, 4, 3), 0 ! size)"},
     {.schema = "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor",
-        .doc = "input, divided by its norm of order p along dim (by eps where that is larger).",
+        .doc = "Divides input by its p-norm along dim, or by eps where the norm is smaller.",
         .torch = "torch.nn.functional.normalize",
         .example = "pyburn.normalize(pyburn.tensor([[3., 4.]]))",
         .samples = R"(

@@ -12,24 +12,24 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor",
-        .doc = "A copy of input with src in the place of select(input, dim, index).",
+        .doc = "Returns a copy of input with src written into select(input, dim, index).",
         .example = "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)",
         .samples = "t(4, 3), t(3), 0, 1\nt(4, 3), t(4), -1, -1\nt(3), t(), 0, 2\nt(0, 3), t(0), 1, 0\nt(3, 4).T, t(3), 0, 2\n"
                    "t(2, 1).expand(2, 5), t(2), 1, 4\nt(4, 3), t(2), 0, 1 ! must fit\nt(4, 3), t(3), 0, 4 ! out of bounds"},
     {.schema = "slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-        .doc = "A copy of input with src in the place of slice(input, dim, start, end, step).",
+        .doc = "Returns a copy of input with src written into input[start:end:step] along dim.",
         .example = "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)",
         .samples = "t(4, 3), t(4, 3)\nt(4, 3), t(2, 3), 0, 1, 3\nt(4, 7), t(4, 3), 1, 1, None, 2\nt(4), t(0), 0, 3, 1\nt(0, 3), t(0, 3)\n"
                    "t(3, 4).T, t(3, 3), 0, 1\nt(2, 1).expand(2, 5), t(2, 2), 1, 1, 5, 2\nt(4), t(3), 0, 0, 2 ! must fit\n"
                    "t(), t() ! axis",
         .out = true},
     {.schema = "diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-        .doc = "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).",
+        .doc = "Returns a copy of input with src written into a diagonal.",
         .example = "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))",
         .samples = "t(3, 3), t(3)\nt(3, 4), t(3), 1\nt(2, 3, 4), t(3, 1), offset=1, dim1=-1, dim2=0\nt(0, 3), t(0)\nt(4, 3).T, t(3), 1\n"
                    "t(3, 1).expand(3, 3), t(3)\nt(3, 3), t(2) ! must fit\nt(), t() ! dim out of range"},
     {.schema = "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-        .doc = "A copy of input with src in the place of as_strided(input, size, stride, storage_offset).",
+        .doc = "Returns a copy of input with src written into as_strided(input, size, stride, storage_offset).",
         .torch = "lambda x, src, size, stride, storage_offset=0: (lambda c: (c.as_strided(size, stride, storage_offset).copy_(src), "
                  "c)[1])(x.clone())",  // the gradient of PyTorch's own is that of the other part
         .example = "pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))",

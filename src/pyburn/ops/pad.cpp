@@ -96,7 +96,7 @@ Grads grad_border(const BorderPad& a, const GradContext& c) {
 namespace op {
 constinit OpInfo constant_pad_nd =
     define<ConstantPad, infer, grad>({.schema = "constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor",
-        .doc = "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.",
+        .doc = "Pads input with a constant value; pad lists (before, after) pairs from the last dimension backwards.",
         .example = "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))",
         .samples = R"(
 t(3), (1, 2)
@@ -117,7 +117,7 @@ t(3), (-2, -2) ! negative
 t(1), (5, -4) ! negative)"});
 constinit OpInfo _border_pad =
     define<BorderPad, infer_border, grad_border>({.schema = "_border_pad(Tensor input, int[] pad, str mode) -> Tensor",
-        .doc = "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.",
+        .doc = "Pads input with its own elements in mode 'reflect', 'replicate' or 'circular'.",
         .torch = "torch.nn.functional.pad",
         .example = "pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')",
         .samples = R"(
@@ -140,9 +140,7 @@ t(2, 4), (1, 1), 'mirror' ! mode)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor",
-        .doc =
-            "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from "
-            "the other end ('circular').",
+        .doc = "Pads input in mode 'constant', 'reflect', 'replicate' or 'circular'.",
         .torch = "torch.nn.functional.pad",
         .example = "pyburn.pad(pyburn.arange(3.), (1, 2))",
         .samples = R"(

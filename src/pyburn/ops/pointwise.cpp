@@ -60,7 +60,7 @@ t(2, 3), t(4, 5), t(2, 3) ! shapes do not broadcast)";
 
 namespace op {
 constinit OpInfo lerp = define<Lerp, infer_lerp, grad_lerp>({.schema = "lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
-    .doc = "input + weight * (end - input): between the two for a weight from 0 to 1.",
+    .doc = "Interpolates linearly: input + weight * (end - input).",
     .kind = Kind::elementwise,
     .reads = {{2}, {2}, {0, 1}},
     .example = "pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)",
@@ -77,7 +77,7 @@ t(2), t(2, dtype=f64), 0.5 ! dtypes
 t(2, dtype=i64), t(2, dtype=i64), 0.5 ! floating)"});
 constinit OpInfo addcmul = define<AddProduct, infer_same<AddProduct>, grad_addcmul>(
     {.schema = "addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-        .doc = "input + value * tensor1 * tensor2.",
+        .doc = "Computes input + value * tensor1 * tensor2 element-wise.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
         .reads = {{}, {2}, {1}},
@@ -85,7 +85,7 @@ constinit OpInfo addcmul = define<AddProduct, infer_same<AddProduct>, grad_addcm
         .samples = kAddProduct});
 constinit OpInfo addcdiv = define<AddProduct, infer_floating<AddProduct>, grad_addcdiv>(
     {.schema = "addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-        .doc = "input + value * tensor1 / tensor2.",
+        .doc = "Computes input + value * tensor1 / tensor2 element-wise.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
         .reads = {{}, {2}, {1, 2}},
@@ -93,7 +93,7 @@ constinit OpInfo addcdiv = define<AddProduct, infer_floating<AddProduct>, grad_a
         .samples = kAddProduct});
 constinit OpInfo clamp =
     define<Clamp, infer_number<Clamp>, grad_clamp>({.schema = "clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor",
-        .doc = "The elements, moved into the range from min to max.",
+        .doc = "Clamps all elements into the range [min, max].",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
         .saves = inputs,
@@ -119,7 +119,7 @@ t(2) ! min and max)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "clamp.tensors(Tensor input, Tensor? min=None, Tensor? max=None) -> Tensor",
-        .doc = "The elements, moved into the ranges from min to max, which may differ from element to element.",
+        .doc = "Clamps all elements into element-wise ranges [min, max].",
         .example = "pyburn.clamp(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 1.]), pyburn.tensor([3., 1.5]))",
         .samples = R"(
 t(2, 3), t(2, 3), t(2, 3)
@@ -135,29 +135,29 @@ t(5, dtype=i32), t(dtype=i64), t(5, dtype=i32)
 t(2), t(3) ! shapes do not broadcast)",
         .in_place = true},
     {.schema = "clamp_min(Tensor input, Scalar min) -> Tensor",
-        .doc = "The elements, raised to min where they are smaller.",
+        .doc = "Clamps all elements from below: max(x, min).",
         .example = "pyburn.clamp_min(pyburn.tensor([-2., 2.]), 0)",
         .samples = "t(2, 3), 0.5\nt(), -1\nt(0), 1\nt(3, 2).T, 0\nt(2, 1).expand(2, 3), 0.5\nt(4, dtype=i64), 1\nNone, 1 ! no form",
         .in_place = true},
     {.schema = "clamp_min.tensors(Tensor input, Tensor min) -> Tensor",
-        .doc = "The elements, raised to those of min where they are smaller.",
+        .doc = "Clamps all elements from below element-wise: max(x, min).",
         .example = "pyburn.clamp_min(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))",
         .samples =
             "t(2, 3), t(3)\nt(), t(2)\nt(0), t(1)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(3)\nt(2), t(3) ! shapes do not broadcast",
         .in_place = true},
     {.schema = "clamp_max(Tensor input, Scalar max) -> Tensor",
-        .doc = "The elements, lowered to max where they are larger.",
+        .doc = "Clamps all elements from above: min(x, max).",
         .example = "pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)",
         .samples = "t(2, 3), 0.5\nt(), -1\nt(0), 1\nt(3, 2).T, 0\nt(2, 1).expand(2, 3), 0.5\nt(4, dtype=i64), 1\nNone, 1 ! no form",
         .in_place = true},
     {.schema = "clamp_max.tensors(Tensor input, Tensor max) -> Tensor",
-        .doc = "The elements, lowered to those of max where they are larger.",
+        .doc = "Clamps all elements from above element-wise: min(x, max).",
         .example = "pyburn.clamp_max(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))",
         .samples =
             "t(2, 3), t(3)\nt(), t(2)\nt(0), t(1)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(3)\nt(2), t(3) ! shapes do not broadcast",
         .in_place = true},
     {.schema = "masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor",
-        .doc = "The elements, with value where mask holds.",
+        .doc = "Returns a copy of input with value where mask is true.",
         .example = "pyburn.masked_fill(pyburn.tensor([1., 2.]), pyburn.tensor([True, False]), 9)",
         .samples = R"(
 t(2, 3), t(2, 3, dtype=b8), 2.5

@@ -133,7 +133,7 @@ namespace op {
 constinit OpInfo max_pool = define<MaxPool, infer_max, grad_max>({.schema = "max_pool(Tensor input, int[] kernel_size, int[] stride, int[] "
                                                                             "padding, int[] dilation, bool ceil_mode, bool adaptive) -> "
                                                                             "Tensor",
-    .doc = "The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.",
+    .doc = "Applies max pooling over as many dimensions as kernel_size has; the building block of max_pool1d, 2d and 3d.",
     .saves = inputs,
     .torch = "lambda x, k, s, p, d, c, a: getattr(torch.nn.functional, ('adaptive_' if a else '') + f'max_pool{len(k)}d')(x, k, *([] if a "
              "else [s, p, d, c]))",
@@ -155,7 +155,7 @@ constinit OpInfo max_pool_with_indices =
     define<MaxPool, infer_indices, grad_indices>({.schema = "max_pool_with_indices(Tensor input, int[] kernel_size, int[] stride, int[] "
                                                             "padding, int[] dilation, bool ceil_mode, bool adaptive) -> (Tensor output, "
                                                             "Tensor indices)",
-        .doc = "max_pool, and where in its plane each largest element is.",
+        .doc = "Applies max pooling and also returns the indices of the maxima.",
         .saves = outputs,
         .torch = "lambda x, k, s, p, d, c, a: getattr(torch.nn.functional, ('adaptive_' if a else '') + f'max_pool{len(k)}d')(x, k, *([] "
                  "if a else [s, p, d, c]), return_indices=True)",
@@ -172,7 +172,7 @@ t(2, 3, 7, dtype=f64), (3,), (2,), (1,), (1,), False, False
 t(), (3,), (2,), (1,), (1,), False, False ! axes)"});
 constinit OpInfo unpool = define<Unpool, infer_unpool, grad_unpool>(
     {.schema = "unpool(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor",
-        .doc = "Planes of the given size with the elements of input where indices say and 0 elsewhere.",
+        .doc = "Writes the elements of input at the given indices of planes of zeros.",
         .kind = Kind::gather,
         .saves = inputs,
         .torch = "lambda x, i, size, add: (lambda y, i, x: y.scatter_add(-1, i, x) if add else y.scatter(-1, i, x))(x.new_zeros(*x.shape[: "
@@ -190,7 +190,7 @@ t(1, 2), tensor([[0, 5]]), (5,), False ! out of range)"});
 constinit OpInfo unpool_input =
     define<Unpool, infer_unpool_input, grad_unpool_input>({.schema = "unpool_input(Tensor input, Tensor indices, int[] output_size, bool "
                                                                      "accumulate) -> Tensor",
-        .doc = "The elements of planes at the places that indices say: the gradient of unpool.",
+        .doc = "Computes the gradient of unpool.",
         .kind = Kind::gather,
         .saves = inputs,
         .torch = "lambda x, i, size, add: x.flatten(-len(size)).gather(-1, i.flatten(-len(size))).reshape(i.shape)",
@@ -206,7 +206,7 @@ t(1, 5), tensor([[0, 5]]), (5,), False ! out of range)"});
 constinit OpInfo avg_pool = define<AvgPool, infer_avg, grad_avg>(
     {.schema = "avg_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
                "bool count_include_pad, int divisor, bool adaptive) -> Tensor",
-        .doc = "The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.",
+        .doc = "Applies average pooling over as many dimensions as kernel_size has; the building block of avg_pool1d, 2d and 3d.",
         .torch =
             "lambda x, k, s, p, c, i, d, a: getattr(torch.nn.functional, ('adaptive_' if a else '') + f'avg_pool{len(k)}d')(x, k, *([] "
             "if a else [s, p, c, i] + ([] if len(k) == 1 else [d or None])))",
@@ -229,7 +229,7 @@ constinit OpInfo avg_pool_input =
     define<AvgPool, infer_avg_input, grad_avg_input>({.schema = "avg_pool_input(Tensor grad_output, int[] input_size, int[] kernel_size, "
                                                                 "int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int "
                                                                 "divisor, bool adaptive) -> Tensor",
-        .doc = "Gradient of avg_pool: each element spread over its window.",
+        .doc = "Computes the gradient of avg_pool.",
         .torch =
             "lambda g, size, k, s, p, c, i, d, a: torch.func.vjp(lambda x: getattr(torch.nn.functional, ('adaptive_' if a else '') + "
             "f'avg_pool{len(k)}d')(x, k, *([] if a else [s, p, c, i] + ([] if len(k) == 1 else [d or None]))), g.new_zeros(size))[1](g)[0]",

@@ -17,7 +17,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) "
                "-> Tensor",
-        .doc = "The largest element of each window of input (N, C, L) or (C, L).",
+        .doc = "Applies 1-d max pooling to input (N, C, L) or (C, L).",
         .torch = "torch.nn.functional.max_pool1d",
         .example = "pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2).shape",
         .samples = R"(
@@ -34,7 +34,7 @@ t(2, 0, 7), 2 ! batch
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
-        .doc = "max_pool1d, and where in its plane each largest element is.",
+        .doc = "Applies 1-d max pooling and also returns the indices of the maxima.",
         .torch = "lambda x, k, stride=None, padding=0, dilation=1, ceil_mode=False: torch.nn.functional.max_pool1d(x, k, stride, padding, "
                  "dilation, ceil_mode, True)",
         .example = "pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2)[1].shape",
@@ -51,7 +51,7 @@ t(2, 3, 7), 2, padding=2 ! half
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
                "count_include_pad=True) -> Tensor",
-        .doc = "The mean of each window of input (N, C, L) or (C, L).",
+        .doc = "Applies 1-d average pooling to input (N, C, L) or (C, L).",
         .torch = "torch.nn.functional.avg_pool1d",
         .example = "pyburn.avg_pool1d(pyburn.ones(1, 1, 4), 2).shape",
         .samples = R"(
@@ -66,7 +66,7 @@ t(), 2 ! axes
 t(2, 3, 7), 2, padding=2 ! half
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_avg_pool1d(Tensor input, int[] output_size) -> Tensor",
-        .doc = "The means of as many windows as output_size says, over input (N, C, L) or (C, L).",
+        .doc = "Applies 1-d average pooling with windows chosen to give the requested output size.",
         .torch = "torch.nn.functional.adaptive_avg_pool1d",
         .example = "pyburn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 2).shape",
         .samples = R"(
@@ -78,7 +78,7 @@ t(1, 1, 7).expand(2, 3, 7), 2
 t(), 2 ! axes
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool1d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
-        .doc = "The largest elements of as many windows as output_size says, and where they are.",
+        .doc = "Applies 1-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
         .torch = "lambda x, size: torch.nn.functional.adaptive_max_pool1d(x, size, True)",
         .example = "pyburn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 2)[0].shape",
         .samples = R"(
@@ -90,7 +90,7 @@ t(1, 1, 7).expand(2, 3, 7), 2
 t(), 2 ! axes
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
-        .doc = "The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.",
+        .doc = "Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.",
         .torch = "torch.nn.functional.lp_pool1d",
         .example = "pyburn.lp_pool1d(pyburn.ones(1, 1, 4), 2, 2).shape",
         .samples = R"(
@@ -103,7 +103,7 @@ positive(1, 1, 7).expand(2, 3, 7), 2, 2
 t(), 2, 2 ! axes)"},
     {.schema = "max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
-        .doc = "The inverse of max_pool1d: the elements where indices say, 0 elsewhere.",
+        .doc = "Inverts max_pool1d: writes input at the given indices and zeros elsewhere.",
         .torch = "torch.nn.functional.max_unpool1d",
         .example = "pyburn.max_unpool1d(*pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2), 2).shape",
         .samples = R"(
@@ -118,7 +118,7 @@ t(), tensor(0), 2 ! axes
 t(1, 2, 3), tensor([[[0, 3, 4], [5, 2, 1]]]), 2, output_size=1 ! output_size)"},
     {.schema = "max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) "
                "-> Tensor",
-        .doc = "The largest element of each window of input (N, C, H, W) or (C, H, W).",
+        .doc = "Applies 2-d max pooling to input (N, C, H, W) or (C, H, W).",
         .torch = "torch.nn.functional.max_pool2d",
         .example = "pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
@@ -134,7 +134,7 @@ t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
-        .doc = "max_pool2d, and where in its plane each largest element is.",
+        .doc = "Applies 2-d max pooling and also returns the indices of the maxima.",
         .torch = "lambda x, k, stride=None, padding=0, dilation=1, ceil_mode=False: torch.nn.functional.max_pool2d(x, k, stride, padding, "
                  "dilation, ceil_mode, True)",
         .example = "pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2)[1].shape",
@@ -151,7 +151,7 @@ t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
                "count_include_pad=True, int? divisor_override=None) -> Tensor",
-        .doc = "The mean of each window of input (N, C, H, W) or (C, H, W).",
+        .doc = "Applies 2-d average pooling to input (N, C, H, W) or (C, H, W).",
         .torch = "torch.nn.functional.avg_pool2d",
         .example = "pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
@@ -168,7 +168,7 @@ t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers
 t(1, 2, 4, 6), 2, divisor_override=0 ! divisor)"},
     {.schema = "adaptive_avg_pool2d(Tensor input, int[] output_size) -> Tensor",
-        .doc = "The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).",
+        .doc = "Applies 2-d average pooling with windows chosen to give the requested output size.",
         .torch = "torch.nn.functional.adaptive_avg_pool2d",
         .example = "pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
@@ -180,7 +180,7 @@ t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool2d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
-        .doc = "The largest elements of as many windows as output_size says, and where they are.",
+        .doc = "Applies 2-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
         .torch = "lambda x, size: torch.nn.functional.adaptive_max_pool2d(x, size, True)",
         .example = "pyburn.adaptive_max_pool2d(pyburn.ones(1, 1, 4, 4), 2)[0].shape",
         .samples = R"(
@@ -192,7 +192,7 @@ t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
-        .doc = "The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.",
+        .doc = "Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.",
         .torch = "torch.nn.functional.lp_pool2d",
         .example = "pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape",
         .samples = R"(
@@ -208,7 +208,7 @@ t(), 2, 2 ! axes
 t(1, 2, 4, 5), 0.0, 2 ! non-zero)"},
     {.schema = "max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
-        .doc = "The inverse of max_pool2d: the elements where indices say, 0 elsewhere.",
+        .doc = "Inverts max_pool2d: writes input at the given indices and zeros elsewhere.",
         .torch = "torch.nn.functional.max_unpool2d",
         .example = "pyburn.max_unpool2d(*pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2), 2).shape",
         .samples = R"(
@@ -223,7 +223,7 @@ t(), tensor(0), 2 ! axes
 t(1, 2, 2, 2), tensor([[[[0, 3], [8, 15]], [[5, 2], [9, 12]]]]), 2, output_size=1 ! output_size)"},
     {.schema = "max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) "
                "-> Tensor",
-        .doc = "The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).",
+        .doc = "Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W).",
         .torch = "torch.nn.functional.max_pool3d",
         .example = "pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
@@ -239,7 +239,7 @@ t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
-        .doc = "max_pool3d, and where in its plane each largest element is.",
+        .doc = "Applies 3-d max pooling and also returns the indices of the maxima.",
         .torch = "lambda x, k, stride=None, padding=0, dilation=1, ceil_mode=False: torch.nn.functional.max_pool3d(x, k, stride, padding, "
                  "dilation, ceil_mode, True)",
         .example = "pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2)[1].shape",
@@ -256,7 +256,7 @@ t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
                "count_include_pad=True, int? divisor_override=None) -> Tensor",
-        .doc = "The mean of each window of input (N, C, D, H, W) or (C, D, H, W).",
+        .doc = "Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W).",
         .torch = "torch.nn.functional.avg_pool3d",
         .example = "pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
@@ -273,7 +273,7 @@ t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers
 t(1, 2, 2, 3, 4), 2, divisor_override=0 ! divisor)"},
     {.schema = "adaptive_avg_pool3d(Tensor input, int[] output_size) -> Tensor",
-        .doc = "The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).",
+        .doc = "Applies 3-d average pooling with windows chosen to give the requested output size.",
         .torch = "torch.nn.functional.adaptive_avg_pool3d",
         .example = "pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
@@ -285,7 +285,7 @@ t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
-        .doc = "The largest elements of as many windows as output_size says, and where they are.",
+        .doc = "Applies 3-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
         .torch = "lambda x, size: torch.nn.functional.adaptive_max_pool3d(x, size, True)",
         .example = "pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape",
         .samples = R"(
@@ -297,7 +297,7 @@ t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
-        .doc = "The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.",
+        .doc = "Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.",
         .torch = "torch.nn.functional.lp_pool3d",
         .example = "pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape",
         .samples = R"(
@@ -310,7 +310,7 @@ positive(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2, 2
 t(), 2, 2 ! axes)"},
     {.schema = "max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
-        .doc = "The inverse of max_pool3d: the elements where indices say, 0 elsewhere.",
+        .doc = "Inverts max_pool3d: writes input at the given indices and zeros elsewhere.",
         .torch = "torch.nn.functional.max_unpool3d",
         .example = "pyburn.max_unpool3d(*pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2), 2).shape",
         .samples = R"(

@@ -27,34 +27,31 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor",
-        .doc = "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the "
-               "gradient of the soft one.",
+        .doc = "Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.",
         .example = "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)"},
     {.schema =
             "rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> "
             "Tensor",
-        .doc = "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.",
+        .doc = "Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.",
         .example = "pyburn.rrelu(pyburn.tensor([-48., 1.]))",
         .in_place = true},
     {.schema = "random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor",
-        .doc =
-            "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds "
-            "exactly.",
+        .doc = "Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.",
         .example = "pyburn.empty(3).random_(10).shape"},
     {.schema = "geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor",
-        .doc = "Fills input with the number of trials until one succeeds, each with probability p.",
+        .doc = "Fills input with samples from the geometric distribution with success probability p.",
         .example = "pyburn.empty(3).geometric_(0.5).shape"},
     {.schema = "cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
-        .doc = "Fills input with random numbers of the Cauchy distribution.",
+        .doc = "Fills input with samples from the Cauchy distribution.",
         .example = "pyburn.empty(3).cauchy_().shape"},
     {.schema = "log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
-        .doc = "Fills input with random numbers whose logarithms have the given mean and deviation.",
+        .doc = "Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.",
         .example = "pyburn.empty(3).log_normal_().shape"},
     {.schema = "poisson(Tensor input, Generator? generator=None) -> Tensor",
-        .doc = "Random numbers of the Poisson distributions that have the given means.",
+        .doc = "Samples from Poisson distributions with the rates in input.",
         .example = "pyburn.poisson(pyburn.zeros(2))"},
     {.schema = "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
-        .doc = "How many of count trials succeed, each with probability prob; at random.",
+        .doc = "Samples from binomial distributions with the given counts and success probabilities.",
         .example = "pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))",
         .out = true},
 };

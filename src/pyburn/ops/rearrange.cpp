@@ -58,7 +58,7 @@ t(3) ! at least 2)";
 
 namespace op {
 constinit OpInfo flip = define<Flip, infer_flip, grad_flip>({.schema = "flip(Tensor input, int[] dims) -> Tensor",
-    .doc = "The elements in reverse order along the given axes; a copy.",
+    .doc = "Reverses the order of the elements along the given dimensions. Returns a copy.",
     .example = "pyburn.flip(pyburn.arange(3), 0)",
     .samples = R"(
 t(4), (0,)
@@ -76,20 +76,20 @@ t(5, dtype=b8), (0,)
 t(2, 3), (2,) ! dim out of range
 t(2, 3), (0, 0) ! twice)"});
 constinit OpInfo tril = define<Triangle, infer_triangle, grad_tril>({.schema = "tril(Tensor input, int diagonal=0) -> Tensor",
-    .doc = "The lower triangle of matrices: the elements above the diagonal become 0.",
+    .doc = "Returns the lower triangle of matrices; the other elements are set to 0.",
     .in_place = true,
     .changes_first = true,
     .example = "pyburn.tril(pyburn.ones(3, 3))",
     .samples = kTriangle});
 constinit OpInfo triu = define<Triangle, infer_triangle, grad_triu>({.schema = "triu(Tensor input, int diagonal=0) -> Tensor",
-    .doc = "The upper triangle of matrices: the elements below the diagonal become 0.",
+    .doc = "Returns the upper triangle of matrices; the other elements are set to 0.",
     .in_place = true,
     .changes_first = true,
     .example = "pyburn.triu(pyburn.ones(3, 3))",
     .samples = kTriangle});
 constinit OpInfo repeat_interleave_indices =
     define<RepeatCounts, nullptr>({.schema = "repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor",
-        .doc = "The index i, repeats[i] times, for each i.",
+        .doc = "Returns the index i repeated repeats[i] times, for each i.",
         .kind = Kind::dynamic,
         .no_grad = "the result is an index",
         .torch = "torch.repeat_interleave",
@@ -110,61 +110,61 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "repeat(Tensor input, int[] repeats) -> Tensor",
-        .doc = "Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.",
+        .doc = "Repeats input along each dimension; additional repeats add dimensions in front.",
         .torch = "lambda x, repeats: x.repeat(repeats)",
         .example = "pyburn.tensor([1, 2]).repeat(2, 2)",
         .samples = "t(2, 3), (2, 1)\nt(3), (2, 2)\nt(2, 3), (1, 0)\nt(), (2,)\nt(), ()\nt(0, 2), (2, 2)\nt(2, 3).T, (1, 2)\n"
                    "t(2, 1).expand(2, 3), (2, 1)\nt(3, dtype=i64), (2,)\nt(2, 3), (2,) ! smaller\nt(2), (-1,) ! negative"},
     {.schema = "tile(Tensor input, int[] dims) -> Tensor",
-        .doc = "Copies of input side by side; fewer numbers than axes stand for the last ones.",
+        .doc = "Repeats input along each dimension; missing repeats in front count as 1.",
         .example = "pyburn.tile(pyburn.tensor([1, 2]), (2,))",
         .samples = "t(2, 3), (2, 1)\nt(2, 3), (2,)\nt(3), (2, 2)\nt(), (2,)\nt(), ()\nt(0, 2), (2, 2)\nt(2, 3).T, (1, 2)\n"
                    "t(2, 1).expand(2, 3), (2, 1)\nt(2), (-1,) ! negative"},
     {.schema = "repeat_interleave(Tensor input, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",
-        .doc = "Each element along dim (of the flattened input without one), several times in a row.",
+        .doc = "Repeats each element along dim (of the flattened input by default).",
         .example = "pyburn.repeat_interleave(pyburn.tensor([1, 2]), 2)",
         .samples = "t(2, 3), 2\nt(2, 3), 3, 0\nt(2, 3), 2, dim=-1, output_size=6\nt(2), 0, 0\nt(), 2\nt(0, 2), 2, 1\nt(2, 3).T, 2, 0\n"
                    "t(2, 1).expand(2, 3), 2, 1\nt(2), -1 ! negative\nt(2), 2, 1 ! dim out of range"},
     {.schema = "repeat_interleave.counts(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
-        .doc = "Each element along dim (of the flattened input without one), as often in a row as repeats says.",
+        .doc = "Repeats each element along dim (of the flattened input by default), with one count per element.",
         .torch = "torch.repeat_interleave",
         .example = "pyburn.repeat_interleave(pyburn.tensor([1, 2]), pyburn.tensor([2, 1]))",
         .samples = "t(2, 3), tensor([2, 1]), 0\nt(2), tensor([0, 3])\nt(2, 3), tensor([2]), dim=1, output_size=6\nt(), tensor([2])\n"
                    "t(0, 2), index(2, below=3), 1\nt(2, 3).T, tensor([1, 0, 2]), 0\nt(2, 1).expand(2, 3), tensor(2), 1\n"
                    "t(3), tensor([1, 2]), 0 ! same size\nt(2), tensor([1., 2.]) ! integer"},
     {.schema = "roll(Tensor input, int[] shifts, int[]? dims=None) -> Tensor",
-        .doc = "The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.",
+        .doc = "Shifts the elements along dims (of the flattened input by default); elements that leave at one end re-enter at the other.",
         .torch = "lambda x, shifts, dims=None: torch.roll(x, shifts, dims)",
         .example = "pyburn.roll(pyburn.arange(4), 1)",
         .samples = "t(5), 2\nt(5), -1, 0\nt(2, 3), 1\nt(2, 3), (1, 2), (0, 1)\nt(2, 3, 4), (-1, 3), dims=(0, -1)\nt(5), 12, 0\nt(), 1\n"
                    "t(0, 3), 1, 0\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 1, 1\nt(5, dtype=b8), 2\nt(5), (1, 2) ! as many\n"
                    "t(5), 1, 1 ! dim out of range"},
     {.schema = "fliplr(Tensor input) -> Tensor",
-        .doc = "The elements in reverse order along axis 1.",
+        .doc = "Reverses the order of the elements along dimension 1.",
         .example = "pyburn.fliplr(pyburn.ones(2, 3))",
         .samples = "t(2, 3)\nt(2, 3, 4)\nt(0, 3)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt() ! at least 2"},
     {.schema = "flipud(Tensor input) -> Tensor",
-        .doc = "The elements in reverse order along axis 0.",
+        .doc = "Reverses the order of the elements along dimension 0.",
         .example = "pyburn.flipud(pyburn.arange(3))",
         .samples = "t(2, 3)\nt(4)\nt(0, 3)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt() ! at least 1"},
     {.schema = "rot90(Tensor input, int k=1, int[] dims=(0,1)) -> Tensor",
-        .doc = "input turned k times by 90 degrees in the plane of two axes, from the first towards the second.",
+        .doc = "Rotates input k times by 90 degrees in the plane of two dimensions, from the first towards the second.",
         .torch = "lambda x, k=1, dims=(0, 1): torch.rot90(x, k, dims)",
         .example = "pyburn.rot90(pyburn.arange(4).view(2, 2))",
         .samples = "t(2, 3)\nt(2, 3), 2\nt(2, 3), 3\nt(2, 3), -1\nt(2, 3), 4\nt(2, 3, 4), 1, (1, 2)\nt(2, 3, 4), k=1, dims=(-1, 0)\n"
                    "t(0, 2)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt() ! at least 2\nt(2, 3), 1, (0, 0) ! differ"},
     {.schema = "diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-        .doc = "Matrices with the last axis of input on a diagonal and 0 elsewhere.",
+        .doc = "Creates matrices with the last dimension of input on a diagonal and 0 elsewhere.",
         .example = "pyburn.diag_embed(pyburn.tensor([1., 2.]))",
         .samples = "t(3)\nt(2, 3), 1\nt(2, 3), -2\nt(2, 3), offset=1, dim1=0, dim2=2\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\n"
                    "t(2, dtype=i64)\nt() ! axis\nt(2), 0, 1, 1 ! differ"},
     {.schema = "diag(Tensor input, int diagonal=0) -> Tensor",
-        .doc = "The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.",
+        .doc = "Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix.",
         .example = "pyburn.diag(pyburn.tensor([1., 2.]))",
         .samples = "t(3)\nt(3), 1\nt(3, 4)\nt(3, 4), diagonal=-1\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt() ! 1 or 2\nt(2, 2, 2) ! 1 or 2",
         .out = true},
     {.schema = "diagflat(Tensor input, int offset=0) -> Tensor",
-        .doc = "The matrix with the elements of input on its diagonal.",
+        .doc = "Creates a matrix with the flattened input on its diagonal.",
         .example = "pyburn.diagflat(pyburn.ones(2, 1))",
         .samples = "t(3)\nt(2, 2), 1\nt(3), offset=-1\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 2)\n1 ! Tensor"},
 };

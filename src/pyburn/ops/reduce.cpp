@@ -163,29 +163,29 @@ t(2, 3), dim=2 ! dim out of range)";
 namespace op {
 constinit OpInfo sum = summing(
     define<Reduce, infer, grad_sum>({.schema = "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "Sum of the elements of input over dim (over all by default).",
+        .doc = "Computes the sum of the elements over dim (by default over all dimensions).",
         .fusing = Fusing::ends,
         .example = "pyburn.sum(pyburn.ones(2, 3), dim=1)"}));
 constinit OpInfo mean = summing(define<Reduce, infer_mean, grad_mean>(
     {.schema = "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "Arithmetic mean of the elements of input over dim.",
+        .doc = "Computes the arithmetic mean of the elements over dim (by default over all dimensions).",
         .fusing = Fusing::ends,
         .example = "pyburn.mean(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amax =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-        .doc = "Largest element of input over dim; ties share the gradient.",
+        .doc = "Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.",
         .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amax(x, dim, keepdim)",
         .example = "pyburn.amax(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo amin =
     extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-        .doc = "Smallest element of input over dim; ties share the gradient.",
+        .doc = "Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.",
         .fusing = Fusing::ends,
         .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
         .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
 constinit OpInfo prod = summing(
     define<Reduce, infer, grad_prod>({.schema = "prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "Product of the elements of input along dim (of all by default).",
+        .doc = "Computes the product of the elements along dim (by default of all elements).",
         .saves = inputs,
         .torch = "lambda x, dim=None, keepdim=False, **more: torch.prod(x, **more) if dim is None else torch.prod(x, dim, keepdim, **more)",
         .example = "pyburn.prod(pyburn.tensor([2., 3.]))",
@@ -207,7 +207,7 @@ tensor([1., 0., 2.])
 t(2, 3), dim=2 ! dim out of range)"}));
 constinit OpInfo nansum = summing(define<Reduce, infer, grad_nansum>(
     {.schema = "nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "Sum of the elements over dim, with 0 in place of NaN.",
+        .doc = "Computes the sum of the elements over dim; NaN counts as 0.",
         .saves = inputs,
         .example = "pyburn.nansum(pyburn.tensor([1., float('nan')]))",
         .samples = R"(
@@ -223,7 +223,7 @@ t(2, 3, dtype=i64)
 t(2, 3, dtype=f16), dtype=f32
 t(2, 3), dim=2 ! dim out of range)"}));
 constinit OpInfo count_nonzero = define<Reduce, infer>({.schema = "count_nonzero(Tensor input, int[]? dim=None) -> Tensor",
-    .doc = "How many elements over dim are not zero.",
+    .doc = "Counts the non-zero elements over dim.",
     .kind = Kind::reduce,
     .no_grad = "the result is a count",
     .example = "pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))",
@@ -237,16 +237,16 @@ t(3, 4, dtype=u8).T, dim=0
 t(2, 1).expand(2, 5), dim=1
 t(2, 3), dim=2 ! dim out of range)"});
 constinit OpInfo any = truth(define<Truth, infer_truth>({.schema = "any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Whether some element over dim is not zero.",
+    .doc = "Tests whether any element over dim is non-zero.",
     .torch = "lambda x, dim=None, keepdim=False: torch.any(x, dim, keepdim)",
     .example = "pyburn.any(pyburn.tensor([True, False]))"}));
 constinit OpInfo all = truth(define<Truth, infer_truth>({.schema = "all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Whether no element over dim is zero.",
+    .doc = "Tests whether all elements over dim are non-zero.",
     .torch = "lambda x, dim=None, keepdim=False: torch.all(x, dim, keepdim)",
     .example = "pyburn.all(pyburn.tensor([True, False]))"}));
 constinit OpInfo logsumexp = define<Reduce, infer_same, grad_logsumexp, decompose_logsumexp>(
     {.schema = "logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
-        .doc = "The logarithm of the sum of exp(input) over dim, computed without overflow.",
+        .doc = "Computes log(sum(exp(input))) over dim in a numerically stable way.",
         .kind = Kind::reduce,
         .cast = Cast::promote_float,
         .autocast = Autocast::full,
@@ -269,7 +269,7 @@ t(2, 3), 2 ! dim out of range)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "Mean of the elements over dim that are not NaN.",
+        .doc = "Computes the mean of the elements over dim, ignoring NaN.",
         .example = "pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))",
         .samples = R"(
 t(2, 3)
@@ -284,7 +284,7 @@ t(2, 3, dtype=f16), dtype=f32
 t(2, dtype=i64) ! floating)",
         .out = true},
     {.schema = "aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-        .doc = "The smallest and the largest element along dim, or of all.",
+        .doc = "Computes the minimum and the maximum along dim, or of all elements.",
         .example = "pyburn.aminmax(pyburn.tensor([1., 3., 2.]))",
         .samples = R"(
 t(2, 3)
@@ -298,7 +298,7 @@ t(5, dtype=i32)
 t(0, 3), dim=0 ! empty)",
         .out = true},
     {.schema = "trace(Tensor input) -> Tensor",
-        .doc = "The sum of the diagonal of a matrix.",
+        .doc = "Computes the sum of the diagonal elements of a matrix.",
         .example = "pyburn.trace(pyburn.ones(2, 2))",
         .samples = R"(
 t(3, 3)

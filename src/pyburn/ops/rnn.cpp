@@ -46,8 +46,7 @@ t(), t(2, 3), t(3, 4), t(3, 3), t(3), t(3) ! axes)";
 constinit FunctionInfo functions[] = {
     {.schema = "lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
                "bidirectional, bool batch_first) -> (Tensor output, Tensor hn, Tensor cn)",
-        .doc = "A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and "
-               "direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected.",
+        .doc = "Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).",
         .example = "pyburn.lstm(pyburn.ones(5, 1, 3), [pyburn.zeros(1, 1, 2)] * 2, [pyburn.ones(8, 3), pyburn.ones(8, 2)], False, 1, 0.0, "
                    "False, False, False)[0].shape",
         .samples = R"(
@@ -65,25 +64,25 @@ t(3, 2, 4), [t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, Fals
 t(3, 2, 4), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3)], True, 1, 0.0, False, False, False ! params)"},
     {.schema = "gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
                "bidirectional, bool batch_first) -> (Tensor output, Tensor hn)",
-        .doc = "A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh.",
+        .doc = "Applies a multi-layer gated recurrent unit to input (T, N, I) or, with batch_first, (N, T, I).",
         .example = "pyburn.gru(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(6, 3), pyburn.ones(6, 2)], False, 1, 0.0, False, "
                    "False, False)[0].shape",
         .samples = kGru},
     {.schema = "rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
                "bidirectional, bool batch_first) -> (Tensor output, Tensor hn)",
-        .doc = "h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.",
+        .doc = "Applies a multi-layer Elman network with tanh to input (T, N, I) or, with batch_first, (N, T, I).",
         .example = "pyburn.rnn_tanh(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, "
                    "False, False, False)[0].shape",
         .samples = kSimple},
     {.schema = "rnn_relu(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
                "bidirectional, bool batch_first) -> (Tensor output, Tensor hn)",
-        .doc = "h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.",
+        .doc = "Applies a multi-layer Elman network with ReLU to input (T, N, I) or, with batch_first, (N, T, I).",
         .example = "pyburn.rnn_relu(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, "
                    "False, False, False)[0].shape",
         .samples = kSimple},
     {.schema =
             "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor h, Tensor c)",
-        .doc = "One step of lstm for input (B, I) and hx, a state and a cell (B, H).",
+        .doc = "Computes one step of an LSTM for input (N, I) and hx, a tuple (h, c) of shape (N, H) each.",
         .example = "pyburn.lstm_cell(pyburn.ones(1, 3), [pyburn.zeros(1, 2)] * 2, pyburn.ones(8, 3), pyburn.ones(8, 2))[0].shape",
         .samples = R"(
 t(2, 4), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3)
@@ -94,7 +93,7 @@ t(1, 4).expand(2, 4), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12)
 t(), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12) ! axes
 t(2, 4), [t(2, 3)], t(12, 4), t(12, 3), t(12), t(12) ! hx)"},
     {.schema = "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-        .doc = "One step of gru for input (B, I) and a state (B, H).",
+        .doc = "Computes one step of a GRU for input (N, I) and state hx (N, H).",
         .example = "pyburn.gru_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(6, 3), pyburn.ones(6, 2)).shape",
         .samples = R"(
 t(2, 4), t(2, 3), t(9, 4), t(9, 3)
@@ -104,11 +103,11 @@ t(4, 2).T, t(2, 3), t(9, 4), t(9, 3), t(9), t(9)
 t(1, 4).expand(2, 4), t(2, 3), t(9, 4), t(9, 3), t(9), t(9)
 t(), t(2, 3), t(9, 4), t(9, 3), t(9), t(9) ! axes)"},
     {.schema = "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-        .doc = "One step of rnn_tanh for input (B, I) and a state (B, H).",
+        .doc = "Computes one step of an Elman network with tanh for input (N, I) and state hx (N, H).",
         .example = "pyburn.rnn_tanh_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape",
         .samples = kCell},
     {.schema = "rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-        .doc = "One step of rnn_relu for input (B, I) and a state (B, H).",
+        .doc = "Computes one step of an Elman network with ReLU for input (N, I) and state hx (N, H).",
         .example = "pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape",
         .samples = kCell},
 };

@@ -196,7 +196,7 @@ namespace op {
 constinit OpInfo rnn_steps = define<RnnSteps, infer, grad_steps, decompose_steps>(
     {.schema = "rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, "
                "Tensor cells, Tensor gates)",
-        .doc = "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.",
+        .doc = "Computes the states of a recurrent layer at all time steps from the projected inputs.",
         .autocast = Autocast::lower,
         .saves = inputs | outputs,
         .multiply_adds = cost,
@@ -204,7 +204,7 @@ constinit OpInfo rnn_steps = define<RnnSteps, infer, grad_steps, decompose_steps
 constinit OpInfo rnn_steps_grad = define<RnnSteps, infer_grad, nullptr, decompose_grad>(
     {.schema = "rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, "
                "Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)",
-        .doc = "Gradient of rnn_steps, back through time.",
+        .doc = "Computes the gradient of rnn_steps (backpropagation through time).",
         .multiply_adds = cost_grad,
         .no_grad = "gradients of gradients do not pass here: rnn_steps then writes its gradient in public operations",
         .example = "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), "

@@ -63,16 +63,15 @@ Grads grad_weight(const SamplePlanes&, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo sample_planes = define<SamplePlanes, infer_sample,
-    grad_sample>({.schema = "sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor",
-    .doc =
-        "Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.",
-    .kind = Kind::gather,
-    .reads = {{1, 2}, {}, {0, 1}},
-    .torch = "lambda x, p, w: torch.einsum('nckm,nkm->ncm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "
-             "None].expand(-1, x.shape[1], -1)).unflatten(2, p.shape[1:])), w)",
-    .example = "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))",
-    .samples = R"(
+constinit OpInfo sample_planes =
+    define<SamplePlanes, infer_sample, grad_sample>({.schema = "sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor",
+        .doc = "Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.",
+        .kind = Kind::gather,
+        .reads = {{1, 2}, {}, {0, 1}},
+        .torch = "lambda x, p, w: torch.einsum('nckm,nkm->ncm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "
+                 "None].expand(-1, x.shape[1], -1)).unflatten(2, p.shape[1:])), w)",
+        .example = "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))",
+        .samples = R"(
 t(2, 3, 5), tensor([[[0, 2], [3, -1]], [[4, 3], [1, 1]]]), t(2, 2, 2)
 t(1, 2, 5), index(1, 3, 70, below=5), t(1, 3, 70)
 t(0, 3, 5), index(0, 2, 2, below=5), t(0, 2, 2)
@@ -85,7 +84,7 @@ t(1, 2, 5), tensor([[[0, 5]]]), t(1, 1, 2) ! out of range
 t(1, 2, 5), tensor([[[0, 1]]]), t(1, 2, 1) ! weights)"});
 constinit OpInfo sample_planes_input = define<SamplePlanes, infer_input, grad_input>(
     {.schema = "sample_planes_input(Tensor input, Tensor places, Tensor weight, int size) -> Tensor",
-        .doc = "Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).",
+        .doc = "Computes the gradient of sample_planes with respect to its input.",
         .kind = Kind::gather,
         .reads = {{1, 2}, {}, {0, 1}},
         .torch = "lambda dy, p, w, n: torch.zeros(*dy.shape[:2], n + 1, dtype=dy.dtype).scatter_add(2, torch.where(p < 0, n, "
@@ -102,9 +101,7 @@ t(1, 2, 2), tensor([[[0, 5]]]), t(1, 1, 2), 5 ! out of range
 t(1, 2, 3), tensor([[[0, 1]]]), t(1, 1, 2), 5 ! results)"});
 constinit OpInfo sample_planes_weight =
     define<SamplePlanes, infer_weight, grad_weight>({.schema = "sample_planes_weight(Tensor input, Tensor planes, Tensor places) -> Tensor",
-        .doc =
-            "Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), "
-            "summed over channels.",
+        .doc = "Computes the gradient of sample_planes with respect to its weight.",
         .kind = Kind::gather,
         .reads = {{1, 2}, {0, 2}},
         .torch = "lambda dy, x, p: torch.einsum('nckm,ncm->nkm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "

@@ -128,17 +128,17 @@ constexpr OpInfo extremum(OpSpec spec) {
 namespace op {
 constinit OpInfo cumsum =
     running(define<Scan, infer, grad_cumsum>({.schema = "cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
-        .doc = "Running sums along dim.",
+        .doc = "Computes the cumulative sum along dim.",
         .in_place = true,
         .example = "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)"}));
 constinit OpInfo cumprod =
     running(define<Scan, infer, grad_cumprod>({.schema = "cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
-        .doc = "Running products along dim.",
+        .doc = "Computes the cumulative product along dim.",
         .saves = inputs | outputs,
         .in_place = true,
         .example = "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)"}));
 constinit OpInfo logcumsumexp = define<Scan, infer_float, grad_logcumsumexp>({.schema = "logcumsumexp(Tensor input, int dim) -> Tensor",
-    .doc = "The logarithm of running sums of exp(input) along dim.",
+    .doc = "Computes log(cumsum(exp(input))) along dim in a numerically stable way.",
     .saves = inputs | outputs,
     .example = "pyburn.logcumsumexp(pyburn.zeros(3), 0)",
     .samples = R"(
@@ -154,17 +154,17 @@ tensor([-inf, -inf, 1., inf]), 0
 t(2, dtype=i64), 0 ! floating
 t(2, 3), 2 ! dim out of range)"});
 constinit OpInfo cummax = extremum({.schema = "cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)",
-    .doc = "The largest element so far along dim, and its position.",
+    .doc = "Computes the cumulative maximum along dim and its indices.",
     .example = "pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)"});
 constinit OpInfo cummin = extremum({.schema = "cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)",
-    .doc = "The smallest element so far along dim, and its position.",
+    .doc = "Computes the cumulative minimum along dim and its indices.",
     .example = "pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)"});
 }  // namespace op
 
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-        .doc = "Differences of neighbours along dim, n times; prepend and append are joined to the ends first.",
+        .doc = "Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated.",
         .example = "pyburn.diff(pyburn.tensor([1., 3., 2.]))",
         .samples = R"(
 t(2, 3)

@@ -169,7 +169,7 @@ t(3, 4), 2, index(2, 4, below=3), t(2, 4) ! dim out of range)";
 namespace op {
 constinit OpInfo gather =
     define<Gather, infer_gather, grad_gather>({.schema = "gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-        .doc = "At each place of the index, the element of input at the same place, but for dim, where the index says which.",
+        .doc = "Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k].",
         .kind = Kind::gather,
         .reads = {{1}},
         .example = "pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))",
@@ -194,7 +194,7 @@ t(3, 4), 0, t(2, 4) ! index
 t(3, 4), 2, index(2, 4, below=3) ! dim out of range)"});
 constinit OpInfo scatter_src =
     define<Gather, infer_scatter, grad_scatter>({.schema = "scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
-        .doc = "input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.",
+        .doc = "Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.",
         .kind = Kind::gather,
         .reads = {{1}, {}, {1}},
         .in_place = true,
@@ -216,7 +216,7 @@ t(3, 4), 0, tensor([[3, 0]]), t(1, 2) ! out of bounds
 t(3, 4), 0, index(2, 4, below=3), t(2, 4, dtype=f64) ! dtype)"});
 constinit OpInfo scatter_add =
     define<Gather, infer_scatter, grad_scatter_add>({.schema = "scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
-        .doc = "input, with each element of src added at its own place, but for dim, where the index says which.",
+        .doc = "Adds src to a copy of input along dim at the given indices; duplicate indices accumulate.",
         .kind = Kind::gather,
         .reads = {{}, {}, {1}},
         .in_place = true,
@@ -225,7 +225,8 @@ constinit OpInfo scatter_add =
         .samples = kScatterAdd});
 constinit OpInfo scatter_reduce = define<ScatterReduce, infer_reduce, grad_reduce>(
     {.schema = "scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-        .doc = "input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.",
+        .doc =
+            "Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'.",
         .kind = Kind::gather,
         .saves = inputs | outputs,
         .in_place = true,
@@ -258,7 +259,7 @@ t(3), 0, tensor([3]), t(1), 'sum' ! out of bounds)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "scatter.value(Tensor input, int dim, Tensor index, Scalar value) -> Tensor",
-        .doc = "input, with value at the places that the index names.",
+        .doc = "Writes value into a copy of input along dim at the given indices.",
         .torch = "torch.scatter",
         .example = "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), 1.)",
         .samples = "t(3, 4), 0, index(2, 4, below=3), 1.5\nt(3, 4), -1, index(3, 2, below=4), 2\nt(), 0, index(below=1), 1\n"
@@ -266,7 +267,7 @@ constinit FunctionInfo functions[] = {
                    "below=3), 1\nt(5, dtype=i64), 0, index(2, below=5), 7\nt(3), 0, tensor([3]), 1 ! out of bounds",
         .in_place = true},
     {.schema = "scatter.src_reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-        .doc = "input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.",
+        .doc = "Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices.",
         .torch = "torch.scatter",
         .example = "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')",
         .samples = "t(3, 4).constant, 0, index(2, 4, below=3), t(2, 4).constant, reduce='add'\n"
@@ -277,7 +278,7 @@ constinit FunctionInfo functions[] = {
                    "t(3), 0, index(2, below=3), t(2), reduce='max' ! reduce",
         .in_place = true},
     {.schema = "scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-        .doc = "input, with value added ('add') or multiplied ('multiply') at the places that the index names.",
+        .doc = "Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices.",
         .torch = "torch.scatter",
         .example = "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')",
         .samples =
@@ -287,7 +288,7 @@ constinit FunctionInfo functions[] = {
             "t(3, 1).constant.expand(3, 4), 0, index(2, 4, below=3), 1, reduce='add'\nt(3), 0, index(2, below=3), 1, reduce='max' ! reduce",
         .in_place = true},
     {.schema = "take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor",
-        .doc = "gather, with input and indices stretched to each other; without dim both are flattened.",
+        .doc = "Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened.",
         .example = "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)",
         .samples = "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), tensor([[-1, 0], [2, -4], [3, -2]]), 1\nt(3, 4), index(3, 2, below=4), "
                    "dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"

@@ -56,7 +56,7 @@ t(), t(2) ! axis
 t(2, 3), t(3, 3) ! do not fit)"});
 constinit OpInfo histc =
     define<Histogram, infer_histc>({.schema = "histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-        .doc = "How many elements fall into each of bins parts of [min, max], or of the range of input.",
+        .doc = "Counts the elements in bins of equal width between min and max (by default the range of input).",
         .no_grad = "the result is a count",
         .example = "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)",
         .samples = R"(
@@ -71,7 +71,7 @@ tensor([2., 2.]), 3
 t(5), 0 ! bin
 t(5), 3, 2, 1 ! max)"});
 constinit OpInfo bincount = define<BinCount, nullptr>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
-    .doc = "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.",
+    .doc = "Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.",
     .kind = Kind::dynamic,
     .no_grad = "the result is a count",
     .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
@@ -88,8 +88,7 @@ index(below=4) ! vector
 t(4) ! integer)"});
 constinit OpInfo distinct = define<Distinct, nullptr>(
     {.schema = "distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)",
-        .doc = "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, "
-               "of runs of equal neighbours.",
+        .doc = "Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.",
         .kind = Kind::dynamic,
         .no_grad = "the result depends on comparisons",
         .torch =
@@ -147,8 +146,8 @@ t(3), t(2, 2) ! one axis)";
 constinit FunctionInfo functions[] = {
     {.schema = "searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
                "sorter=None) -> Tensor",
-        .doc = "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that "
-               "sorter gives, to keep it so: before equal elements, or after them with right or side='right'.",
+        .doc =
+            "Finds the indices at which values would be inserted into sorted_sequence, sorted along its last dimension, to keep it sorted.",
         .torch = "torch.searchsorted",
         .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))",
         .samples = R"(
@@ -169,7 +168,7 @@ tensor([1., 3.]), t(2), sorter=tensor([0]) ! sorter)",
         .out = true},
     {.schema = "searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, "
                "Tensor? sorter=None) -> Tensor",
-        .doc = "Where a number would have to be inserted into a sorted vector.",
+        .doc = "Finds the index at which a number would be inserted into a sorted 1-d tensor to keep it sorted.",
         .torch = "torch.searchsorted",
         .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)",
         .samples = R"(
@@ -185,7 +184,7 @@ t(), 3 ! axis
 t(2, 2), 3 ! do not fit)",
         .out = true},
     {.schema = "bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-        .doc = "The number of the interval between boundaries, which are sorted, that each element falls into.",
+        .doc = "Returns the index of the bucket between the sorted boundaries that each element belongs to.",
         .example = "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))",
         .samples = R"(
 tensor([[3., 6., 0.], [1., 4., 5.]]), tensor([1., 3., 5.])
@@ -198,7 +197,7 @@ t(2, 1).expand(2, 3), tensor([0., 0.5, 1.])
 t(2), t(2, 2) ! one axis)",
         .out = true},
     {.schema = "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-        .doc = "Which elements are among test_elements (or are not, with invert).",
+        .doc = "Tests element-wise whether elements occur in test_elements (or do not, with invert=True).",
         .example = "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))",
         .samples = R"(
 tensor([[1, 2], [3, 4]]), tensor([2, 3])
@@ -214,22 +213,22 @@ t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
 1, 2 ! Tensor)",
         .out = true},
     {.schema = "quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-        .doc = "The value that the share q of the elements along dim does not exceed; NaN if there is one.",
+        .doc = "Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates.",
         .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)",
         .samples = kQuantiles,
         .out = true},
     {.schema = "quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-        .doc = "The quantiles for several shares; a new first axis holds them.",
+        .doc = "Computes several quantiles along dim; the first dimension of the result holds the quantiles.",
         .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))",
         .samples = kManyQuantiles,
         .out = true},
     {.schema = "nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-        .doc = "The quantile of the elements that are not NaN.",
+        .doc = "Computes the q-th quantile of the elements along dim, ignoring NaN.",
         .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)",
         .samples = kQuantiles,
         .out = true},
     {.schema = "nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-        .doc = "The quantiles of the elements that are not NaN, for several shares.",
+        .doc = "Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles.",
         .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))",
         .samples = kManyQuantiles,
         .out = true},

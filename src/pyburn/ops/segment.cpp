@@ -76,7 +76,7 @@ Grads grad(const Segments& a, const GradContext& c) {
 namespace op {
 constinit OpInfo _segment_reduce =
     define<Segments, infer, grad>({.schema = "_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor",
-        .doc = "The reduction of consecutive parts of input along axis 0.",
+        .doc = "Reduces consecutive segments of input along dimension 0.",
         .saves = inputs | outputs,
         .torch = "lambda x, lengths, reduce, initial=None: torch.segment_reduce(x, reduce, lengths=lengths, initial=initial, unsafe=True)",
         .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
@@ -104,9 +104,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, "
                "bool unsafe=False, Scalar? initial=None) -> Tensor",
-        .doc =
-            "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by "
-            "where they begin and the last one ends.",
+        .doc = "Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by lengths or offsets.",
         .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
         .samples = R"(
 t(5), 'sum', lengths=tensor([2, 3])

@@ -26,7 +26,7 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor",
-        .doc = "A row for each choice of r elements of a vector, in order.",
+        .doc = "Returns all combinations of r elements of a 1-d tensor, one per row.",
         .example = "pyburn.combinations(pyburn.tensor([1, 2, 3]))",
         .samples = R"(
 t(4)
@@ -42,7 +42,7 @@ t(3, dtype=i64)
 t() ! vector
 t(3), -1 ! negative)"},
     {.schema = "renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-        .doc = "input, with the parts along dim whose norm of order p is above maxnorm shortened to it.",
+        .doc = "Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm.",
         .example = "pyburn.renorm(pyburn.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1)",
         .samples = R"(
 t(3, 4), 2, 0, 1.0
@@ -57,9 +57,7 @@ t(3, 4), 2, 2, 1.0 ! dim out of range
 t(3, 4), 2, 0, -1.0 ! maxnorm)",
         .in_place = true},
     {.schema = "index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-        .doc =
-            "input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts "
-            "that index names.",
+        .doc = "Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'.",
         .torch = "lambda x, *a, **k: torch.index_reduce(x, *a, **k)",
         .example = "pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2., 3.]), 'prod')",
         .samples = R"(
@@ -78,7 +76,7 @@ t(5, 3), 0, tensor([0, 5, 0]), t(3, 3), 'prod' ! out of bounds
 t(5, 3), 0, tensor([0, 4, 0]), t(3, 3), 'sum' ! reduce is)",
         .in_place = true},
     {.schema = "sum_to_size(Tensor input, int[] size) -> Tensor",
-        .doc = "The sums over the axes that broadcasting to the shape of input would stretch or add.",
+        .doc = "Sums over the dimensions that were broadcast, so that the result has the given shape.",
         .torch = "lambda x, size: x.sum_to_size(size)",
         .example = "pyburn.ones(2, 3).sum_to_size(1, 3)",
         .samples = R"(
@@ -93,7 +91,7 @@ t(3, 2).T, (2, 1)
 t(2, 1).expand(2, 3), (2, 1)
 t(2, 3), (2, 2) ! broadcast)"},
     {.schema = "narrow_copy(Tensor input, int dim, int start, int length) -> Tensor",
-        .doc = "A copy of the part along dim that begins at start.",
+        .doc = "Returns a copy of the entries start to start + length along dim.",
         .example = "pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)",
         .samples = R"(
 t(5), 0, 1, 2
@@ -106,7 +104,7 @@ t(), 0, 0, 1 ! axis
 t(5), 0, 4, 2 ! exceeds)",
         .out = true},
     {.schema = "fill(Tensor input, Tensor|Scalar value) -> Tensor",
-        .doc = "A tensor like input that is full of value, a number or a tensor with one element and no axes.",
+        .doc = "Returns a tensor like input filled with value, a number or a 0-d tensor.",
         .example = "pyburn.fill(pyburn.zeros(2), 7)",
         .samples = R"(
 t(2, 3), 1.5
@@ -119,7 +117,7 @@ t(2, 1).expand(2, 3), 1.0
 t(3, dtype=i64), 2
 t(2), t(2) ! without axes)"},
     {.schema = "fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor",
-        .doc = "Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.",
+        .doc = "Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block.",
         .torch = "lambda x, v, wrap=False: x.clone().fill_diagonal_(v, wrap)",
         .example = "pyburn.zeros(3, 3).fill_diagonal_(1)",
         .samples = R"(
@@ -135,7 +133,7 @@ t(3, 3, dtype=i64), 2
 t(), 1 ! at least 2
 t(2, 3, 3), 1 ! equal)"},
     {.schema = "unravel_index(Tensor indices, int[] shape) -> Tensor[]",
-        .doc = "The index along each axis of the elements that indices count in a tensor of the given shape.",
+        .doc = "Converts flat indices into a tuple of indices for each dimension of a tensor of the given shape.",
         .example = "pyburn.unravel_index(pyburn.tensor([4, 5]), (3, 2))",
         .samples = R"(
 tensor([4, 5, 0]), (3, 2)
@@ -147,7 +145,7 @@ tensor([[4], [3]]).expand(2, 2), (3, 2)
 t(2), (3, 2) ! integers
 tensor([4]), (3, -2) ! negative)"},
     {.schema = "angle(Tensor input) -> Tensor",
-        .doc = "The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.",
+        .doc = "Computes the angle of real numbers: 0 for non-negative, pi for negative elements, NaN for NaN.",
         .example = "pyburn.angle(pyburn.tensor([1., -1.]))",
         .samples = R"(
 t(2, 3)

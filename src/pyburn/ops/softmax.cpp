@@ -91,20 +91,20 @@ constexpr OpInfo backward(OpInfo row) {
 namespace op {
 constinit OpInfo softmax = normalising(
     define<Softmax, infer, grad_softmax, decompose_softmax>({.schema = "softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
-        .doc = "exp(input), scaled to sum to 1 along dim.",
+        .doc = "Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way.",
         .example = "pyburn.softmax(pyburn.tensor([1., 1.]), 0)"}));
 constinit OpInfo log_softmax = normalising(define<Softmax, infer, grad_log_softmax, decompose_log_softmax>(
     {.schema = "log_softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
-        .doc = "The logarithm of softmax, computed without overflow.",
+        .doc = "Computes the logarithm of softmax along dim in a numerically stable way.",
         .example = "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)"}));
 constinit OpInfo softmax_backward = backward(define<Softmax, infer_backward, nullptr, decompose_softmax_backward>(
     {.schema = "softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor",
-        .doc = "Gradient of softmax, from its output.",
+        .doc = "Computes the gradient of softmax from its output.",
         .torch = "lambda dy, y, dim: torch._softmax_backward_data(dy, y, dim, dy.dtype)",
         .example = "pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)"}));
 constinit OpInfo log_softmax_backward = backward(define<Softmax, infer_backward, nullptr, decompose_log_softmax_backward>(
     {.schema = "log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor",
-        .doc = "Gradient of log_softmax, from its output.",
+        .doc = "Computes the gradient of log_softmax from its output.",
         .torch = "lambda dy, y, dim: torch._log_softmax_backward_data(dy, y, dim, dy.dtype)",
         .example = "pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)"}));
 }  // namespace op
@@ -112,7 +112,7 @@ constinit OpInfo log_softmax_backward = backward(define<Softmax, infer_backward,
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "softmin(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
-        .doc = "softmax of -input.",
+        .doc = "Applies softmin along dim: softmax(-input).",
         .torch = "torch.nn.functional.softmin",
         .example = "pyburn.softmin(pyburn.tensor([1., 1.]), 0)",
         .samples = "t(2, 3), 1\nt(2, 3), 0\nt(), 0\nt(0, 3), 1\nt(3, 4).T, 0\nt(2, 1).expand(2, 5), 1\nt(2, 3, dtype=f16), 1, dtype=f32\n"

@@ -73,7 +73,7 @@ constexpr OpInfo picking(OpSpec spec) {
 namespace op {
 constinit OpInfo sort = define<Sort, infer_sort, grad_same_rank<Sort>>(
     {.schema = "sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
-        .doc = "The elements in order along dim, and where they were. Equal elements keep their order.",
+        .doc = "Sorts the elements along dim (stable); returns the sorted values and their indices.",
         .saves = later_outputs,
         .torch = "lambda x, dim=-1, descending=False, stable=False: torch.sort(x, dim=dim, descending=descending, stable=True)",
         .example = "pyburn.sort(pyburn.tensor([2., 3., 1.]))",
@@ -100,7 +100,7 @@ t(2000, dtype=i64), descending=True
 t(2, 3), 2 ! dim out of range)"});
 constinit OpInfo topk = define<TopK, infer_topk, grad_same_rank<TopK>>(
     {.schema = "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-        .doc = "The k largest (or smallest) elements along dim, largest first, and their positions.",
+        .doc = "Returns the k largest (or smallest) elements along dim and their indices.",
         .saves = later_outputs,
         .torch = "lambda x, k, dim=-1, largest=True, sorted=True: torch.topk(x, k, dim, largest, True)",
         .example = "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)",
@@ -121,7 +121,7 @@ t(3), 4 ! k out of range
 t(2, 3), 1, 2 ! dim out of range)"});
 constinit OpInfo kthvalue = define<KthValue, infer_kth, grad_picked<KthValue>>(
     {.schema = "kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        .doc = "The k-th smallest element along dim (counted from 1) and its position.",
+        .doc = "Returns the k-th smallest element along dim (k counts from 1) and its index.",
         .saves = later_outputs,
         .example = "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)",
         .samples = R"(
@@ -138,12 +138,12 @@ tensor([3., nan, -1.]), 3
 t(3), 4 ! k out of range
 t(2, 3), 1, 2 ! dim out of range)"});
 constinit OpInfo median_dim = picking({.schema = "median.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    .doc = "The middle element along dim (the lower one of two) and its position; NaN if there is one.",
+    .doc = "Returns the median along dim (the lower one of two) and its index. NaN propagates.",
     .example = "pyburn.median(pyburn.tensor([2., 3., 1.]), 0)",
     .samples = kMedians});
 constinit OpInfo nanmedian_dim =
     picking({.schema = "nanmedian.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        .doc = "The middle one of the elements along dim that are not NaN, and its position.",
+        .doc = "Returns the median along dim, ignoring NaN, and its index.",
         .example = "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]), 0)",
         .samples = R"(
 t(2, 3), 1
@@ -157,7 +157,7 @@ t(5, dtype=i32), 0
 tensor([[1., nan, 3.], [1., 2., 4.], [5., nan, nan]]), 1
 t(0, 3), 0 ! empty)"});
 constinit OpInfo mode = picking({.schema = "mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    .doc = "The most frequent element along dim (the smallest of several) and its last position.",
+    .doc = "Returns the most frequent element along dim (the smallest of several) and its last index.",
     .example = "pyburn.mode(pyburn.tensor([2., 1., 2.]))",
     .samples = R"(
 tensor([[3., 1., 3., 1., 2.], [5., 4., 4., 5., 5.]])
@@ -185,15 +185,15 @@ None ! Tensor)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "median(Tensor input) -> Tensor",
-        .doc = "The middle element (the lower one of two); NaN if there is one.",
+        .doc = "Returns the median of all elements (the lower one of two). NaN propagates.",
         .example = "pyburn.median(pyburn.tensor([2., 3., 1.]))",
         .samples = kOfAll},
     {.schema = "nanmedian(Tensor input) -> Tensor",
-        .doc = "The middle one of the elements that are not NaN.",
+        .doc = "Returns the median of all elements, ignoring NaN.",
         .example = "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))",
         .samples = kOfAll},
     {.schema = "argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor",
-        .doc = "The indices that sort input along dim.",
+        .doc = "Returns the indices that sort input along dim (stable).",
         .torch = "lambda x, dim=-1, descending=False, stable=False: torch.argsort(x, dim=dim, descending=descending, stable=True)",
         .example = "pyburn.argsort(pyburn.tensor([2., 3., 1.]))",
         .samples = R"(
@@ -206,7 +206,7 @@ t(4, 3).T, 0
 t(2, 5, 1).expand(2, 5, 2), 1
 t(2, 3), 2 ! dim out of range)"},
     {.schema = "msort(Tensor input) -> Tensor",
-        .doc = "The elements in order along the first axis.",
+        .doc = "Sorts the elements along the first dimension.",
         .example = "pyburn.msort(pyburn.tensor([2., 3., 1.]))",
         .samples = "t(3, 2)\nt(4)\nt()\nt(0, 3)\nt(3, 4).T\nt(4, 1).expand(4, 2)\n1 ! Tensor",
         .out = true},

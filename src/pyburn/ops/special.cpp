@@ -94,25 +94,25 @@ Meta infer_floats(const Binary& a, Metas in) {
 
 namespace op {
 constinit OpInfo i0 = function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_i0>({.schema = "i0(Tensor input) -> Tensor",
-    .doc = "The modified Bessel function of the first kind of order 0.",
+    .doc = "Computes the modified Bessel function of the first kind of order 0 element-wise.",
     .example = "pyburn.i0(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo special_i0e =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_i0e>({.schema = "special_i0e(Tensor input) -> Tensor",
-        .doc = "exp(-|x|) i0(x).",
+        .doc = "Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x).",
         .torch = "torch.special.i0e",
         .example = "pyburn.special.i0e(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo special_i1 = function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_i1>({.schema = "special_i1(Tensor input) -> Tensor",
-    .doc = "The modified Bessel function of the first kind of order 1.",
+    .doc = "Computes the modified Bessel function of the first kind of order 1 element-wise.",
     .torch = "torch.special.i1",
     .example = "pyburn.special.i1(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo special_i1e =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_i1e>({.schema = "special_i1e(Tensor input) -> Tensor",
-        .doc = "exp(-|x|) i1(x).",
+        .doc = "Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x).",
         .torch = "torch.special.i1e",
         .example = "pyburn.special.i1e(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo special_erfcx =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_erfcx>({.schema = "special_erfcx(Tensor input) -> Tensor",
-                        .doc = "exp(x^2) erfc(x), without underflow where x is large.",
+                        .doc = "Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x).",
                         .torch = "torch.special.erfcx",
                         .example = "pyburn.special.erfcx(pyburn.tensor([0., 30.]))"}),
         R"(
@@ -127,7 +127,7 @@ tensor([10., 24., 26., 100., -3., inf, nan])
 None ! Tensor)");
 constinit OpInfo special_ndtri =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_ndtri>({.schema = "special_ndtri(Tensor input) -> Tensor",
-                        .doc = "The inverse of ndtr: where the standard normal distribution function has the given value.",
+                        .doc = "Computes the inverse of the standard normal distribution function element-wise.",
                         .reads = {{kOutputs}},
                         .torch = "torch.special.ndtri",
                         .example = "pyburn.special.ndtri(pyburn.tensor([0.5, 0.975]))"}),
@@ -143,7 +143,7 @@ tensor([0., 1., 1e-30, 0.001, 0.999, -1., 2., nan]).constant
 None ! Tensor)");
 constinit OpInfo special_zeta = elementwise(
     define<Binary, infer_binary<Binary>, grad_zeta>({.schema = "special_zeta(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.",
+        .doc = "Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0.",
         .saves = inputs,
         .torch = "torch.special.zeta",
         .example = "pyburn.special.zeta(2., pyburn.tensor([1., 2.]))"}),
@@ -161,32 +161,32 @@ tensor([2, 3, 5]), positive(3)
 tensor([1., 0.5, 2., 2., 30.]).constant, tensor([1., 1., 0., -1., 2.]).constant
 t(2), t(3) ! shapes do not broadcast)");
 constinit OpInfo igamma = incomplete(define<Binary, infer_floats, grad_gamma<1>>({.schema = "igamma(Tensor input, Tensor other) -> Tensor",
-    .doc = "The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.",
+    .doc = "Computes the regularised lower incomplete gamma function P(input, other) element-wise.",
     .example = "pyburn.igamma(pyburn.tensor([1.]), pyburn.tensor([2.]))"}));
 constinit OpInfo igammac =
     incomplete(define<Binary, infer_floats, grad_gamma<-1>>({.schema = "igammac(Tensor input, Tensor other) -> Tensor",
-        .doc = "The regularised upper incomplete gamma function: 1 - igamma(input, other).",
+        .doc = "Computes the regularised upper incomplete gamma function Q(input, other) element-wise.",
         .example = "pyburn.igammac(pyburn.tensor([1.]), pyburn.tensor([2.]))"}));
 }  // namespace op
 
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "special_ndtr(Tensor input) -> Tensor",
-        .doc = "The standard normal distribution function.",
+        .doc = "Computes the standard normal distribution function element-wise.",
         .torch = "torch.special.ndtr",
         .example = "pyburn.special.ndtr(pyburn.tensor([0., 1.96]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(5, dtype=f64)\nt(5, dtype=i64)\ntensor([-8., 8., inf, -inf, "
                    "nan])\nNone ! Tensor",
         .out = true},
     {.schema = "special_log_ndtr(Tensor input) -> Tensor",
-        .doc = "The logarithm of ndtr, without underflow where x is very negative.",
+        .doc = "Computes the logarithm of the standard normal distribution function in a numerically stable way.",
         .torch = "torch.special.log_ndtr",
         .example = "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(5, dtype=f64)\nt(5, dtype=i64)\ntensor([-8., 8., -40., 40., "
                    "-1.]).constant\nNone ! Tensor",
         .out = true},
     {.schema = "special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-        .doc = "input * log(1 + other), and 0 where input is 0.",
+        .doc = "Computes input * log1p(other) element-wise; 0 where input is 0.",
         .torch = "torch.special.xlog1py",
         .example = "pyburn.special.xlog1py(pyburn.tensor([0., 2.]), pyburn.tensor([-1., 1.]))",
         .samples =
@@ -195,7 +195,7 @@ constinit FunctionInfo functions[] = {
             "0., 0., 2.]).constant, tensor([-1., nan, inf, -3., -1.]).constant\nt(2), t(3) ! shapes do not broadcast",
         .out = true},
     {.schema = "mvlgamma(Tensor input, int p) -> Tensor",
-        .doc = "The logarithm of the gamma function of p variables.",
+        .doc = "Computes the logarithm of the multivariate gamma function of dimension p element-wise.",
         .example = "pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)",
         .samples = "above_one(2, 3), 1\nabove_one(2, 3), 2\nabove_one(), 3\nt(0), 2\nabove_one(3, 2).T, 2\nabove_one(2, 1).expand(2, 3), "
                    "2\nabove_one(5, dtype=f64), 2\nt(2), 0 ! p",

@@ -117,133 +117,133 @@ constexpr OpInfo floating(OpInfo row, const char* samples = kAnySamples) {
 
 namespace op {
 constinit OpInfo exp = floating(define<NoAttrs, infer_same<NoAttrs>, grad_exp>({.schema = "exp(Tensor input) -> Tensor",
-    .doc = "e to the power of the elements.",
+    .doc = "Computes the exponential element-wise.",
     .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.exp(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo exp2 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_exp2>({.schema = "exp2(Tensor input) -> Tensor",
-    .doc = "2 to the power of the elements.",
+    .doc = "Computes 2^x element-wise.",
     .saves = outputs,
     .example = "pyburn.exp2(pyburn.tensor([0., 3.]))"}));
 constinit OpInfo expm1 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_expm1>({.schema = "expm1(Tensor input) -> Tensor",
-    .doc = "exp(x) - 1, without loss of digits where x is small.",
+    .doc = "Computes exp(x) - 1 element-wise, precisely for small x.",
     .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.expm1(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo log = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log>({.schema = "log(Tensor input) -> Tensor",
-                                    .doc = "Natural logarithm of the elements.",
+                                    .doc = "Computes the natural logarithm element-wise.",
                                     .autocast = Autocast::full,
                                     .saves = inputs,
                                     .example = "pyburn.log(pyburn.tensor([1., 2.]))"}),
     kPositiveSamples);
 constinit OpInfo log2 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log2>({.schema = "log2(Tensor input) -> Tensor",
-                                     .doc = "Logarithm to the base 2 of the elements.",
+                                     .doc = "Computes the base-2 logarithm element-wise.",
                                      .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.log2(pyburn.tensor([1., 8.]))"}),
     kPositiveSamples);
 constinit OpInfo log10 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log10>({.schema = "log10(Tensor input) -> Tensor",
-                                      .doc = "Logarithm to the base 10 of the elements.",
+                                      .doc = "Computes the base-10 logarithm element-wise.",
                                       .autocast = Autocast::full,
                                       .saves = inputs,
                                       .example = "pyburn.log10(pyburn.tensor([1., 100.]))"}),
     kPositiveSamples);
 constinit OpInfo log1p = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log1p>({.schema = "log1p(Tensor input) -> Tensor",
-                                      .doc = "log(1 + x), without loss of digits where x is small.",
+                                      .doc = "Computes log(1 + x) element-wise, precisely for small x.",
                                       .autocast = Autocast::full,
                                       .saves = inputs,
                                       .example = "pyburn.log1p(pyburn.tensor([0., 1.]))"}),
     kPositiveSamples);
 constinit OpInfo special_entr = floating(define<NoAttrs, infer_same<NoAttrs>, grad_entr>({.schema = "special_entr(Tensor input) -> Tensor",
-                                             .doc = "-x log(x): what each probability adds to the entropy; 0 at 0, -inf below.",
+                                             .doc = "Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x.",
                                              .saves = inputs,
                                              .torch = "torch.special.entr",
                                              .example = "pyburn.special_entr(pyburn.tensor([0., 0.5, 1.]))"}),
     kPositiveSamples);
 constinit OpInfo sin = floating(define<NoAttrs, infer_same<NoAttrs>, grad_sin>({.schema = "sin(Tensor input) -> Tensor",
-    .doc = "Sine of the elements.",
+    .doc = "Computes the sine element-wise.",
     .saves = inputs,
     .example = "pyburn.sin(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo cos = floating(define<NoAttrs, infer_same<NoAttrs>, grad_cos>({.schema = "cos(Tensor input) -> Tensor",
-    .doc = "Cosine of the elements.",
+    .doc = "Computes the cosine element-wise.",
     .saves = inputs,
     .example = "pyburn.cos(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo tan = floating(define<NoAttrs, infer_same<NoAttrs>, grad_tan>({.schema = "tan(Tensor input) -> Tensor",
-    .doc = "Tangent of the elements.",
+    .doc = "Computes the tangent element-wise.",
     .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.tan(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo asin = floating(define<NoAttrs, infer_same<NoAttrs>, grad_asin>({.schema = "asin(Tensor input) -> Tensor",
-                                     .doc = "The angles whose sine is given.",
+                                     .doc = "Computes the arc sine element-wise.",
                                      .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.asin(pyburn.tensor([0., 1.]))"}),
     kUnitSamples);
 constinit OpInfo acos = floating(define<NoAttrs, infer_same<NoAttrs>, grad_acos>({.schema = "acos(Tensor input) -> Tensor",
-                                     .doc = "The angles whose cosine is given.",
+                                     .doc = "Computes the arc cosine element-wise.",
                                      .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.acos(pyburn.tensor([0., 1.]))"}),
     kUnitSamples);
 constinit OpInfo atan = floating(define<NoAttrs, infer_same<NoAttrs>, grad_atan>({.schema = "atan(Tensor input) -> Tensor",
-    .doc = "The angles whose tangent is given.",
+    .doc = "Computes the arc tangent element-wise.",
     .saves = inputs,
     .example = "pyburn.atan(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo sinh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_sinh>({.schema = "sinh(Tensor input) -> Tensor",
-    .doc = "Hyperbolic sine of the elements.",
+    .doc = "Computes the hyperbolic sine element-wise.",
     .autocast = Autocast::full,
     .saves = inputs,
     .example = "pyburn.sinh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo cosh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_cosh>({.schema = "cosh(Tensor input) -> Tensor",
-    .doc = "Hyperbolic cosine of the elements.",
+    .doc = "Computes the hyperbolic cosine element-wise.",
     .autocast = Autocast::full,
     .saves = inputs,
     .example = "pyburn.cosh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo tanh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_tanh>({.schema = "tanh(Tensor input) -> Tensor",
-    .doc = "Hyperbolic tangent of the elements.",
+    .doc = "Computes the hyperbolic tangent element-wise.",
     .saves = outputs,
     .example = "pyburn.tanh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo asinh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_asinh>({.schema = "asinh(Tensor input) -> Tensor",
-    .doc = "Inverse of sinh.",
+    .doc = "Computes the inverse hyperbolic sine element-wise.",
     .saves = inputs,
     .example = "pyburn.asinh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo acosh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_acosh>({.schema = "acosh(Tensor input) -> Tensor",
-                                      .doc = "Inverse of cosh.",
+                                      .doc = "Computes the inverse hyperbolic cosine element-wise.",
                                       .saves = inputs,
                                       .example = "pyburn.acosh(pyburn.tensor([1., 2.]))"}),
     kAboveOne);
 constinit OpInfo atanh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_atanh>({.schema = "atanh(Tensor input) -> Tensor",
-                                      .doc = "Inverse of tanh.",
+                                      .doc = "Computes the inverse hyperbolic tangent element-wise.",
                                       .saves = inputs,
                                       .example = "pyburn.atanh(pyburn.tensor([0., 0.5]))"}),
     kUnitSamples);
 constinit OpInfo erf = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erf>({.schema = "erf(Tensor input) -> Tensor",
-    .doc = "The error function of the elements.",
+    .doc = "Computes the error function element-wise.",
     .saves = inputs,
     .example = "pyburn.erf(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo erfc = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfc>({.schema = "erfc(Tensor input) -> Tensor",
-    .doc = "1 - erf(x), without loss of digits where x is large.",
+    .doc = "Computes the complementary error function 1 - erf(x) element-wise, precisely for large x.",
     .saves = inputs,
     .example = "pyburn.erfc(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo erfinv = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfinv>({.schema = "erfinv(Tensor input) -> Tensor",
-                                       .doc = "Inverse of erf.",
+                                       .doc = "Computes the inverse error function element-wise.",
                                        .autocast = Autocast::full,
                                        .saves = inputs,
                                        .example = "pyburn.erfinv(pyburn.tensor([0., 0.5]))"}),
     kUnitSamples);
 constinit OpInfo lgamma = floating(define<NoAttrs, infer_same<NoAttrs>, grad_lgamma>({.schema = "lgamma(Tensor input) -> Tensor",
-                                       .doc = "Logarithm of the absolute value of the gamma function.",
+                                       .doc = "Computes the logarithm of the absolute value of the gamma function element-wise.",
                                        .saves = inputs,
                                        .example = "pyburn.lgamma(pyburn.tensor([1., 5.]))"}),
     kPositiveSamples);
 constinit OpInfo digamma = floating(define<NoAttrs, infer_same<NoAttrs>, grad_digamma>({.schema = "digamma(Tensor input) -> Tensor",
-                                        .doc = "Derivative of lgamma.",
+                                        .doc = "Computes the digamma function (the derivative of lgamma) element-wise.",
                                         .saves = inputs,
                                         .example = "pyburn.digamma(pyburn.tensor([1., 2.]))"}),
     kDigamma);
 constinit OpInfo polygamma =
     floating(define<Polygamma, infer_polygamma, grad_polygamma>({.schema = "polygamma(int n, Tensor input) -> Tensor",
-                 .doc = "The derivative of order n of digamma.",
+                 .doc = "Computes the n-th derivative of the digamma function element-wise.",
                  .saves = inputs,
                  .example = "pyburn.polygamma(1, pyburn.tensor([1., 2.]))"}),
         R"(
@@ -262,12 +262,12 @@ constinit OpInfo polygamma =
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "sinc(Tensor input) -> Tensor",
-        .doc = "sin(pi x) / (pi x), and 1 where x is 0.",
+        .doc = "Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0.",
         .example = "pyburn.sinc(pyburn.tensor([0., 0.5]))",
         .samples = kAnySamples,
         .in_place = true},
     {.schema = "logit(Tensor input, float? eps=None) -> Tensor",
-        .doc = "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps].",
+        .doc = "Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps].",
         .example = "pyburn.logit(pyburn.tensor([0.5, 0.75]))",
         .samples = R"(
 fraction(2, 3)

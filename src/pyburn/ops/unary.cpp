@@ -59,30 +59,29 @@ constexpr OpInfo root(OpInfo row) {
 
 namespace op {
 constinit OpInfo neg = define<NoAttrs, infer_number<NoAttrs>, grad_neg>({.schema = "neg(Tensor input) -> Tensor",
-    .doc = "Minus the elements of input.",
+    .doc = "Negates the elements.",
     .kind = Kind::elementwise,
     .example = "pyburn.neg(pyburn.tensor([1., -2.]))",
     .samples = kAnySamples});
 constinit OpInfo abs = define<NoAttrs, infer_number<NoAttrs>, grad_abs>({.schema = "abs(Tensor input) -> Tensor",
-    .doc = "Absolute value of the elements.",
+    .doc = "Computes the absolute value element-wise.",
     .kind = Kind::elementwise,
     .saves = inputs,
     .example = "pyburn.abs(pyburn.tensor([1., -2.]))",
     .samples = kAnySamples});
 constinit OpInfo sign = rounding(define<NoAttrs, infer_same<NoAttrs>, grad_flat<NoAttrs>>({.schema = "sign(Tensor input) -> Tensor",
-    .doc = "1, 0 or -1: the sign of the elements.",
+    .doc = "Returns the sign of the elements: -1, 0 or 1.",
     .example = "pyburn.sign(pyburn.tensor([2., 0., -3.]))"}));
 constinit OpInfo floor = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "floor(Tensor input) -> Tensor",
-    .doc = "The largest integers that are not larger than the elements.",
+    .doc = "Rounds down element-wise.",
     .example = "pyburn.floor(pyburn.tensor([1.5, -1.5]))"}));
-constinit OpInfo ceil = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "ceil(Tensor input) -> Tensor",
-    .doc = "The smallest integers that are not smaller than the elements.",
-    .example = "pyburn.ceil(pyburn.tensor([1.5, -1.5]))"}));
+constinit OpInfo ceil = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>(
+    {.schema = "ceil(Tensor input) -> Tensor", .doc = "Rounds up element-wise.", .example = "pyburn.ceil(pyburn.tensor([1.5, -1.5]))"}));
 constinit OpInfo trunc = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "trunc(Tensor input) -> Tensor",
-    .doc = "The elements without the digits after the point.",
+    .doc = "Rounds towards zero element-wise.",
     .example = "pyburn.trunc(pyburn.tensor([1.5, -1.5]))"}));
 constinit OpInfo round = define<Round, infer_round, grad_flat<Round>>({.schema = "round(Tensor input, *, int decimals=0) -> Tensor",
-    .doc = "The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.",
+    .doc = "Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour.",
     .kind = Kind::elementwise,
     .example = "pyburn.round(pyburn.tensor([0.5, 1.5, 2.5]))",
     .samples = R"(
@@ -97,15 +96,16 @@ t(5, dtype=f64), decimals=2
 t(5, dtype=f16)
 t(5, dtype=i64)
 t(5, dtype=i64), decimals=1 ! decimals)"});
-constinit OpInfo sqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_sqrt>(
-    {.schema = "sqrt(Tensor input) -> Tensor", .doc = "Square root of the elements.", .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
+constinit OpInfo sqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_sqrt>({.schema = "sqrt(Tensor input) -> Tensor",
+    .doc = "Computes the square root element-wise.",
+    .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
 constinit OpInfo rsqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_rsqrt>({.schema = "rsqrt(Tensor input) -> Tensor",
-    .doc = "One over the square root of the elements.",
+    .doc = "Computes the reciprocal of the square root element-wise.",
     .autocast = Autocast::full,
     .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
 constinit OpInfo nan_to_num = define<NanToNum, infer_same<NanToNum>, grad_nan_to_num>(
     {.schema = "nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
-        .doc = "The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).",
+        .doc = "Replaces NaN and infinities by finite numbers.",
         .kind = Kind::elementwise,
         .saves = inputs,
         .example = "pyburn.nan_to_num(pyburn.tensor([float('nan'), float('inf')]), posinf=9.)",
@@ -126,31 +126,31 @@ None ! Tensor)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "square(Tensor input) -> Tensor",
-        .doc = "The elements times themselves.",
+        .doc = "Squares the elements.",
         .example = "pyburn.square(pyburn.tensor([1., -2.]))",
         .samples = kAnySamples,
         .in_place = true},
     {.schema = "reciprocal(Tensor input) -> Tensor",
-        .doc = "One over the elements.",
+        .doc = "Computes 1 / x element-wise.",
         .example = "pyburn.reciprocal(pyburn.tensor([1., 4.]))",
         .samples = kPositiveSamples,
         .in_place = true},
     {.schema = "frac(Tensor input) -> Tensor",
-        .doc = "The digits after the point, with the sign of the elements.",
+        .doc = "Computes the fractional part element-wise, with the sign of the element.",
         .example = "pyburn.frac(pyburn.tensor([1.5, -2.25]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(4, dtype=f16)\nNone ! Tensor",
         .in_place = true},
     {.schema = "positive(Tensor input) -> Tensor",
-        .doc = "input itself.",
+        .doc = "Returns input unchanged.",
         .example = "pyburn.positive(pyburn.tensor([1., -4.]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(4, dtype=i64)\nt(2, dtype=b8) ! bool"},
     {.schema = "deg2rad(Tensor input) -> Tensor",
-        .doc = "Degrees as radians.",
+        .doc = "Converts degrees to radians.",
         .example = "pyburn.deg2rad(pyburn.tensor([180., 90.]))",
         .samples = kAnySamples,
         .in_place = true},
     {.schema = "rad2deg(Tensor input) -> Tensor",
-        .doc = "Radians as degrees.",
+        .doc = "Converts radians to degrees.",
         .example = "pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))",
         .samples = kAnySamples,
         .in_place = true},

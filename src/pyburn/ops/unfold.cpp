@@ -75,8 +75,7 @@ Unfold Unfold::from(const TensorHandle& x, const Dims& output_size, const Dims& 
 namespace op {
 constinit OpInfo im2col = define<Unfold, infer_im2col, grad_im2col>(
     {.schema = "im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
-        .doc = "The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). "
-               "nn.functional.unfold.",
+        .doc = "Extracts sliding patches of input (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L); see nn.functional.unfold.",
         .torch = "torch.nn.functional.unfold",
         .example = "pyburn.im2col(pyburn.ones(1, 2, 4, 4), 2).shape",
         .samples = R"(
@@ -92,7 +91,7 @@ t(), 2 ! axes
 t(1, 2, 3, 3), 5 ! at least one)"});
 constinit OpInfo col2im = define<Unfold, infer_col2im, grad_col2im>(
     {.schema = "col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
-        .doc = "An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.",
+        .doc = "Adds up patches from im2col into an image of the given size; see nn.functional.fold.",
         .torch = "torch.nn.functional.fold",
         .example = "pyburn.col2im(pyburn.ones(1, 8, 9), (4, 4), 2).shape",
         .samples = R"(

@@ -61,7 +61,7 @@ TensorHandle as_sums(const VectorNorm& a, Inputs in) {
 namespace op {
 constinit OpInfo linalg_vector_norm = define<VectorNorm, infer, grad, as_sums>(
     {.schema = "linalg_vector_norm(Tensor input, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.",
+        .doc = "Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord.",
         .kind = Kind::reduce,
         .cast = Cast::to_result,
         .saves = inputs | outputs,
@@ -90,7 +90,7 @@ t(2, 3), dim=2 ! dim out of range)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "norm(Tensor input, Scalar p=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "The norm of order p over dim: (sum of |x|^p)^(1/p).",
+        .doc = "Computes the p-norm over dim: (sum |x|^p)^(1/p).",
         .torch = "torch.norm",
         .example = "pyburn.norm(pyburn.tensor([3., 4.]))",
         .samples = R"(
@@ -106,7 +106,7 @@ t(2, 3, dtype=f16), dtype=f32
 t(2, dtype=i64) ! floating)",
         .out = true},
     {.schema = "norm.named(Tensor input, str? p, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'.",
+        .doc = "Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices.",
         .torch = "lambda x, p, *a, **k: torch.norm(x, p or 'fro', *a, **k)",
         .example = "pyburn.norm(pyburn.ones(2, 2), 'fro')",
         .samples = R"(
@@ -124,7 +124,7 @@ t(3), 'nuc' ! matrices
 t(2, 3), 'all' ! 'fro')",
         .out = true},
     {.schema = "dist(Tensor input, Tensor other, Scalar p=2) -> Tensor",
-        .doc = "The norm of order p of input - other.",
+        .doc = "Computes the p-norm of input - other.",
         .example = "pyburn.dist(pyburn.zeros(4), pyburn.ones(4))",
         .samples = R"(
 t(2, 3), t(2, 3)

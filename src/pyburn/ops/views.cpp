@@ -94,7 +94,7 @@ Grads grad_unfold(const Windows& a, const GradContext& c) {
 namespace op {
 constinit OpInfo as_strided = define_view<AsStrided, layout_as_strided, grad_as_strided>(
     {.schema = "as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-        .doc = "A view with any size and strides on the storage of input; the offset is the input's unless given.",
+        .doc = "Returns a view of the storage of input with the given shape, strides and storage offset.",
         .example = "pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))",
         .samples = R"(
 t(3, 4), (2, 2), (4, 1)
@@ -114,7 +114,7 @@ t(3, 4), (2, 2), (4, 1), -1 ! negative
 t(3, 4), (2, 2), (-4, 1) ! negative)"});
 constinit OpInfo diagonal = define_view<Diagonal, layout_diagonal, grad_diagonal>(
     {.schema = "diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-        .doc = "The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.",
+        .doc = "Returns a view of the diagonals of two dimensions as a new last dimension.",
         .example = "pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)",
         .samples = R"(
 t(3, 3)
@@ -132,7 +132,7 @@ t(3) ! dim out of range
 t(3, 3), 0, 1, 1 ! differ)"});
 constinit OpInfo unfold =
     define_view<Windows, layout_unfold, grad_unfold>({.schema = "unfold(Tensor input, int dimension, int size, int step) -> Tensor",
-        .doc = "All windows of the given size along an axis, step apart; their elements are a new last axis. A view.",
+        .doc = "Returns a view of all windows of the given size along a dimension; a new last dimension holds their elements.",
         .torch = "lambda x, dimension, size, step: x.unfold(dimension, size, step)",
         .example = "pyburn.arange(5).unfold(0, 3, 1)",
         .samples = R"(

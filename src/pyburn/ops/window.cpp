@@ -18,27 +18,27 @@ constexpr const char* kWindows = "6\n7, False\n1\n0\n2, periodic=True\n5, dtype=
 constinit FunctionInfo functions[] = {
     {.schema = "hann_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
                "Tensor",
-        .doc = "0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.",
+        .doc = "Computes a Hann window.",
         .example = "pyburn.hann_window(4)",
         .samples = kWindows},
     {.schema = "hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, DType? dtype=None, Device? "
                "device=None, bool requires_grad=False) -> Tensor",
-        .doc = "alpha - beta cos(2 pi n / N).",
+        .doc = "Computes a Hamming window: alpha - beta * cos(2 * pi * n / N).",
         .example = "pyburn.hamming_window(4)",
         .samples = "6\n7, False\n1\n0\n6, True, 0.5, 0.25\n2, periodic=True\n5, dtype=f64\n5, requires_grad=True\n-1 ! negative"},
     {.schema = "blackman_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool "
                "requires_grad=False) -> Tensor",
-        .doc = "0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).",
+        .doc = "Computes a Blackman window.",
         .example = "pyburn.blackman_window(4)",
         .samples = kWindows},
     {.schema = "kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, DType? dtype=None, Device? device=None, bool "
                "requires_grad=False) -> Tensor",
-        .doc = "i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).",
+        .doc = "Computes a Kaiser window with shape parameter beta.",
         .example = "pyburn.kaiser_window(4)",
         .samples = "6\n7, False\n1\n0\n6, True, 8.5\n2, periodic=True\n5, dtype=f64\n5, requires_grad=True\n-1 ! negative"},
     {.schema = "bartlett_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool "
                "requires_grad=False) -> Tensor",
-        .doc = "1 - |2 n / N - 1|: a triangle.",
+        .doc = "Computes a Bartlett (triangular) window.",
         .example = "pyburn.bartlett_window(4)",
         .samples = kWindows},
 };

@@ -79,8 +79,7 @@ struct Source {
 [[noreturn]] void refuse_unknown(const DeviceName& d, const Source& source) {
   if (is_of_pytorch(d.name)) {
     const std::string there = (d.name == "rocm" || d.name == "hip" ? "cuda" : d.name) + (d.options.empty() ? "" : ":" + d.options);
-    source.refuse(
-        d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install 'pyburn[torch]'), or 'wgpu' for any GPU", to_text(d), there));
+    source.refuse(d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install torch), or 'wgpu' for any GPU", to_text(d), there));
   }
   std::string known;
   for (const BackendEntry& e : backend_entries()) known += (known.empty() ? "" : ", ") + e.name;

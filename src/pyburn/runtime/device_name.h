@@ -7,7 +7,7 @@
 //   options  = text                                                case kept
 //   text     = any characters but ( ) , "  or quoted: "\" and \\ stand for themselves after a backslash"
 //
-// Blanks around each part are ignored. docs/devices.md explains it to users.
+// Blanks around each part are ignored. docs/guides/devices.md explains it to users.
 #pragma once
 #include <string>
 #include <string_view>

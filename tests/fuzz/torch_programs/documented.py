@@ -1,10 +1,10 @@
-"""Differences that docs/differences.md documents: a program that meets one is compared up to there."""
+"""Differences that docs/coming-from/differences.md documents: a program that meets one is compared up to there."""
 
 from __future__ import annotations
 
 import re
 
-# What PyTorch's error says -> the line of docs/differences.md.
+# What PyTorch's error says -> the line of docs/coming-from/differences.md.
 ERRORS_OF_TORCH = {
     "INTERNAL ASSERT": "a bug of PyTorch",
     "refer to a single memory location|partial overlap": "An input that partly overlaps the tensor it is written to is copied first",

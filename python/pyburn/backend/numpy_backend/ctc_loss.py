@@ -17,8 +17,8 @@ class CtcLossKernels:
             row = targets[n] if targets.ndim == 2 else targets[first:]
             for what, got, most in (("input", steps, len(x)), ("target", length, len(row))):
                 if not 0 <= got <= most:
-                    raise _core.ArgumentError(f"[_ctc_loss] expected {what}_lengths up to {most}: got {got}")
-            check_range(row[:length], 0, x.shape[2], f"[_ctc_loss] label out of range: got {{}} of {x.shape[2]}")
+                    raise _core.ArgumentError(f"[ctc_loss] expected {what}_lengths up to {most}: got {got}")
+            check_range(row[:length], 0, x.shape[2], f"[ctc_loss] label out of range: got {{}} of {x.shape[2]}")
             losses[n] = loss(np.exp(x[:steps, n].astype(np.float64)), row[:length], blank)
             first += length
         return np.where(np.isinf(losses), 0, losses) if zero_infinity else losses

@@ -52,7 +52,7 @@ class IndexKernels:
     @kernel
     def _segment_reduce(self, x, lengths, *, reduce, initial):
         if (lengths < 0).any() or lengths.sum() != len(x):
-            raise _core.ArgumentError(f"[_segment_reduce] lengths must not be negative and sum to {len(x)}: got {lengths.tolist()}")
+            raise _core.ArgumentError(f"[segment_reduce] lengths must not be negative and sum to {len(x)}: got {lengths.tolist()}")
         start = (0, 1, 0, -np.inf, np.inf)[reduce] if initial is None else initial
         parts = np.split(wide(x), np.cumsum(lengths)[:-1])
         rows = [FUNCTIONS[reduce].reduce(part, 0, initial=start) for part in parts]

@@ -21,7 +21,7 @@ class LinalgKernels:
         try:
             return np.linalg.solve(a, b)
         except np.linalg.LinAlgError as error:
-            raise _core.ArgumentError("[_linalg_solve] the input matrix is singular") from error
+            raise _core.ArgumentError("[linalg_solve] the input matrix is singular") from error
 
     @kernel
     def _linalg_lu(self, a):

@@ -205,10 +205,10 @@ class OtherKernels:
         if targets.device.type == "cpu":  # PyTorch reads out of bounds here
             for what, lengths, most in (("input", input_lengths, len(x)), ("target", target_lengths, targets.shape[-1])):
                 if not (lengths >= 0).all() or not ((lengths.sum() if (what, targets.ndim) == ("target", 1) else lengths) <= most).all():
-                    raise _core.ArgumentError(f"[_ctc_loss] expected {what}_lengths up to {most}: got {lengths.tolist()}")
+                    raise _core.ArgumentError(f"[ctc_loss] expected {what}_lengths up to {most}: got {lengths.tolist()}")
             used = torch.arange(targets.shape[-1]) < (target_lengths[:, None] if targets.ndim == 2 else target_lengths.sum())
             if ((targets < 0) | (targets >= x.shape[2]))[used].any():
-                raise _core.IndexOutOfRange(f"[_ctc_loss] label out of range: got {targets.tolist()} for {x.shape[2]} labels")
+                raise _core.IndexOutOfRange(f"[ctc_loss] label out of range: got {targets.tolist()} for {x.shape[2]} labels")
         return f.ctc_loss(x, targets, input_lengths, target_lengths, blank, "none", zero_infinity)
 
 

@@ -52,7 +52,7 @@ def save_image(tensor: Any, fp: str | os.PathLike[str], format: str | None = Non
     try:
         from PIL import Image
     except ImportError:
-        raise ImportError("save_image needs Pillow: pip install pyburn[demo]") from None
+        raise ImportError("save_image needs Pillow: pip install Pillow") from None
     picture = (make_grid(tensor, **options) * 255 + 0.5).clamp(0, 255).permute(1, 2, 0).to(_core.uint8)
     Image.fromarray(picture.numpy()).save(fp, format=format)
 

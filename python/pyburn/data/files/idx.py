@@ -17,6 +17,12 @@ _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: 
 def read_idx(file: File) -> np.ndarray:
     r"""Reads the array of an IDX file, which may be gzip-compressed.
 
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+
+    Returns:
+        The array.
+
     Raises:
         FormatError: The file is damaged.
 
@@ -50,6 +56,10 @@ def read_idx(file: File) -> np.ndarray:
 
 def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
     """Writes an array as IDX.
+
+    Args:
+        file: The file to write.
+        array: The array.
 
     Raises:
         ValueError: The dtype or shape is not supported.

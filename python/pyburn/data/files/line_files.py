@@ -20,6 +20,10 @@ _BLOCK = 1 << 20
 def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
     r"""Returns the lines of a text file, which may be gzip-compressed, without line ends. Only \n and \r\n end a line.
 
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+        encoding: The encoding.
+
     Raises:
         FormatError: The file cannot be decoded.
     """
@@ -32,6 +36,10 @@ def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
 
 def read_json_lines(file: File, encoding: str = "utf-8") -> list[Any]:
     """Returns the values of a JSON Lines file; empty lines are skipped.
+
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+        encoding: The encoding.
 
     Raises:
         FormatError: A line is not JSON.
@@ -94,7 +102,13 @@ class LinesDataset(Dataset[Any]):
 
 
 class JSONLinesDataset(LinesDataset):
-    """The values of a JSON Lines file, parsed on access; empty lines are skipped."""
+    """The values of a JSON Lines file, parsed on access; empty lines are skipped.
+
+    Args:
+        path: The file.
+        encoding: The encoding.
+        transform: Called with each value.
+    """
 
     def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", transform: Callable[[Any], Any] | None = None) -> None:
         super().__init__(path, encoding, transform, skip_empty=True)

@@ -18,7 +18,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow.parquet  # type: ignore[import-untyped, import-not-found]
     except ImportError:
-        raise ImportError("Parquet is read with pyarrow: pip install pyburn[parquet]") from None
+        raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from None
     return pyarrow
 
 
@@ -39,6 +39,9 @@ def read_parquet(file: File, columns: Sequence[str] | None = None) -> Table:
     Args:
         file: A path, bytes or an open binary file.
         columns: The columns to read; None for all.
+
+    Returns:
+        The table.
 
     Raises:
         ImportError: pyarrow is not installed.

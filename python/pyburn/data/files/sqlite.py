@@ -156,6 +156,10 @@ class SqliteDatasetWriter:
     def write(self, split: str, item: Mapping[str, Any]) -> int:
         """Appends an item and returns its index. The first item of a split determines its columns.
 
+        Args:
+            split: The name of the split.
+            item: The sample.
+
         Raises:
             ValueError: The writer is closed, or the columns do not match.
             TypeError: A value has an unsupported type.
@@ -178,7 +182,12 @@ class SqliteDatasetWriter:
             return int(self._connection.execute(into, [values[name] for name in names]).lastrowid or 0) - 1
 
     def write_all(self, split: str, items: Iterable[Mapping[str, Any]]) -> None:
-        """Appends several items."""
+        """Appends several items.
+
+        Args:
+            split: The name of the split.
+            items: The samples.
+        """
         for item in items:
             self.write(split, item)
 

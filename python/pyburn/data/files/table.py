@@ -53,7 +53,11 @@ class Table:
         return name in self._columns
 
     def row(self, index: int) -> dict[str, Any]:
-        """Returns a row as a dict by column name, with Python numbers."""
+        """Returns a row as a dict by column name, with Python numbers.
+
+        Args:
+            index: The row.
+        """
         return {name: _plain(column[index]) for name, column in self._columns.items()}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -77,11 +81,20 @@ class Table:
         return np.stack([self[name].astype(dtype) for name in names], axis=1) if names else np.zeros((len(self), 0), dtype)
 
     def tensor(self, columns: Sequence[str] | None = None, dtype: Any = np.float32) -> Tensor:
-        """Returns numeric columns as a tensor (rows, columns); arguments as for `numpy`."""
+        """Returns numeric columns as a tensor (rows, columns); arguments as for `numpy`.
+
+        Args:
+            columns: The names of the columns; None for all.
+            dtype: The dtype.
+        """
         return from_numpy(self.numpy(columns, dtype))
 
     def codes(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        """Encodes a column as category indices; returns the indices (-1 for missing values) and the sorted categories."""
+        """Encodes a column as category indices; returns the indices (-1 for missing values) and the sorted categories.
+
+        Args:
+            name: The name of the column.
+        """
         column = self[name]
         present = [value for value in column.tolist() if value is not None and value == value]
         categories = sorted(set(present))
@@ -132,6 +145,9 @@ def read_csv(
         encoding: The encoding.
         decimal: The decimal separator.
         comment: Lines that start with it are skipped.
+
+    Returns:
+        The table.
 
     Raises:
         FormatError: The file is damaged, or a value does not fit its type.
@@ -321,7 +337,15 @@ class TableDataset(Dataset[Any]):
 
 
 class CSVDataset(TableDataset):
-    """The rows of a CSV file: arguments as for TableDataset, and options as for `read_csv`."""
+    """The rows of a CSV file: arguments as for TableDataset, and options as for `read_csv`.
+
+    Args:
+        file: A path, bytes, or an object with a method `read`.
+        target: The column of the target.
+        features: The columns of the features; None for all others.
+        transform: Called with each sample.
+        **options: Options of read_csv.
+    """
 
     def __init__(
         self,

@@ -77,6 +77,9 @@ class BytePairTokeniser(Tokeniser):
             pattern: The regular expression that splits text into words.
             progress: Whether to draw a progress bar on a terminal if training takes longer than a moment.
 
+        Returns:
+            The tokeniser.
+
         Raises:
             ValueError: vocab_size is less than 256 plus the number of special tokens.
         """
@@ -141,6 +144,9 @@ class BytePairTokeniser(Tokeniser):
     def decode_bytes(self, numbers: Iterable[int]) -> bytes:
         """Returns the bytes of token ids; special tokens as their text.
 
+        Args:
+            numbers: The token ids.
+
         Raises:
             IndexError: An id is out of range.
         """
@@ -152,7 +158,11 @@ class BytePairTokeniser(Tokeniser):
         return b"".join(parts)
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """Returns the text of token ids; invalid UTF-8, as in a truncated sequence, becomes U+FFFD."""
+        """Returns the text of token ids; invalid UTF-8, as in a truncated sequence, becomes U+FFFD.
+
+        Args:
+            numbers: The token ids.
+        """
         return self.decode_bytes(numbers).decode("utf-8", "replace")
 
     def __len__(self) -> int:

@@ -51,8 +51,14 @@ def length_batches(lengths: Sequence[int], batch_size: int, seed: int | None = 0
         batch_size: The batch size.
         seed: The seed for shuffling; None keeps the order by length.
 
+    Returns:
+        An iterator over lists of indices.
+
     Raises:
         ValueError: batch_size is not positive.
+
+    >>> list(pyburn.data.text.length_batches([5, 1, 5, 1], 2, seed=None))
+    [[1, 3], [0, 2]]
     """
     if batch_size < 1:
         raise ValueError(f"[batches] batch_size must be positive: got {batch_size}")

@@ -20,11 +20,19 @@ class Tokeniser:
     kind: ClassVar[str]
 
     def encode(self, text: str) -> list[int]:
-        """Returns the token ids of a text."""
+        """Returns the token ids of a text.
+
+        Args:
+            text: The text.
+        """
         raise NotImplementedError
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """Returns the text of token ids."""
+        """Returns the text of token ids.
+
+        Args:
+            numbers: The token ids.
+        """
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -36,7 +44,11 @@ class Tokeniser:
         return len(self)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Returns the token ids of several texts."""
+        """Returns the token ids of several texts.
+
+        Args:
+            texts: The texts.
+        """
         return [self.encode(text) for text in texts]
 
     def state(self) -> dict[str, Any]:
@@ -45,11 +57,22 @@ class Tokeniser:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Tokeniser:
-        """Creates a tokenizer from its `state`."""
+        """Creates a tokenizer from its `state`.
+
+        Args:
+            state: A state from `state`.
+
+        Returns:
+            The tokeniser.
+        """
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the tokenizer as JSON."""
+        """Saves the tokenizer as JSON.
+
+        Args:
+            path: The file to write.
+        """
         text = json.dumps({"kind": self.kind, **self.state()}, ensure_ascii=False, indent=1)
         atomic_write(os.fspath(path), text.encode())
 
@@ -80,6 +103,9 @@ class CharTokeniser(Tokeniser):
             text: A text or several.
             specials: The special tokens.
             unknown: The special token for unknown characters; None to raise KeyError instead.
+
+        Returns:
+            The tokeniser.
         """
         seen: set[str] = set()
         for part in [text] if isinstance(text, str) else text:
@@ -148,6 +174,9 @@ class WordTokeniser(Tokeniser):
             max_size: The maximum size of the vocabulary.
             lowercase: Whether to convert text to lower case.
             pattern: The regular expression of a token.
+
+        Returns:
+            The tokeniser.
         """
         word = re.compile(pattern)
         parts = [texts] if isinstance(texts, str) else texts
@@ -156,7 +185,14 @@ class WordTokeniser(Tokeniser):
         return cls(vocabulary, specials, lowercase, pattern)
 
     def words(self, text: str) -> list[str]:
-        """Splits a text into tokens, without encoding them."""
+        """Splits a text into tokens, without encoding them.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The words.
+        """
         found: list[str] = []
         for part, special in split_specials(text, self._split):
             found.extend([part] if special else self._word.findall(part.lower() if self.lowercase else part))
@@ -201,6 +237,12 @@ def split_specials(text: str, splitter: re.Pattern[str] | None) -> Iterable[tupl
 
 def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
     """Loads a tokenizer from a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The tokeniser.
 
     Raises:
         FormatError: The file is not a saved tokenizer.

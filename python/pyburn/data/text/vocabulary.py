@@ -47,6 +47,9 @@ class Vocabulary:
             unknown: The token for unknown tokens.
             min_frequency: The minimum frequency of a token.
             max_size: The maximum size of the vocabulary.
+
+        Returns:
+            The vocabulary.
         """
         counts = Counter(tokens)
         kept = sorted((token for token, n in counts.items() if n >= min_frequency and token not in specials), key=lambda t: (-counts[t], t))
@@ -73,6 +76,9 @@ class Vocabulary:
 
     def token(self, number: int) -> str:
         """Returns the token with an id.
+
+        Args:
+            number: The token id.
 
         Raises:
             IndexError: The id is out of range.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ..._core import Tensor
-from ...tensor.creation import from_numpy, tensor
+from ...tensor.creation import from_numpy
 from ..image_files import pillow
 from .conversion import expect_image, to_pil_image
 from .geometry import get_dimensions
@@ -38,7 +37,18 @@ def _checked(img: Any, factor: float, name: str) -> None:
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """Adjusts the brightness: a factor of 0 gives black, 1 the original, 2 twice the brightness."""
+    """Adjusts the brightness: a factor of 0 gives black, 1 the original, 2 twice the brightness.
+
+    Args:
+        img: The image.
+        brightness_factor: The factor.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.adjust_brightness(pyburn.full((1, 1, 2), 0.25), 2)
+    tensor([[[0.5000, 0.5000]]])
+    """
     _checked(img, brightness_factor, "brightness_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Brightness", brightness_factor)
@@ -46,7 +56,18 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Adjusts the contrast: a factor of 0 gives gray, 1 the original, 2 twice the contrast."""
+    """Adjusts the contrast: a factor of 0 gives gray, 1 the original, 2 twice the contrast.
+
+    Args:
+        img: The image.
+        contrast_factor: The factor.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.adjust_contrast(pyburn.tensor([[[0.25, 0.75]]]), 0.5)
+    tensor([[[0.3750, 0.6250]]])
+    """
     _checked(img, contrast_factor, "contrast_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Contrast", contrast_factor)
@@ -56,7 +77,18 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Adjusts the saturation: a factor of 0 gives a grayscale image, 1 the original, 2 twice the saturation."""
+    """Adjusts the saturation: a factor of 0 gives a grayscale image, 1 the original, 2 twice the saturation.
+
+    Args:
+        img: The image.
+        saturation_factor: The factor.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.adjust_saturation(pyburn.ones(3, 1, 1), 0.5).shape
+    pyburn.Size([3, 1, 1])
+    """
     _checked(img, saturation_factor, "saturation_factor")
     if not isinstance(img, Tensor):
         return _enhanced(img, "Color", saturation_factor)
@@ -66,8 +98,18 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 def adjust_hue(img: Any, hue_factor: float) -> Any:
     """Rotates the hue by a factor in [-0.5, 0.5] of the full circle.
 
+    Args:
+        img: The image.
+        hue_factor: The rotation.
+
+    Returns:
+        The image.
+
     Raises:
         ValueError: The factor is out of range.
+
+    >>> pyburn.data.transforms.functional.adjust_hue(pyburn.tensor([[[1.0]], [[0.0]], [[0.0]]]), 0.5).flatten()
+    tensor([0., 1., 1.])
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
@@ -120,8 +162,19 @@ def _to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
     """Applies gamma correction: gain * x ** gamma for values in [0, 1]. gamma > 1 darkens shadows, gamma < 1 lightens them.
 
+    Args:
+        img: The image.
+        gamma: The exponent.
+        gain: The factor.
+
+    Returns:
+        The image.
+
     Raises:
         ValueError: gamma is negative.
+
+    >>> pyburn.data.transforms.functional.adjust_gamma(pyburn.tensor([[[0.5, 1.0]]]), 2)
+    tensor([[[0.2500, 1.0000]]])
     """
     expect_image(img)
     if gamma < 0:
@@ -144,8 +197,18 @@ def _grey(img: Tensor) -> Tensor:
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     """Converts an image to grayscale, with 1 or 3 equal channels.
 
+    Args:
+        img: The image.
+        num_output_channels: 1 or 3.
+
+    Returns:
+        The image.
+
     Raises:
         ValueError: num_output_channels is not 1 or 3.
+
+    >>> pyburn.data.transforms.functional.rgb_to_grayscale(pyburn.ones(3, 4, 4)).shape
+    pyburn.Size([1, 4, 4])
     """
     expect_image(img)
     if num_output_channels not in (1, 3):
@@ -161,7 +224,17 @@ to_grayscale = rgb_to_grayscale
 
 
 def invert(img: Any) -> Any:
-    """Inverts the colors."""
+    """Inverts the colors.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.invert(pyburn.tensor([[[0.25, 1.0]]]))
+    tensor([[[0.7500, 0.0000]]])
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         return _bound(img) - img
@@ -173,8 +246,18 @@ def invert(img: Any) -> Any:
 def posterize(img: Any, bits: int) -> Any:
     """Reduces each value to its highest `bits` bits.
 
+    Args:
+        img: A uint8 image.
+        bits: The number of bits to keep.
+
+    Returns:
+        The image.
+
     Raises:
         TypeError: A tensor is not uint8.
+
+    >>> pyburn.data.transforms.functional.posterize(pyburn.tensor([[[255, 3]]], dtype=pyburn.uint8), 2)
+    tensor([[[192,   0]]], dtype=pyburn.uint8)
     """
     expect_image(img)
     if isinstance(img, Tensor):
@@ -189,8 +272,18 @@ def posterize(img: Any, bits: int) -> Any:
 def solarize(img: Any, threshold: float) -> Any:
     """Inverts all values at or above the threshold.
 
+    Args:
+        img: The image.
+        threshold: The threshold.
+
+    Returns:
+        The image.
+
     Raises:
         TypeError: The threshold exceeds the maximum value of the tensor's dtype.
+
+    >>> pyburn.data.transforms.functional.solarize(pyburn.tensor([[[0.25, 0.75]]]), 0.5)
+    tensor([[[0.2500, 0.2500]]])
     """
     expect_image(img)
     if isinstance(img, Tensor):
@@ -203,7 +296,17 @@ def solarize(img: Any, threshold: float) -> Any:
 
 
 def autocontrast(img: Any) -> Any:
-    """Stretches the range of each channel from black to white."""
+    """Stretches the range of each channel from black to white.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.autocontrast(pyburn.tensor([[[0.25, 0.5, 0.75]]]))
+    tensor([[[0.0000, 0.5000, 1.0000]]])
+    """
     expect_image(img)
     if not isinstance(img, Tensor):
         from PIL import ImageOps
@@ -220,8 +323,17 @@ def autocontrast(img: Any) -> Any:
 def equalize(img: Any) -> Any:
     """Equalizes the histogram of each channel.
 
+    Args:
+        img: A uint8 image.
+
+    Returns:
+        The image.
+
     Raises:
         TypeError: A tensor is not uint8.
+
+    >>> pyburn.data.transforms.functional.equalize(pyburn.tensor([[[0, 10, 20, 30]]], dtype=pyburn.uint8)).shape
+    pyburn.Size([1, 1, 4])
     """
     expect_image(img)
     if isinstance(img, Tensor):
@@ -244,73 +356,3 @@ def _equalized(channel: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return channel
     table = np.concatenate([[0], (np.cumsum(counts) + step // 2)[:-1] // step]).clip(0, 255)
     return table.astype(np.uint8)[channel]
-
-
-def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Adjusts the sharpness: a factor of 0 gives a blurred image, 1 the original, 2 twice the sharpness."""
-    _checked(img, sharpness_factor, "sharpness_factor")
-    if not isinstance(img, Tensor):
-        return _enhanced(img, "Sharpness", sharpness_factor)
-    channels, height, width = get_dimensions(img)
-    if height <= 2 or width <= 2:
-        return img
-    dtype = img.dtype if img.is_floating_point() else _core.float32
-    kernel = tensor([[1.0, 1.0, 1.0], [1.0, 5.0, 1.0], [1.0, 1.0, 1.0]], dtype=dtype, device=img.device) / 13.0
-    batch = img.reshape(-1, channels, height, width).to(dtype)
-    smooth = _core.conv2d(batch, kernel.expand(channels, 1, 3, 3).contiguous(), groups=channels)
-    if not img.is_floating_point():
-        smooth = smooth.round().to(img.dtype).to(dtype)
-    blurred = batch.clone()  # border pixels are unchanged
-    blurred[..., 1:-1, 1:-1] = smooth
-    return _blend(img, blurred.reshape(img.shape).to(img.dtype), sharpness_factor)
-
-
-def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
-    """Applies a Gaussian blur.
-
-    Args:
-        img: The image.
-        kernel_size: The odd kernel size, (width, height) or an int.
-        sigma: The standard deviation, (x, y) or a float; None derives it from the kernel size.
-
-    Raises:
-        ValueError: A kernel size is not odd and positive, or sigma is not positive.
-    """
-    expect_image(img)
-    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
-    if any(size % 2 == 0 or size < 1 for size in sizes):
-        raise ValueError(f"kernel_size should have odd and positive integers. Got {kernel_size}")
-    if sigma is None:
-        sigmas = [size * 0.15 + 0.35 for size in sizes]
-    else:
-        sigmas = [float(sigma)] * 2 if isinstance(sigma, (int, float)) else [float(s) for s in sigma]
-    if any(s <= 0 for s in sigmas):
-        raise ValueError(f"sigma should have positive values. Got {sigma}")
-    if not isinstance(img, Tensor):
-        from .conversion import pil_to_tensor
-
-        return to_pil_image(gaussian_blur(pil_to_tensor(img), sizes, sigmas), mode=img.mode)
-    channels, height, width = get_dimensions(img)
-    dtype = img.dtype if img.is_floating_point() else _core.float32
-    from .geometry import pad
-
-    across, down = (_bell(size, s, img, dtype) for size, s in zip(sizes, sigmas))
-    padded = pad(img.reshape(-1, channels, height, width).to(dtype), [sizes[0] // 2, sizes[1] // 2], padding_mode="reflect")
-    kernel = _core.outer(down, across).expand(channels, 1, sizes[1], sizes[0]).contiguous()
-    made = _core.conv2d(padded, kernel, groups=channels).reshape(img.shape)
-    return made if img.is_floating_point() else made.round().to(img.dtype)
-
-
-def _bell(size: int, sigma: float, like: Tensor, dtype: Any) -> Tensor:
-    places = np.linspace(-(size - 1) * 0.5, (size - 1) * 0.5, size)
-    weights = np.exp(-0.5 * (places / sigma) ** 2)
-    return from_numpy(weights / weights.sum()).to(like.device, dtype)
-
-
-def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Tensor:
-    """Returns the image with the rectangle at (i, j) of size (h, w) set to v."""
-    if not isinstance(img, Tensor):
-        raise TypeError(f"img should be Tensor: got {type(img)}")
-    made = img if inplace else img.clone()
-    made[..., i : i + h, j : j + w] = v
-    return made

@@ -47,6 +47,12 @@ def _pixels(image: Any) -> np.ndarray[Any, Any]:
 def to_tensor(pic: Any) -> Tensor:
     """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W); uint8 becomes float32 in [0, 1].
 
+    Args:
+        pic: A Pillow image or an array (H, W, C).
+
+    Returns:
+        The tensor (C, H, W).
+
     Raises:
         TypeError: The value is neither.
     """
@@ -89,9 +95,16 @@ def normalize(tensor_: Tensor, mean: Sequence[float], std: Sequence[float], inpl
         std: The standard deviation of each channel.
         inplace: Whether to modify the tensor in place.
 
+    Returns:
+        The tensor.
+
     Raises:
         TypeError: The image is not a float tensor.
         ValueError: It has fewer than 3 dimensions, or a standard deviation is 0.
+
+    >>> pyburn.data.transforms.functional.normalize(pyburn.ones(1, 2, 2), [0.5], [0.5])
+    tensor([[[1., 1.],
+             [1., 1.]]])
     """
     if not isinstance(tensor_, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor_)}")
@@ -113,7 +126,14 @@ def from_array(pic: Any) -> Tensor:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """Converts a Pillow image to a tensor (C, H, W) without scaling."""
+    """Converts a Pillow image to a tensor (C, H, W) without scaling.
+
+    Args:
+        pic: A Pillow image.
+
+    Returns:
+        The tensor (C, H, W).
+    """
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
     array = np.asarray(pic)
@@ -126,6 +146,9 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     Args:
         pic: The tensor or array.
         mode: The Pillow mode; None derives it from dtype and channels.
+
+    Returns:
+        The Pillow image.
 
     Raises:
         TypeError: The type or dtype is not supported.
@@ -171,8 +194,18 @@ def convert_image_dtype(image: Tensor, dtype: DType | None = None) -> Tensor:
     """Converts an image to another dtype and scales its values to the range of that dtype: [0, 1] for floats, 0 to the maximum for
     integers.
 
+    Args:
+        image: The image.
+        dtype: The dtype; None for float32.
+
+    Returns:
+        The image.
+
     Raises:
         RuntimeError: The integer type is too large to be converted to from floats safely.
+
+    >>> pyburn.data.transforms.functional.convert_image_dtype(pyburn.tensor([0, 255], dtype=pyburn.uint8))
+    tensor([0., 1.])
     """
     dtype = _core.get_default_dtype() if dtype is None else dtype
     if image.dtype == dtype:

@@ -3,11 +3,11 @@ from .colour import adjust_contrast as adjust_contrast
 from .colour import adjust_gamma as adjust_gamma
 from .colour import adjust_hue as adjust_hue
 from .colour import adjust_saturation as adjust_saturation
-from .colour import adjust_sharpness as adjust_sharpness
+from .sharpness import adjust_sharpness as adjust_sharpness
 from .colour import autocontrast as autocontrast
 from .colour import equalize as equalize
-from .colour import erase as erase
-from .colour import gaussian_blur as gaussian_blur
+from .sharpness import erase as erase
+from .sharpness import gaussian_blur as gaussian_blur
 from .colour import invert as invert
 from .colour import posterize as posterize
 from .colour import rgb_to_grayscale as rgb_to_grayscale
@@ -22,7 +22,7 @@ from .degrading import gaussian_noise as gaussian_noise
 from .degrading import jpeg as jpeg
 from .degrading import permute_channels as permute_channels
 from .geometry import InterpolationMode as InterpolationMode
-from .geometry import affine as affine
+from .rotation import affine as affine
 from .geometry import center_crop as center_crop
 from .geometry import crop as crop
 from .geometry import get_dimensions as get_dimensions
@@ -32,7 +32,7 @@ from .geometry import hflip as hflip
 from .geometry import pad as pad
 from .geometry import resize as resize
 from .geometry import resized_crop as resized_crop
-from .geometry import rotate as rotate
+from .rotation import rotate as rotate
 from .geometry import vflip as vflip
 from .warping import elastic_transform as elastic_transform
 from .warping import five_crop as five_crop

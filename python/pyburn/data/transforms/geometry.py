@@ -1,8 +1,7 @@
-"""Geometric operations: resize, crop, pad, flip, rotate, for Pillow images and tensors (..., C, H, W)."""
+"""Geometric operations: resize, crop, pad and flip, for Pillow images and tensors (..., C, H, W)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any
@@ -13,7 +12,7 @@ from ... import _core
 from ..._core import Tensor
 from ...tensor.creation import from_numpy
 from ..image_files import pillow
-from .conversion import expect_image, to_numbers
+from .conversion import expect_image
 
 Fill = float | Sequence[float] | None
 
@@ -48,7 +47,14 @@ def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """Returns [channels, height, width]."""
+    """Returns [channels, height, width].
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_dimensions(pyburn.ones(3, 4, 5))
+    [3, 4, 5]
+    """
     expect_image(img)
     if isinstance(img, Tensor):
         return [1 if img.dim() == 2 else img.size(-3), img.size(-2), img.size(-1)]
@@ -56,12 +62,26 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """Returns [width, height]."""
+    """Returns [width, height].
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_image_size(pyburn.ones(3, 4, 5))
+    [5, 4]
+    """
     return get_dimensions(img)[:0:-1]
 
 
 def get_image_num_channels(img: Any) -> int:
-    """Returns the number of channels."""
+    """Returns the number of channels.
+
+    Args:
+        img: The image.
+
+    >>> pyburn.data.transforms.functional.get_image_num_channels(pyburn.ones(3, 4, 5))
+    3
+    """
     return get_dimensions(img)[0]
 
 
@@ -101,8 +121,14 @@ def resize(
         max_size: The maximum length of the longer side, if size is a single number.
         antialias: Whether to antialias when downsampling tensors.
 
+    Returns:
+        The image.
+
     Raises:
         ValueError: size or max_size is invalid, or the mode is not supported for tensors.
+
+    >>> pyburn.data.transforms.functional.resize(pyburn.ones(3, 8, 8), [4, 6]).shape
+    pyburn.Size([3, 4, 6])
     """
     mode = interpolation_mode(interpolation)
     sizes = _pair(size)
@@ -141,7 +167,22 @@ def _as_floats(img: Tensor) -> tuple[Tensor, Any]:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Crops a rectangle; parts outside of the image are 0."""
+    """Crops a rectangle; parts outside of the image are 0.
+
+    Args:
+        img: The image.
+        top: The first row.
+        left: The first column.
+        height: The number of rows.
+        width: The number of columns.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.crop(pyburn.arange(9).reshape(1, 3, 3), 1, 1, 2, 2)
+    tensor([[[4, 5],
+             [7, 8]]])
+    """
     if not isinstance(img, Tensor):
         expect_image(img)
         return img.crop((left, top, left + width, top + height))
@@ -154,7 +195,18 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Crops the center; a smaller image is first padded with 0."""
+    """Crops the center; a smaller image is first padded with 0.
+
+    Args:
+        img: The image.
+        output_size: The size, as an int or (height, width).
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.center_crop(pyburn.ones(3, 8, 8), 4).shape
+    pyburn.Size([3, 4, 4])
+    """
     sizes = _pair(output_size)
     wanted_h, wanted_w = (sizes[0], sizes[0]) if len(sizes) == 1 else sizes
     _, height, width = get_dimensions(img)
@@ -177,7 +229,24 @@ def resized_crop(
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Crops a rectangle and resizes it."""
+    """Crops a rectangle and resizes it.
+
+    Args:
+        img: The image.
+        top: The first row.
+        left: The first column.
+        height: The number of rows.
+        width: The number of columns.
+        size: The size of the result.
+        interpolation: The interpolation mode.
+        antialias: Whether to filter before downsampling.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.resized_crop(pyburn.ones(3, 8, 8), 0, 0, 4, 4, [2, 2]).shape
+    pyburn.Size([3, 2, 2])
+    """
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -190,8 +259,14 @@ def pad(img: Any, padding: int | Sequence[int], fill: Any = 0, padding_mode: str
         fill: The fill value for mode "constant".
         padding_mode: "constant", "edge", "reflect" or "symmetric".
 
+    Returns:
+        The image.
+
     Raises:
         ValueError: An argument is invalid.
+
+    >>> pyburn.data.transforms.functional.pad(pyburn.ones(1, 2, 2), 1).shape
+    pyburn.Size([1, 4, 4])
     """
     expect_image(img)
     border = [padding] if isinstance(padding, int) else list(padding)
@@ -234,152 +309,34 @@ def _extended(img: Any, border: tuple[int, int, int, int], mode: Any) -> Any:
 
 
 def hflip(img: Any) -> Any:
-    """Flips horizontally."""
+    """Flips horizontally.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.hflip(pyburn.arange(4).reshape(1, 2, 2))
+    tensor([[[1, 0],
+             [3, 2]]])
+    """
     expect_image(img)
     return img.flip(-1) if isinstance(img, Tensor) else img.transpose(0)
 
 
 def vflip(img: Any) -> Any:
-    """Flips vertically."""
+    """Flips vertically.
+
+    Args:
+        img: The image.
+
+    Returns:
+        The image.
+
+    >>> pyburn.data.transforms.functional.vflip(pyburn.arange(4).reshape(1, 2, 2))
+    tensor([[[2, 3],
+             [0, 1]]])
+    """
     expect_image(img)
     return img.flip(-2) if isinstance(img, Tensor) else img.transpose(1)
-
-
-def _inverse_matrix(center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]) -> list[float]:
-    """Returns the inverse affine map (output to input pixels) as [m0, ..., m5]: (x, y) -> (m0 x + m1 y + m2, m3 x + m4 y + m5).
-
-    The forward map shears and scales, rotates about the center, then translates.
-    """
-    turn, shear_x, shear_y = (math.radians(v) for v in (angle, *shear))
-    a = math.cos(turn - shear_y) / math.cos(shear_y)
-    b = -a * math.tan(shear_x) - math.sin(turn)
-    c = math.sin(turn - shear_y) / math.cos(shear_y)
-    d = -c * math.tan(shear_x) + math.cos(turn)
-    matrix = [d / scale, -b / scale, 0.0, -c / scale, a / scale, 0.0]
-    x, y = -center[0] - translate[0], -center[1] - translate[1]
-    matrix[2] = matrix[0] * x + matrix[1] * y + center[0]
-    matrix[5] = matrix[3] * x + matrix[4] * y + center[1]
-    return matrix
-
-
-def rotate(
-    img: Any,
-    angle: float,
-    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
-    expand: bool = False,
-    center: Sequence[float] | None = None,
-    fill: Fill = None,
-) -> Any:
-    """Rotates an image.
-
-    Args:
-        img: The image.
-        angle: The angle in degrees, counterclockwise.
-        interpolation: The interpolation mode.
-        expand: Whether to enlarge the output to hold the whole rotated image.
-        center: The center (x, y); by default that of the image.
-        fill: The fill value for pixels outside of the image.
-    """
-    mode = interpolation_mode(interpolation)
-    _, height, width = get_dimensions(img)
-    if not isinstance(img, Tensor):
-        return img.rotate(angle, PILLOW_MODES[mode.value], expand, tuple(center) if center else None, fillcolor=fill_colour(img, fill))
-    middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
-    matrix = _inverse_matrix(middle, -angle, (0, 0), 1.0, (0, 0))
-    size = _bounding_size(matrix, height, width) if expand else (height, width)
-    return _warped(img, matrix, mode, fill, size)
-
-
-def affine(
-    img: Any,
-    angle: float,
-    translate: Sequence[int],
-    scale: float,
-    shear: float | Sequence[float],
-    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
-    fill: Fill = None,
-    center: Sequence[float] | None = None,
-) -> Any:
-    """Applies an affine transformation: rotation (degrees, clockwise), translation, scaling and shear.
-
-    Args:
-        img: The image.
-        angle: The rotation angle in degrees, clockwise.
-        translate: The translation (x, y) in pixels.
-        scale: The scale factor.
-        shear: The shear angle in degrees, or (x, y).
-        interpolation: The interpolation mode.
-        fill: The fill value for pixels outside of the image.
-        center: The center (x, y); by default that of the image.
-
-    Raises:
-        ValueError: scale is not positive, or translate does not have two numbers.
-    """
-    mode = interpolation_mode(interpolation)
-    if scale <= 0.0:
-        raise ValueError(f"Argument scale should be positive: got {scale}")
-    if len(translate) != 2:
-        raise ValueError(f"Argument translate should be a sequence of length 2: got {translate}")
-    slants = [shear, 0.0] if isinstance(shear, (int, float)) else list(shear) + [0.0] * (len(shear) == 1)
-    _, height, width = get_dimensions(img)
-    if not isinstance(img, Tensor):
-        matrix = _inverse_matrix(center or [width * 0.5, height * 0.5], angle, translate, scale, slants)
-        return img.transform((width, height), 0, matrix, PILLOW_MODES[mode.value], fillcolor=fill_colour(img, fill))
-    middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
-    return _warped(img, _inverse_matrix(middle, angle, translate, scale, slants), mode, fill, (height, width))
-
-
-def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, int]:
-    """Returns the size that holds the whole rotated image."""
-    corners = np.array(
-        [[-0.5 * width, -0.5 * height], [-0.5 * width, 0.5 * height], [0.5 * width, 0.5 * height], [0.5 * width, -0.5 * height]]
-    )
-    places = corners @ np.array([[matrix[0], matrix[3]], [matrix[1], matrix[4]]])
-    places += [0.5 * width, 0.5 * height]
-    # Truncated to four digits, so that rounding errors do not add a pixel.
-    low, high = (np.trunc(v / 1e-4) * 1e-4 for v in (places.min(0), places.max(0)))
-    size = np.ceil(high) - np.floor(low)
-    return int(size[1]), int(size[0])
-
-
-def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fill, size: tuple[int, int]) -> Tensor:
-    _, height, width = get_dimensions(img)
-    rows, columns = size
-    # Pixel centers relative to the image center; grid_sample expects coordinates in units of half the size.
-    x = np.linspace(-columns * 0.5 + 0.5, columns * 0.5 - 0.5, columns, dtype=np.float32)
-    y = np.linspace(-rows * 0.5 + 0.5, rows * 0.5 - 0.5, rows, dtype=np.float32)
-    base = np.stack(np.broadcast_arrays(x[None, :], y[:, None], np.float32(1)), -1)
-    theta = np.array(matrix, np.float32).reshape(2, 3).T / np.array([0.5 * width, 0.5 * height], np.float32)
-    return sampled(img, (base.reshape(-1, 3) @ theta).reshape(1, rows, columns, 2), mode, fill)
-
-
-def sampled(img: Tensor, places: np.ndarray[Any, Any], mode: InterpolationMode, fill: Fill) -> Tensor:
-    """Samples an image at (x, y) coordinates (1, H, W, 2), where the image spans [-1, 1]; `fill` outside."""
-    if mode.value not in ("nearest", "bilinear"):
-        raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
-    batch, back = _as_floats(img)
-    grid = from_numpy(places).to(img.device, batch.dtype).expand(batch.size(0), *places.shape[1:])
-    made = _core.grid_sample(batch, grid, mode=mode.value, padding_mode="zeros", align_corners=False)
-    if fill is not None:
-        inside = _core.grid_sample(_core.ones_like(batch[:, :1]), grid, mode=mode.value, padding_mode="zeros", align_corners=False)
-        colour = to_numbers(fill, img).to(batch.dtype)
-        # Nearest pixels are either inside or outside; interpolated ones are blended with the fill value.
-        made = _core.where(inside < 0.5, colour, made) if mode.value == "nearest" else made * inside + (1.0 - inside) * colour
-    return back(made)
-
-
-def fill_colour(img: Any, fill: Fill) -> Any:
-    """Returns the fill value for Pillow.
-
-    Raises:
-        ValueError: The number of values does not match the channels.
-    """
-    count = len(img.getbands())
-    values: list[float] = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]
-    if len(values) == 1:
-        values = values * count
-    if len(values) != count:
-        raise ValueError(f"The number of elements in 'fill' does not match the number of channels of the image ({len(values)} != {count})")
-    if img.mode != "F":
-        values = [int(v) for v in values]
-    return tuple(values) if count > 1 else values[0]

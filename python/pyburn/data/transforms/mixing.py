@@ -69,7 +69,12 @@ class MixUp(_Mix):
 
 
 class CutMix(_Mix):
-    """Replaces a rectangle of each image by that of its predecessor in the batch (CutMix). Arguments as for MixUp."""
+    """Replaces a rectangle of each image by that of its predecessor in the batch (CutMix). Arguments as for MixUp.
+
+    >>> images, labels = pyburn.rand(4, 3, 8, 8), pyburn.arange(4)
+    >>> [part.shape for part in pyburn.data.transforms.CutMix(num_classes=4)(images, labels)]
+    [pyburn.Size([4, 3, 8, 8]), pyburn.Size([4, 4])]
+    """
 
     def _mixed(self, images: Tensor, kept: float, draw: random.Random) -> tuple[Tensor, float]:
         height, width = images.shape[-2:]

@@ -61,7 +61,12 @@ class Compose(Transform):
 
 
 class ToTensor(Transform):
-    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W); uint8 becomes float32 in [0, 1]."""
+    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W); uint8 becomes float32 in [0, 1].
+
+    >>> import numpy
+    >>> pyburn.data.transforms.ToTensor()(numpy.zeros((4, 5, 3), dtype=numpy.uint8)).shape
+    pyburn.Size([3, 4, 5])
+    """
 
     def __call__(self, pic: Any) -> Tensor:
         return F.to_tensor(pic)
@@ -85,7 +90,14 @@ class ToPILImage(Transform):
 
 
 class ConvertImageDtype(Transform):
-    """Converts an image tensor to another dtype and scales its values to the range of that dtype."""
+    """Converts an image tensor to another dtype and scales its values to the range of that dtype.
+
+    Args:
+        dtype: The dtype.
+
+    >>> pyburn.data.transforms.ConvertImageDtype(pyburn.float32)(pyburn.tensor([0, 255], dtype=pyburn.uint8))
+    tensor([0., 1.])
+    """
 
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
@@ -101,6 +113,10 @@ class Normalize(Transform):
         mean: The mean of each channel.
         std: The standard deviation of each channel.
         inplace: Whether to modify the tensor in place.
+
+    >>> pyburn.data.transforms.Normalize([0.5], [0.5])(pyburn.ones(1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
@@ -123,6 +139,9 @@ class Resize(Transform):
         interpolation: The interpolation mode.
         max_size: The maximum length of the longer side, if size is a single number.
         antialias: Whether to antialias when downsampling tensors.
+
+    >>> pyburn.data.transforms.Resize((4, 6))(pyburn.ones(3, 8, 8)).shape
+    pyburn.Size([3, 4, 6])
     """
 
     def __init__(
@@ -142,7 +161,14 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """Crops the center of an image; a smaller image is padded with 0."""
+    """Crops the center of an image; a smaller image is padded with 0.
+
+    Args:
+        size: The size, as an int or (height, width).
+
+    >>> pyburn.data.transforms.CenterCrop(4)(pyburn.ones(3, 8, 8)).shape
+    pyburn.Size([3, 4, 4])
+    """
 
     def __init__(self, size: int | Sequence[int]) -> None:
         self.size = both(size)
@@ -161,6 +187,9 @@ class Pad(Transform):
 
     Raises:
         ValueError: An argument is invalid.
+
+    >>> pyburn.data.transforms.Pad(1)(pyburn.ones(1, 2, 2)).shape
+    pyburn.Size([1, 4, 4])
     """
 
     def __init__(self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> None:
@@ -177,7 +206,14 @@ class Pad(Transform):
 
 
 class Grayscale(Transform):
-    """Converts an image to grayscale, with 1 or 3 channels."""
+    """Converts an image to grayscale, with 1 or 3 channels.
+
+    Args:
+        num_output_channels: 1 or 3.
+
+    >>> pyburn.data.transforms.Grayscale()(pyburn.ones(3, 4, 4)).shape
+    pyburn.Size([1, 4, 4])
+    """
 
     def __init__(self, num_output_channels: int = 1) -> None:
         self.num_output_channels = num_output_channels
@@ -187,7 +223,11 @@ class Grayscale(Transform):
 
 
 class RGB(Transform):
-    """Converts a single-channel image to three equal channels."""
+    """Converts a single-channel image to three equal channels.
+
+    >>> pyburn.data.transforms.RGB()(pyburn.ones(1, 4, 4)).shape
+    pyburn.Size([3, 4, 4])
+    """
 
     def __call__(self, img: Any) -> Any:
         return F.rgb_to_grayscale(img, 3) if F.get_image_num_channels(img) == 1 else img
@@ -210,7 +250,11 @@ class ToPureTensor(Transform):
 
 
 class Identity(ToPureTensor):
-    """Returns its input."""
+    """Returns its input.
+
+    >>> pyburn.data.transforms.Identity()(pyburn.ones(2))
+    tensor([1., 1.])
+    """
 
 
 class ToDtype(Transform):
@@ -227,7 +271,14 @@ class ToDtype(Transform):
 
 
 class FiveCrop(Transform):
-    """Returns the four corner crops and the center crop, as a tuple."""
+    """Returns the four corner crops and the center crop, as a tuple.
+
+    Args:
+        size: The size, as an int or (height, width).
+
+    >>> len(pyburn.data.transforms.FiveCrop(4)(pyburn.ones(3, 8, 8)))
+    5
+    """
 
     def __init__(self, size: int | Sequence[int]) -> None:
         self.size = both(size)
@@ -237,7 +288,11 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """Returns the five crops of an image and of its mirror image."""
+    """Returns the five crops of an image and of its mirror image.
+
+    >>> len(pyburn.data.transforms.TenCrop(4)(pyburn.ones(3, 8, 8)))
+    10
+    """
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         self.size = both(size)
@@ -289,7 +344,11 @@ class UniformTemporalSubsample(Transform):
 
 
 class Lambda(Transform):
-    """Wraps a function as a transform. Spawned worker processes need one that can be pickled."""
+    """Wraps a function as a transform. Spawned worker processes need one that can be pickled.
+
+    >>> pyburn.data.transforms.Lambda(lambda x: x * 2)(pyburn.ones(2))
+    tensor([2., 2.])
+    """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
         if not callable(lambd):

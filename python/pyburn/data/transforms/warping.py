@@ -15,13 +15,12 @@ from .geometry import (
     InterpolationMode,
     center_crop,
     crop,
-    fill_colour,
     get_dimensions,
     hflip,
     interpolation_mode,
-    sampled,
     vflip,
 )
+from .rotation import fill_colour, sampled
 
 Points = Sequence[Sequence[int]]
 

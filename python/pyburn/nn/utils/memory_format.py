@@ -12,6 +12,10 @@ M = TypeVar("M", bound=Module)
 def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
     """Converts the weights of all 2-d convolutions in a module to a memory format, and returns the module.
 
+    Args:
+        module: The module.
+        memory_format: The memory format.
+
     >>> conv = pyburn.nn.utils.convert_conv2d_weight_memory_format(pyburn.nn.Conv2d(2, 3, 3), pyburn.channels_last)
     >>> conv.weight.is_contiguous(memory_format=pyburn.channels_last)
     True
@@ -21,6 +25,10 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
     """Converts the weights of all 3-d convolutions in a module to a memory format, and returns the module.
+
+    Args:
+        module: The module.
+        memory_format: The memory format.
 
     >>> conv = pyburn.nn.utils.convert_conv3d_weight_memory_format(pyburn.nn.Conv3d(2, 3, 3), pyburn.channels_last_3d)
     >>> conv.weight.is_contiguous(memory_format=pyburn.channels_last_3d)

@@ -57,6 +57,9 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         name: The name of the weight.
         dim: The dimension with separate magnitudes; None for a single one.
 
+    Returns:
+        The module.
+
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(4, 3))
     >>> layer.parametrizations.weight.original0.shape
     pyburn.Size([3, 1])
@@ -113,6 +116,9 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
         eps: Added for numerical stability.
         dim: The dimension of the output features; by default 1 for transposed convolutions, else 0.
 
+    Returns:
+        The module.
+
     Raises:
         ValueError: There is no such tensor, or n_power_iterations is not positive.
 
@@ -155,6 +161,9 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
         name: The name of the weight.
         orthogonal_map: "matrix_exp" (default for square weights), "cayley" or "householder" (default for others).
         use_trivialization: Whether to use the dynamic trivialization framework.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: The weight has fewer than two dimensions, or orthogonal_map is unknown.

@@ -114,7 +114,11 @@ class ParametrizationList(ModuleList):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Sets the tensor to a value by computing the originals with the right inverses."""
+        """Sets the tensor to a value by computing the originals with the right inverses.
+
+        Args:
+            value: The new value of the tensor.
+        """
         with no_grad():
             new: Any = value
             for module in reversed(list(self)):
@@ -190,6 +194,10 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     """Returns whether a module has any parametrized tensor, or one of that name.
 
+    Args:
+        module: The module.
+        tensor_name: The name of a tensor; None for any.
+
     >>> pyburn.nn.utils.parametrize.is_parametrized(pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3)), "weight")
     True
     """
@@ -245,6 +253,9 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 def type_before_parametrizations(module: Any) -> type:
     """Returns the class of a module without parametrizations.
 
+    Args:
+        module: The module.
+
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
     >>> pyburn.nn.utils.parametrize.type_before_parametrizations(layer).__name__
     'Linear'
@@ -253,7 +264,16 @@ def type_before_parametrizations(module: Any) -> type:
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Any:
-    """Copies the parametrizations and original tensors of one module to another."""
+    """Copies the parametrizations and original tensors of one module to another.
+
+    Args:
+        from_module: The module to copy from.
+        to_module: The module to copy to.
+        tensor_name: The name of a tensor; None for all.
+
+    Returns:
+        to_module.
+    """
     if not is_parametrized(from_module):
         return to_module
     assert isinstance(from_module.parametrizations, ModuleDict)

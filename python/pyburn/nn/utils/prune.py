@@ -52,6 +52,13 @@ __all__ = [
 def identity(module: Any, name: str) -> Any:
     """Prepares a parameter for pruning without pruning anything.
 
+    Args:
+        module: The module.
+        name: The name of the parameter.
+
+    Returns:
+        The module.
+
     >>> layer = pyburn.nn.utils.prune.identity(pyburn.nn.Linear(2, 3), "weight")
     >>> list(layer.state_dict())
     ['bias', 'weight_orig', 'weight_mask']
@@ -144,6 +151,14 @@ def ln_structured(module: Any, name: str, amount: float, n: float, dim: int, imp
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prunes the elements where a mask is 0.
 
+    Args:
+        module: The module.
+        name: The name of the parameter.
+        mask: The mask, of the shape of the parameter.
+
+    Returns:
+        The module.
+
     >>> layer = pyburn.nn.utils.prune.custom_from_mask(pyburn.nn.Linear(2, 3), "bias", pyburn.tensor([1, 0, 1]))
     >>> layer.bias[1].item() == 0
     True
@@ -201,6 +216,13 @@ def global_unstructured(
 def remove(module: Any, name: str) -> Any:
     """Makes pruning permanent: the parameter becomes a plain one, with its zeros.
 
+    Args:
+        module: The module.
+        name: The name of the parameter.
+
+    Returns:
+        The module.
+
     Raises:
         ValueError: The parameter is not pruned.
 
@@ -219,6 +241,9 @@ def remove(module: Any, name: str) -> Any:
 
 def is_pruned(module: Any) -> bool:
     """Returns whether a module or one of its descendants has a pruned parameter.
+
+    Args:
+        module: The module.
 
     >>> pyburn.nn.utils.prune.is_pruned(pyburn.nn.Linear(2, 3))
     False

@@ -58,16 +58,35 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Returns the mask for values or scores `t`, given the existing mask `default_mask`."""
+        """Returns the mask for values or scores `t`, given the existing mask `default_mask`.
+
+        Args:
+            t: The values or scores.
+            default_mask: The existing mask.
+        """
 
     def apply_mask(self, module: Any) -> Tensor:
-        """Returns the pruned parameter of a module."""
+        """Returns the pruned parameter of a module.
+
+        Args:
+            module: The module.
+        """
         original, mask = getattr(module, self._tensor_name + "_orig"), getattr(module, self._tensor_name + "_mask")
         return mask.to(original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
         """Prunes a parameter of a module; `args` and `kwargs` are those of the constructor.
+
+        Args:
+            module: The module.
+            name: The name of the parameter.
+            *args: Positional arguments of the constructor.
+            importance_scores: Scores to prune by, instead of the values.
+            **kwargs: Keyword arguments of the constructor.
+
+        Returns:
+            The pruning method.
 
         Raises:
             AssertionError: importance_scores has the wrong shape.
@@ -105,7 +124,11 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(t if importance_scores is None else importance_scores, mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the pruned parameter a plain one, with its zeros. The hook stays; see prune.remove."""
+        """Makes the pruned parameter a plain one, with its zeros. The hook stays; see prune.remove.
+
+        Args:
+            module: The module.
+        """
         name = self._tensor_name
         original = getattr(module, name + "_orig")
         original.data = self.apply_mask(module).detach()

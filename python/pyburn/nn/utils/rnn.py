@@ -50,7 +50,12 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Returns a copy with the data on another device or with another dtype."""
+        """Returns a copy with the data on another device or with another dtype.
+
+        Args:
+            *args: A device, a dtype or both.
+            **kwargs: The same by name.
+        """
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -97,6 +102,9 @@ class PackedSequence(_Packed):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """Returns the inverse permutation.
 
+    Args:
+        permutation: A permutation of 0 to n - 1; None gives None.
+
     >>> pyburn.nn.utils.rnn.invert_permutation(pyburn.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -111,6 +119,9 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
         lengths: The length of each sequence.
         batch_first: Whether the batch is the first dimension.
         enforce_sorted: Whether to require sequences sorted by descending length; otherwise they are sorted.
+
+    Returns:
+        The packed sequences.
 
     >>> from pyburn.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(pyburn.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).data
@@ -156,6 +167,9 @@ def pad_sequence(
         padding_value: The padding value.
         padding_side: "right" or "left".
 
+    Returns:
+        The padded batch.
+
     Raises:
         RuntimeError: sequences is not iterable.
 
@@ -172,6 +186,14 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """Splits a padded batch into sequences of the given lengths; the inverse of pad_sequence.
 
+    Args:
+        padded_sequences: The padded batch.
+        lengths: The length of each sequence.
+        batch_first: Whether the batch is the first dimension.
+
+    Returns:
+        The sequences (L, *).
+
     >>> pyburn.nn.utils.rnn.unpad_sequence(pyburn.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
     [tensor([1, 2]), tensor([3])]
     """
@@ -182,6 +204,13 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs tensors (L, *) of different lengths.
 
+    Args:
+        sequences: The sequences (L, *).
+        enforce_sorted: Whether to require sequences sorted by descending length; otherwise they are sorted.
+
+    Returns:
+        The packed sequences.
+
     >>> pyburn.nn.utils.rnn.pack_sequence([pyburn.tensor([1, 2]), pyburn.tensor([3])]).data
     tensor([1, 3, 2])
     """
@@ -190,6 +219,12 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Splits packed sequences into tensors; the inverse of pack_sequence.
+
+    Args:
+        packed_sequences: The packed sequences.
+
+    Returns:
+        The sequences (L, *).
 
     >>> from pyburn.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([pyburn.tensor([1, 2]), pyburn.tensor([3])]))

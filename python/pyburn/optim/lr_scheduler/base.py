@@ -111,7 +111,11 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores the state from `state_dict`."""
+        """Restores the state from `state_dict`.
+
+        Args:
+            state_dict: A state from `state_dict`.
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
@@ -119,11 +123,19 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Computes the next learning rate of each group; called by `step`."""
+        """Computes the next learning rate of each group; called by `step`.
+
+        Returns:
+            The learning rates, one per parameter group.
+        """
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Advances the schedule by one step, or to `epoch`."""
+        """Advances the schedule by one step, or to `epoch`.
+
+        Args:
+            epoch: The step to go to; None for the next one.
+        """
         if self._step_count == 1:
             self._warn_of_order()
         self._step_count += 1
@@ -170,7 +182,13 @@ class LRScheduler:
             warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
 
     def plot(self, steps: int = 100, file: str | None = None, metrics: list[float] | None = None) -> None:
-        """Plots the learning rates of the next steps to an SVG or PNG file, or as text. See `pyburn.lr_scheduler.plot`."""
+        """Plots the learning rates of the next steps to an SVG or PNG file, or as text. See `pyburn.lr_scheduler.plot`.
+
+        Args:
+            steps: The number of steps.
+            file: The file to write; None prints text.
+            metrics: The metric of each step, for schedules that depend on one.
+        """
         from .curves import plot
 
         plot(self, steps, file, metrics)

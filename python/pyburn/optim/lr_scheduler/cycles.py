@@ -83,7 +83,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Advances by one step, or to `epoch`, which may be fractional."""
+        """Advances by one step, or to `epoch`, which may be fractional.
+
+        Args:
+            epoch: The position to go to; None for the next step.
+        """
         if epoch is None and self.last_epoch >= 0:
             self.last_epoch += 1
             self.T_cur += 1

@@ -83,6 +83,9 @@ def metric_by_name(name: str, **options: Any) -> Metric:
         name: The name, such as "accuracy".
         **options: Arguments for the metric class.
 
+    Returns:
+        The metric.
+
     Raises:
         ValueError: The name is unknown.
 
@@ -104,6 +107,9 @@ def _metric(given: Any) -> Any:
 
 def metrics_from(given: Any) -> dict[str, Metric]:
     """Returns metrics by name, from a dict or from a list of metrics and metric names.
+
+    Args:
+        given: A dict of metrics by name, or a list of metrics and names.
 
     Raises:
         TypeError: An item is neither a Metric nor a name.

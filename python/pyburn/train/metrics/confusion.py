@@ -112,7 +112,11 @@ class ClassCounts(Metric):
         state["rest"] = state["rest"] + items - predicted - true + hits
 
     def merge(self, other: Metric) -> None:
-        """Adds the counts of another metric of the same type."""
+        """Adds the counts of another metric of the same type.
+
+        Args:
+            other: The other metric.
+        """
         mine, theirs = (sum(int(v[0]) for v in m.state.values()) if len(m.state["hits"]) else 0 for m in (self, other))
         sizes = len(self.state["hits"]), len(other.state["hits"])
         super().merge(other)
@@ -121,7 +125,16 @@ class ClassCounts(Metric):
         self.state["rest"][sizes[1] :] += theirs
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        """Computes the value per class (or of the summed counts)."""
+        """Computes the value per class (or of the summed counts).
+
+        Args:
+            hits: True positives per class.
+            false_alarms: False positives per class.
+            misses: False negatives per class.
+
+        Returns:
+            The value per class.
+        """
         raise NotImplementedError
 
     def per_class(self) -> np.ndarray:
@@ -225,6 +238,10 @@ class FBeta(ClassCounts):
 class F1(FBeta):
     """F1 score: the harmonic mean of precision and recall. Options as in ClassCounts.
 
+    Args:
+        name: The name of the metric.
+        **options: Options of ClassCounts.
+
     >>> f1 = pyburn.train.metrics.F1(average="micro")
     >>> f1.update([0, 1, 2, 2], [0, 1, 1, 2])
     >>> f1.compute()
@@ -251,6 +268,10 @@ class IoU(ClassCounts):
 class Dice(FBeta):
     """Dice coefficient, which equals F1: twice the intersection over the sum of the sizes, over the elements of all masks.
 
+    Args:
+        name: The name of the metric.
+        **options: Options of ClassCounts.
+
     >>> dice = pyburn.train.metrics.Dice(task="binary")
     >>> dice.update(pyburn.tensor([[1., 1.], [0., 0.]]), pyburn.tensor([[1, 0], [0, 0]]))
     >>> round(dice.compute(), 4)
@@ -263,6 +284,11 @@ class Dice(FBeta):
 
 class HammingLoss(ClassCounts):
     """Hamming loss: the fraction of wrong labels; for multiclass targets, the fraction of wrong samples. Options as in ClassCounts.
+
+    Args:
+        name: The name of the metric.
+        task: The task, as in ClassCounts.
+        **options: Options of ClassCounts.
 
     >>> hamming = pyburn.train.metrics.HammingLoss()
     >>> hamming.update([[0.9, 0.2], [0.1, 0.8]], [[1, 1], [0, 1]])
@@ -285,7 +311,12 @@ class HammingLoss(ClassCounts):
 
 
 class HammingScore(HammingLoss):
-    """The fraction of correct labels: 1 - HammingLoss."""
+    """The fraction of correct labels: 1 - HammingLoss.
+
+    Args:
+        name: The name of the metric.
+        **options: Options of ClassCounts.
+    """
 
     higher_is_better = True
 

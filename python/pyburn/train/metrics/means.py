@@ -27,6 +27,10 @@ from .metric import (
 class Mean(Metric):
     """The weighted mean of values, such as a loss weighted by the batch size.
 
+    Args:
+        name: The name of the metric.
+        higher_is_better: The direction of the metric; None if it has none.
+
     >>> mean = pyburn.train.metrics.Mean("loss")
     >>> mean.update(1.0, 32)
     >>> mean.update(4.0, 16)
@@ -42,7 +46,12 @@ class Mean(Metric):
         return {"total": 0.0, "weight": 0.0}
 
     def update(self, output: Any, target: Any = 1.0) -> None:
-        """Adds the value `output` with weight `target`. Tensors are read from the device when the state is accessed."""
+        """Adds the value `output` with weight `target`. Tensors are read from the device when the state is accessed.
+
+        Args:
+            output: The value.
+            target: The weight.
+        """
         if isinstance(output, Tensor):
             self._waiting.append({"value": output.detach().reshape(()).clone(), "weight": float(target)})  # may change in place
             if len(self._waiting) >= MOST_WAITING:
@@ -61,7 +70,11 @@ class Mean(Metric):
 
 
 class Loss(Mean):
-    """The mean loss over all samples: batches are weighted by their size."""
+    """The mean loss over all samples: batches are weighted by their size.
+
+    Args:
+        name: The name of the metric.
+    """
 
     def __init__(self, name: str = "loss") -> None:
         super().__init__(name, higher_is_better=False)

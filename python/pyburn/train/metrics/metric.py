@@ -74,7 +74,12 @@ class Metric:
         raise NotImplementedError(f"{type(self).__name__}.initial")
 
     def update(self, output: Any, target: Any) -> None:
-        """Adds a batch."""
+        """Adds a batch.
+
+        Args:
+            output: The outputs of the model.
+            target: The targets.
+        """
         if not (isinstance(output, Tensor) and isinstance(target, Tensor)):
             self.measure(output, target)
             return
@@ -101,15 +106,29 @@ class Metric:
             self._settle()
 
     def measure(self, output: Any, target: Any) -> None:
-        """Adds a batch of tensors, arrays or lists to the state."""
+        """Adds a batch of tensors, arrays or lists to the state.
+
+        Args:
+            output: The outputs of the model.
+            target: The targets.
+        """
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        """Returns what a batch adds to the state: detached tensors on its device, or numbers. None if the batch needs `measure`."""
+        """Returns what a batch adds to the state: detached tensors on its device, or numbers. None if the batch needs `measure`.
+
+        Args:
+            output: The outputs of the model.
+            target: The targets.
+        """
         return None
 
     def take(self, sums: dict[str, Sequence[Any]]) -> None:
-        """Adds the sums of several batches, now numbers and arrays, to the state."""
+        """Adds the sums of several batches, now numbers and arrays, to the state.
+
+        Args:
+            sums: The sums of the batches by name.
+        """
         for key, amounts in sums.items():
             total = self._state[key]
             for amount in amounts:  # one by one, so that rounding does not depend on how many are added at once
@@ -173,6 +192,9 @@ class Metric:
     def merge(self, other: Metric) -> None:
         """Merges the state of another metric of the same type, which saw another part of the data.
 
+        Args:
+            other: The other metric.
+
         Raises:
             TypeError: The metrics have different types.
         """
@@ -188,6 +210,9 @@ class Metric:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state from `state_dict`.
+
+        Args:
+            state: A state from `state_dict`.
 
         Raises:
             KeyError: The names of the state do not match.

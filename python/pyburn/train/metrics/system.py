@@ -35,6 +35,9 @@ class _Reading(Metric):
 class CpuUse(_Reading):
     """CPU use of this process since the last reading, in percent of one core.
 
+    Args:
+        name: The name of the metric.
+
     >>> pyburn.train.metrics.CpuUse().read() >= 0
     True
     """
@@ -57,6 +60,9 @@ class CpuUse(_Reading):
 
 class MemoryUse(_Reading):
     """Resident memory of this process, in MiB.
+
+    Args:
+        name: The name of the metric.
 
     >>> pyburn.train.metrics.MemoryUse().read() > 1
     True
@@ -89,6 +95,9 @@ def _peak_memory() -> float:
 class IterationSpeed(Metric):
     """Batches per second: call `update()` after each batch. The time before the first call does not count.
 
+    Args:
+        name: The name of the metric.
+
     >>> speed = pyburn.train.metrics.IterationSpeed()
     >>> for _ in range(3):
     ...     speed.update()
@@ -120,6 +129,10 @@ class IterationSpeed(Metric):
 
 class LearningRate(_Reading):
     """The learning rate of the first parameter group of an optimizer.
+
+    Args:
+        optimizer: The optimizer.
+        name: The name of the metric.
 
     >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=0.5)
     >>> pyburn.train.metrics.LearningRate(optimizer).read()

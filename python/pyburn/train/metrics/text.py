@@ -15,6 +15,10 @@ from .metric import Metric, array
 def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
     """Returns the Levenshtein distance: the minimum number of insertions, deletions and substitutions between two sequences.
 
+    Args:
+        found: The first sequence.
+        truth: The second sequence.
+
     >>> pyburn.train.metrics.edit_distance("kitten", "sitting")
     3
     """

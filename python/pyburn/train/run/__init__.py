@@ -1,4 +1,4 @@
-"""Run folders: writing and reading the files described in docs/runs.md."""
+"""Run folders: writing and reading the files described in docs/guides/runs.md."""
 
 from .environment import environment
 from .events import EventWriter

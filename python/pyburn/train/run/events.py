@@ -162,7 +162,14 @@ class EventWriter:
             self._summary([{1: tag, 2: np.float32(value)} for tag, value in values.items()], step, when)
 
     def text(self, tag: str, text: str, step: int = 0, when: float | None = None) -> None:
-        """Writes Markdown text, for TensorBoard's text page."""
+        """Writes Markdown text, for TensorBoard's text page.
+
+        Args:
+            tag: The name.
+            text: The text.
+            step: The step.
+            when: The time in seconds since the epoch; None for now.
+        """
         self.tensor(tag, text, "text", step=step, when=when)
 
     def image(self, tag: str, png: bytes, step: int, when: float | None = None) -> None:

@@ -127,7 +127,16 @@ class Run:
 
     @staticmethod
     def create(root: str | os.PathLike[str] = "runs", name: str = "run", **options: Any) -> Run:
-        """Creates a Run in a new folder below `root`, named after `name` and the current time."""
+        """Creates a Run in a new folder below `root`, named after `name` and the current time.
+
+        Args:
+            root: The folder of runs.
+            name: The beginning of the folder's name.
+            **options: Options of Run.
+
+        Returns:
+            The Run.
+        """
         stamp = time.strftime("%Y%m%d-%H%M%S")
         for number_ in range(1000):
             folder = Path(root) / (f"{name}-{stamp}" + (f"-{number_}" if number_ else ""))
@@ -190,7 +199,15 @@ class Run:
             raise type(error)(f"[Run.log] {name!r} must be a number: got {str(value)[:80]!r}") from None
 
     def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
-        """Logs a result that is not a number, such as a confusion matrix: a dict with a "type" and JSON-compatible values."""
+        """Logs a result that is not a number, such as a confusion matrix: a dict with a "type" and JSON-compatible values.
+
+        Args:
+            name: The name of the table.
+            table: The table: a dict with a "type" and JSON-compatible values.
+            step: The step.
+            epoch: The epoch.
+            split: "train", "valid" or "test".
+        """
         content = checked_table(name, plain(dict(table)))
         line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **content}
         self._lock.acquire()
@@ -198,7 +215,14 @@ class Run:
         self.tick()
 
     def log_samples(self, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int = 0, split: str = "valid") -> None:
-        """Logs samples with their targets and predictions to predictions/; see `docs/runs.md`."""
+        """Logs samples with their targets and predictions to predictions/; see `docs/guides/runs.md`.
+
+        Args:
+            samples: The samples, as dicts.
+            step: The step.
+            epoch: The epoch.
+            split: "train", "valid" or "test".
+        """
         self._lock.acquire()
         try:
             write_samples(self.folder / "predictions", samples, step=step, epoch=epoch, split=split)
@@ -270,13 +294,21 @@ class Run:
         return self._events
 
     def write(self, text: str) -> None:
-        """Appends a line to log.txt."""
+        """Appends a line to log.txt.
+
+        Args:
+            text: The line.
+        """
         self._lock.acquire()
         self._log.add(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode())
         self.tick()
 
     def update(self, **status: Any) -> None:
-        """Updates fields of run.json immediately."""
+        """Updates fields of run.json immediately.
+
+        Args:
+            **status: The fields.
+        """
         self._lock.acquire()
         self.status.update(status)
         self.status["updated"], self._noted = time.time(), time.monotonic()

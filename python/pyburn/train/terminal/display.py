@@ -32,7 +32,7 @@ class TerminalDashboard(Callback):
         try:
             from .app import DashboardApp
         except ImportError as error:
-            raise ImportError("the dashboard in the terminal needs textual: pip install pyburn[dashboard]") from error
+            raise ImportError("the dashboard in the terminal needs textual: pip install textual") from error
         self._make_app = DashboardApp
         self.view = LiveView()
         self.app: Any = None

@@ -4,49 +4,49 @@
 
 namespace pyburn::fn {
 
-TensorHandle relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
+TensorHandle relu(const TensorHandle& input);  // Applies the rectified linear unit element-wise: max(0, x).
 void relu_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements.
+TensorHandle sigmoid(const TensorHandle& input);  // Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)).
 void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle gelu(const TensorHandle& input, const std::string& approximate = "none");  // x times the normal distribution at x; approximate is 'none' or 'tanh'.
+TensorHandle gelu(const TensorHandle& input, const std::string& approximate = "none");  // Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi.
 void gelu_into(const TensorHandle& out, const TensorHandle& input, const std::string& approximate = "none");
-TensorHandle gelu_gradient(const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");  // The gradient of gelu at input, times grad.
+TensorHandle gelu_gradient(const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");  // Computes the gradient of gelu with respect to its input.
 void gelu_gradient_into(const TensorHandle& out, const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");
-TensorHandle silu(const TensorHandle& input);  // x times sigmoid(x), also called swish.
+TensorHandle silu(const TensorHandle& input);  // Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x).
 void silu_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle silu_gradient(const TensorHandle& grad, const TensorHandle& input);  // The gradient of silu at input, times grad.
+TensorHandle silu_gradient(const TensorHandle& grad, const TensorHandle& input);  // Computes the gradient of silu with respect to its input.
 void silu_gradient_into(const TensorHandle& out, const TensorHandle& grad, const TensorHandle& input);
-TensorHandle mish(const TensorHandle& input);  // x times tanh(softplus(x)).
+TensorHandle mish(const TensorHandle& input);  // Applies the Mish activation element-wise: x * tanh(softplus(x)).
 void mish_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle softplus(const TensorHandle& input, double beta = 1.0, double threshold = 20.0);  // log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.
+TensorHandle softplus(const TensorHandle& input, double beta = 1.0, double threshold = 20.0);  // Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold.
 void softplus_into(const TensorHandle& out, const TensorHandle& input, double beta = 1.0, double threshold = 20.0);
-TensorHandle logsigmoid(const TensorHandle& input);  // log(sigmoid(x)), without loss of digits.
+TensorHandle logsigmoid(const TensorHandle& input);  // Computes log(sigmoid(x)) element-wise in a numerically stable way.
 void logsigmoid_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle hardtanh(const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);  // The elements, moved into the range from min_val to max_val.
+TensorHandle hardtanh(const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);  // Clamps all elements into the range [min_val, max_val].
 void hardtanh_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);
-TensorHandle hardswish(const TensorHandle& input);  // x times hardsigmoid(x).
+TensorHandle hardswish(const TensorHandle& input);  // Applies the hard swish activation element-wise: x * hardsigmoid(x).
 void hardswish_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle hardsigmoid(const TensorHandle& input);  // (x + 3) / 6, moved into the range from 0 to 1.
+TensorHandle hardsigmoid(const TensorHandle& input);  // Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1].
 void hardsigmoid_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle leaky_relu(const TensorHandle& input, double negative_slope = 0.01);  // The elements, with negative ones times negative_slope.
+TensorHandle leaky_relu(const TensorHandle& input, double negative_slope = 0.01);  // Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x.
 void leaky_relu_into(const TensorHandle& out, const TensorHandle& input, double negative_slope = 0.01);
-TensorHandle elu(const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);  // scale x where x is positive, else scale alpha (exp(input_scale x) - 1).
+TensorHandle elu(const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);  // Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1).
 void elu_into(const TensorHandle& out, const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);
-TensorHandle softshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, moved towards 0 by lambd and no further.
+TensorHandle softshrink(const TensorHandle& input, double lambd = 0.5);  // Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd.
 void softshrink_into(const TensorHandle& out, const TensorHandle& input, double lambd = 0.5);
-TensorHandle hardshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, with 0 in place of those between -lambd and lambd.
+TensorHandle hardshrink(const TensorHandle& input, double lambd = 0.5);  // Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x.
 void hardshrink_into(const TensorHandle& out, const TensorHandle& input, double lambd = 0.5);
-TensorHandle threshold(const TensorHandle& input, const Scalar& threshold, const Scalar& value);  // The elements, with value in place of those that are not above the threshold.
+TensorHandle threshold(const TensorHandle& input, const Scalar& threshold, const Scalar& value);  // Replaces elements that are not greater than threshold by value.
 void threshold_into(const TensorHandle& out, const TensorHandle& input, const Scalar& threshold, const Scalar& value);
-TensorHandle relu6(const TensorHandle& input);  // The elements, moved into the range from 0 to 6.
+TensorHandle relu6(const TensorHandle& input);  // Applies ReLU6 element-wise: min(max(0, x), 6).
 void relu6_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle selu(const TensorHandle& input);  // elu with the constants that keep mean 0 and variance 1.
+TensorHandle selu(const TensorHandle& input);  // Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1.
 void selu_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle celu(const TensorHandle& input, double alpha = 1.0);  // x where it is positive, else alpha (exp(x / alpha) - 1).
+TensorHandle celu(const TensorHandle& input, double alpha = 1.0);  // Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).
 void celu_into(const TensorHandle& out, const TensorHandle& input, double alpha = 1.0);
-TensorHandle softsign(const TensorHandle& input);  // x / (1 + |x|).
-TensorHandle tanhshrink(const TensorHandle& input);  // x - tanh(x).
-TensorHandle prelu(const TensorHandle& input, const TensorHandle& weight);  // The elements, with negative ones times weight: one number, or one for each channel (axis 1).
-TensorHandle glu(const TensorHandle& input, int64_t dim = -1);  // The first half along dim times the sigmoid of the second.
+TensorHandle softsign(const TensorHandle& input);  // Applies softsign element-wise: x / (1 + |x|).
+TensorHandle tanhshrink(const TensorHandle& input);  // Applies tanh shrinkage element-wise: x - tanh(x).
+TensorHandle prelu(const TensorHandle& input, const TensorHandle& weight);  // Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1).
+TensorHandle glu(const TensorHandle& input, int64_t dim = -1);  // Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.
 
 }  // namespace pyburn::fn

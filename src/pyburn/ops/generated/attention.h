@@ -4,10 +4,10 @@
 
 namespace pyburn::fn {
 
-Handles<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.
+Handles<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.
 void attention_into(const Handles<2>& out, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);
-Handles<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.
+Handles<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Computes the gradients of attention; recomputes the probabilities from the scores and their log-sum-exp.
 void attention_grad_into(const Handles<3>& out, const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);
-TensorHandle scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.
+TensorHandle scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // Computes scaled dot-product attention, softmax(query @ key.T * scale + attn_mask) @ value, over the last two dimensions.
 
 }  // namespace pyburn::fn

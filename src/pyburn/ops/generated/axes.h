@@ -4,24 +4,24 @@
 
 namespace pyburn::fn {
 
-TensorHandle movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // input with the axes source moved to the places destination; the others keep their order. A view.
-TensorHandle moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // The same as movedim.
-TensorHandle swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
-TensorHandle swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
-TensorHandle adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
-TensorHandle ravel(const TensorHandle& input);  // All elements along one axis, in plain order: a view where they lie so already, else a copy.
-TensorHandle unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
-TensorHandle broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
-Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.
-TensorHandle view_as(const TensorHandle& input, const TensorHandle& other);  // A view with the size of other.
-TensorHandle reshape_as(const TensorHandle& input, const TensorHandle& other);  // The same elements in the size of other.
-TensorHandle expand_as(const TensorHandle& input, const TensorHandle& other);  // Stretched to the size of other, without a copy.
-TensorHandle atleast_1d(const TensorHandle& input);  // input with at least one axis; a view.
-Tensors atleast_1d(const Tensors& tensors);  // Each tensor with at least one axis; views.
-TensorHandle atleast_2d(const TensorHandle& input);  // input with at least two axes; new ones in front. A view.
-Tensors atleast_2d(const Tensors& tensors);  // Each tensor with at least two axes; views.
-TensorHandle atleast_3d(const TensorHandle& input);  // input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.
-Tensors atleast_3d(const Tensors& tensors);  // Each tensor with at least three axes; views.
-Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.
+TensorHandle movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // Moves the dimensions in source to the positions in destination; the others keep their order. Returns a view.
+TensorHandle moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // Alias of movedim.
+TensorHandle swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // Swaps two dimensions; alias of transpose. Returns a view.
+TensorHandle swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // Swaps two dimensions; alias of transpose. Returns a view.
+TensorHandle adjoint(const TensorHandle& input);  // Transposes the last two dimensions. Returns a view.
+TensorHandle ravel(const TensorHandle& input);  // Flattens input to one dimension. Returns a view if input is contiguous, else a copy.
+TensorHandle unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // Splits the dimension dim into several dimensions of the given sizes, one of which may be -1.
+TensorHandle broadcast_to(const TensorHandle& input, const Dims& size);  // Broadcasts input to the given shape without a copy; alias of expand.
+Tensors broadcast_tensors(const Tensors& tensors);  // Broadcasts the tensors to their common shape.
+TensorHandle view_as(const TensorHandle& input, const TensorHandle& other);  // Returns a view of input with the shape of other.
+TensorHandle reshape_as(const TensorHandle& input, const TensorHandle& other);  // Returns input with the shape of other: a view where possible, else a copy.
+TensorHandle expand_as(const TensorHandle& input, const TensorHandle& other);  // Expands input to the shape of other without a copy.
+TensorHandle atleast_1d(const TensorHandle& input);  // Returns a view of input with at least one dimension.
+Tensors atleast_1d(const Tensors& tensors);  // Returns views of the tensors with at least one dimension each.
+TensorHandle atleast_2d(const TensorHandle& input);  // Returns a view of input with at least two dimensions; new dimensions are added in front.
+Tensors atleast_2d(const Tensors& tensors);  // Returns views of the tensors with at least two dimensions each.
+TensorHandle atleast_3d(const TensorHandle& input);  // Returns a view of input with at least three dimensions: (n) becomes (1, n, 1) and (m, n) becomes (m, n, 1).
+Tensors atleast_3d(const Tensors& tensors);  // Returns views of the tensors with at least three dimensions each.
+Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // Creates coordinate grids from 1-d tensors: one expanded view per dimension. With indexing='xy' the first two dimensions are swapped.
 
 }  // namespace pyburn::fn

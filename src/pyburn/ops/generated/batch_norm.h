@@ -4,9 +4,9 @@
 
 namespace pyburn::fn {
 
-Handles<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.
+Handles<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // Normalises each channel (dimension 1) over the batch, then scales and shifts it: batch_norm in training mode.
 void normalise_batch_into(const Handles<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);
-Handles<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Gradients of normalise_batch.
+Handles<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Computes the gradients of normalise_batch.
 void normalise_batch_backward_into(const Handles<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);
 
 }  // namespace pyburn::fn

@@ -4,25 +4,25 @@
 
 namespace pyburn::fn {
 
-TensorHandle special_airy_ai(const TensorHandle& input);  // The Airy function Ai, the solution of y'' = x y that decays.
+TensorHandle special_airy_ai(const TensorHandle& input);  // Computes the Airy function Ai element-wise.
 void special_airy_ai_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_bessel_j0(const TensorHandle& input);  // The Bessel function of the first kind of order 0.
+TensorHandle special_bessel_j0(const TensorHandle& input);  // Computes the Bessel function of the first kind of order 0 element-wise.
 void special_bessel_j0_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_bessel_j1(const TensorHandle& input);  // The Bessel function of the first kind of order 1.
+TensorHandle special_bessel_j1(const TensorHandle& input);  // Computes the Bessel function of the first kind of order 1 element-wise.
 void special_bessel_j1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_bessel_y0(const TensorHandle& input);  // The Bessel function of the second kind of order 0.
+TensorHandle special_bessel_y0(const TensorHandle& input);  // Computes the Bessel function of the second kind of order 0 element-wise.
 void special_bessel_y0_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_bessel_y1(const TensorHandle& input);  // The Bessel function of the second kind of order 1.
+TensorHandle special_bessel_y1(const TensorHandle& input);  // Computes the Bessel function of the second kind of order 1 element-wise.
 void special_bessel_y1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_scaled_modified_bessel_k0(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 0.
+TensorHandle special_scaled_modified_bessel_k0(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x).
 void special_scaled_modified_bessel_k0_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_scaled_modified_bessel_k1(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 1.
+TensorHandle special_scaled_modified_bessel_k1(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x).
 void special_scaled_modified_bessel_k1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_modified_bessel_k0(const TensorHandle& input);  // The modified Bessel function of the second kind of order 0.
+TensorHandle special_modified_bessel_k0(const TensorHandle& input);  // Computes the modified Bessel function of the second kind of order 0 element-wise.
 void special_modified_bessel_k0_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_modified_bessel_k1(const TensorHandle& input);  // The modified Bessel function of the second kind of order 1.
+TensorHandle special_modified_bessel_k1(const TensorHandle& input);  // Computes the modified Bessel function of the second kind of order 1 element-wise.
 void special_modified_bessel_k1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_spherical_bessel_j0(const TensorHandle& input);  // The spherical Bessel function of the first kind of order 0: sin(x) / x.
+TensorHandle special_spherical_bessel_j0(const TensorHandle& input);  // Computes the spherical Bessel function of the first kind of order 0 element-wise: sin(x) / x.
 void special_spherical_bessel_j0_into(const TensorHandle& out, const TensorHandle& input);
 
 }  // namespace pyburn::fn

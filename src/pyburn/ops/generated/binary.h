@@ -4,38 +4,38 @@
 
 namespace pyburn::fn {
 
-TensorHandle add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
+TensorHandle add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // Adds other, scaled by alpha, to input element-wise: input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
-TensorHandle sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
+TensorHandle sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // Subtracts other, scaled by alpha, from input element-wise: input - alpha * other.
 void sub_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
-TensorHandle mul(const Operand& input, const Operand& other);  // input * other.
+TensorHandle mul(const Operand& input, const Operand& other);  // Multiplies input by other element-wise.
 void mul_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle div(const Operand& input, const Operand& other);  // input / other, in floating point.
+TensorHandle div(const Operand& input, const Operand& other);  // Divides input by other element-wise (true division: integers give floating-point results).
 void div_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle pow(const Operand& input, const Operand& exponent);  // input to the power of exponent.
+TensorHandle pow(const Operand& input, const Operand& exponent);  // Raises input to the power of exponent element-wise.
 void pow_into(const TensorHandle& out, const Operand& input, const Operand& exponent);
-TensorHandle maximum(const Operand& input, const Operand& other);  // The larger of two elements; NaN wins, ties share the gradient.
+TensorHandle maximum(const Operand& input, const Operand& other);  // Computes the element-wise maximum. NaN propagates; equal elements share the gradient.
 void maximum_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle minimum(const Operand& input, const Operand& other);  // The smaller of two elements; NaN wins, ties share the gradient.
+TensorHandle minimum(const Operand& input, const Operand& other);  // Computes the element-wise minimum. NaN propagates; equal elements share the gradient.
 void minimum_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle eq(const Operand& input, const Operand& other);  // Where input equals other.
+TensorHandle eq(const Operand& input, const Operand& other);  // Tests element-wise whether input equals other.
 void eq_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle ne(const Operand& input, const Operand& other);  // Where input differs from other.
+TensorHandle ne(const Operand& input, const Operand& other);  // Tests element-wise whether input differs from other.
 void ne_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle lt(const Operand& input, const Operand& other);  // Where input is less than other.
+TensorHandle lt(const Operand& input, const Operand& other);  // Tests element-wise whether input is less than other.
 void lt_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle le(const Operand& input, const Operand& other);  // Where input is at most other.
+TensorHandle le(const Operand& input, const Operand& other);  // Tests element-wise whether input is less than or equal to other.
 void le_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle gt(const Operand& input, const Operand& other);  // Where input is greater than other.
+TensorHandle gt(const Operand& input, const Operand& other);  // Tests element-wise whether input is greater than other.
 void gt_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle ge(const Operand& input, const Operand& other);  // Where input is at least other.
+TensorHandle ge(const Operand& input, const Operand& other);  // Tests element-wise whether input is greater than or equal to other.
 void ge_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Elements of input where condition holds, of other elsewhere.
+TensorHandle where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Selects elements from input where condition is true, and from other elsewhere.
 void where_into(const TensorHandle& out, const TensorHandle& condition, const Operand& input, const Operand& other);
-TensorHandle div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);  // input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.
+TensorHandle div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);  // Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all.
 void div_into(const TensorHandle& out, const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);
-TensorHandle rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // other - alpha * input.
-TensorHandle float_power(const Operand& input, const Operand& exponent);  // input to the power of exponent, in float64.
+TensorHandle rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // Subtracts input, scaled by alpha, from other element-wise: other - alpha * input.
+TensorHandle float_power(const Operand& input, const Operand& exponent);  // Raises input to the power of exponent element-wise, in float64.
 void float_power_into(const TensorHandle& out, const Operand& input, const Operand& exponent);
 
 }  // namespace pyburn::fn

@@ -4,37 +4,37 @@
 
 namespace pyburn::fn {
 
-TensorHandle floor_divide(const Operand& input, const Operand& other);  // input / other, rounded down.
+TensorHandle floor_divide(const Operand& input, const Operand& other);  // Divides input by other element-wise and rounds down.
 void floor_divide_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle remainder(const Operand& input, const Operand& other);  // What division leaves, with the sign of other: Python's %.
+TensorHandle remainder(const Operand& input, const Operand& other);  // Computes the element-wise remainder of the division with the sign of other, as Python's %.
 void remainder_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle fmod(const Operand& input, const Operand& other);  // What division leaves, with the sign of input: C's fmod.
+TensorHandle fmod(const Operand& input, const Operand& other);  // Computes the element-wise remainder of the division with the sign of input, as C's fmod.
 void fmod_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle atan2(const TensorHandle& input, const TensorHandle& other);  // The angle of the point (other, input), from -pi to pi.
+TensorHandle atan2(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs.
 void atan2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle hypot(const TensorHandle& input, const TensorHandle& other);  // The length of the vector (input, other), without overflow on the way.
+TensorHandle hypot(const TensorHandle& input, const TensorHandle& other);  // Computes sqrt(input^2 + other^2) element-wise without intermediate overflow.
 void hypot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle xlogy(const Operand& input, const Operand& other);  // input * log(other), and 0 where input is 0.
+TensorHandle xlogy(const Operand& input, const Operand& other);  // Computes input * log(other) element-wise; 0 where input is 0.
 void xlogy_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle logaddexp(const TensorHandle& input, const TensorHandle& other);  // log(exp(input) + exp(other)), without overflow on the way.
+TensorHandle logaddexp(const TensorHandle& input, const TensorHandle& other);  // Computes log(exp(input) + exp(other)) element-wise in a numerically stable way.
 void logaddexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
+TensorHandle logaddexp2(const TensorHandle& input, const TensorHandle& other);  // Computes log2(2^input + 2^other) element-wise in a numerically stable way.
 void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle copysign(const TensorHandle& input, const Operand& other);  // The absolute value of input with the sign of other.
+TensorHandle copysign(const TensorHandle& input, const Operand& other);  // Returns the magnitude of input with the sign of other, element-wise.
 void copysign_into(const TensorHandle& out, const TensorHandle& input, const Operand& other);
-TensorHandle fmax(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements; a number wins against NaN.
+TensorHandle fmax(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise maximum; where one element is NaN, returns the other.
 void fmax_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle fmin(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements; a number wins against NaN.
+TensorHandle fmin(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise minimum; where one element is NaN, returns the other.
 void fmin_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle nextafter(const TensorHandle& input, const TensorHandle& other);  // The next number after input on the way to other.
+TensorHandle nextafter(const TensorHandle& input, const TensorHandle& other);  // Returns the next floating-point value after input towards other, element-wise.
 void nextafter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
+TensorHandle heaviside(const TensorHandle& input, const TensorHandle& values);  // Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0.
 void heaviside_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values);
-TensorHandle gcd(const TensorHandle& input, const TensorHandle& other);  // The greatest common divisors of integers; 0 for two zeros.
+TensorHandle gcd(const TensorHandle& input, const TensorHandle& other);  // Computes the greatest common divisor element-wise; gcd(0, 0) is 0.
 void gcd_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle lcm(const TensorHandle& input, const TensorHandle& other);  // The least common multiples of integers; 0 where one of them is 0.
+TensorHandle lcm(const TensorHandle& input, const TensorHandle& other);  // Computes the least common multiple element-wise; 0 where one operand is 0.
 void lcm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
+TensorHandle ldexp(const TensorHandle& input, const TensorHandle& other);  // Computes input * 2^other element-wise.
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 
 }  // namespace pyburn::fn

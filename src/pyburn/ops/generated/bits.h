@@ -4,10 +4,10 @@
 
 namespace pyburn::fn {
 
-TensorHandle _view_bits(const TensorHandle& input, DType dtype);  // A copy of the bits of the elements as elements of another dtype.
+TensorHandle _view_bits(const TensorHandle& input, DType dtype);  // Returns a copy of the bits of the elements, reinterpreted as another dtype.
 void _view_bits_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
-Handles<2> frexp(const TensorHandle& input);  // Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.
+Handles<2> frexp(const TensorHandle& input);  // Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent.
 void frexp_into(const Handles<2>& out, const TensorHandle& input);
-TensorHandle view(const TensorHandle& input, DType dtype);  // The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ.
+TensorHandle view(const TensorHandle& input, DType dtype);  // Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it.
 
 }  // namespace pyburn::fn

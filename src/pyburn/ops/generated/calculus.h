@@ -4,14 +4,14 @@
 
 namespace pyburn::fn {
 
-TensorHandle trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples that are dx apart.
-TensorHandle trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples at the places x.
-TensorHandle cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples that are dx apart.
-TensorHandle cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples at the places x.
-Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing = {}, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends.
-Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim of samples at the given places, a vector for each axis.
-TensorHandle vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // A row for each element of a vector: its powers, the highest first unless increasing.
-TensorHandle cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.
-TensorHandle corrcoef(const TensorHandle& input);  // The coefficients of correlation of variables, which are rows.
+TensorHandle trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+TensorHandle trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+TensorHandle cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Cumulatively integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+TensorHandle cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Cumulatively integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing = {}, const OptionalDims& dim = {}, int64_t edge_order = 1);  // Estimates derivatives along dim (by default all dimensions) with second-order central differences.
+Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim = {}, int64_t edge_order = 1);  // Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension.
+TensorHandle vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // Builds a Vandermonde matrix: row i holds the powers of x[i], highest first unless increasing=True.
+TensorHandle cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // Estimates the covariance matrix of the variables in the rows of input; columns are observations.
+TensorHandle corrcoef(const TensorHandle& input);  // Computes the Pearson correlation coefficients of the variables in the rows of input.
 
 }  // namespace pyburn::fn

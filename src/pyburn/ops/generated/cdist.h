@@ -4,7 +4,7 @@
 
 namespace pyburn::fn {
 
-TensorHandle _cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // cdist of tensors of one dtype and equal batch axes.
+TensorHandle _cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // Computes cdist for tensors of one dtype and equal batch dimensions.
 void _cdist_into(const TensorHandle& out, const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);
 
 }  // namespace pyburn::fn

@@ -4,13 +4,13 @@
 
 namespace pyburn::fn {
 
-TensorHandle conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
+TensorHandle conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv2d with respect to its input.
 void conv2d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
-TensorHandle conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
+TensorHandle conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv2d with respect to its weight.
 void conv2d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
-TensorHandle conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
+TensorHandle conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv3d with respect to its input.
 void conv3d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
-TensorHandle conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its weight.
+TensorHandle conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv3d with respect to its weight.
 void conv3d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
 
 }  // namespace pyburn::fn

@@ -4,12 +4,12 @@
 
 namespace pyburn::fn {
 
-TensorHandle cast(const TensorHandle& input, DType dtype);  // A fresh tensor with the values of input in another dtype.
+TensorHandle cast(const TensorHandle& input, DType dtype);  // Returns a copy of input converted to another dtype.
 void cast_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
-TensorHandle contiguous_copy(const TensorHandle& input);  // A fresh copy of input in plain row-major order.
+TensorHandle contiguous_copy(const TensorHandle& input);  // Returns a contiguous (row-major) copy of input.
 void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
-TensorHandle contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
-TensorHandle detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
+TensorHandle clone(const TensorHandle& input);  // Returns a copy of input that keeps its memory order.
+TensorHandle contiguous(const TensorHandle& input);  // Returns input if it is contiguous, else a contiguous copy.
+TensorHandle detach(const TensorHandle& input);  // Returns a tensor that shares memory with input and has no gradient history.
 
 }  // namespace pyburn::fn

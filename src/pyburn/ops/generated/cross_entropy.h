@@ -4,11 +4,11 @@
 
 namespace pyburn::fn {
 
-Handles<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).
+Handles<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Computes the negative log-softmax of the logits (N, C, ...) at the target classes, and the log-sum-exp of the logits.
 void class_loss_into(const Handles<2>& out, const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);
-TensorHandle class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Gradient of class_loss with respect to the scores.
+TensorHandle class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Computes the gradient of class_loss with respect to the logits.
 void class_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);
-TensorHandle nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.
-TensorHandle cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.
+TensorHandle nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes, optionally weighted per class.
+TensorHandle cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input.
 
 }  // namespace pyburn::fn

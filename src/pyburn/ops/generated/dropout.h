@@ -4,13 +4,13 @@
 
 namespace pyburn::fn {
 
-TensorHandle seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.
+TensorHandle seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.
 void seeded_dropout_into(const TensorHandle& out, const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);
-TensorHandle dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).
-TensorHandle alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Dropout for networks of selu: keeps mean and variance.
-TensorHandle dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, L) or (C, L).
-TensorHandle dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, H, W).
-TensorHandle dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).
-TensorHandle feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // alpha_dropout of whole channels (axis 1).
+TensorHandle dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode.
+TensorHandle alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Applies alpha dropout, which preserves mean and variance in networks with SELU activations.
+TensorHandle dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, L) or (C, L) with probability p.
+TensorHandle dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, H, W) or (C, H, W) with probability p.
+TensorHandle dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p.
+TensorHandle feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Applies alpha dropout to whole channels (dimension 1).
 
 }  // namespace pyburn::fn

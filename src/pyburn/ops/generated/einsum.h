@@ -4,16 +4,16 @@
 
 namespace pyburn::fn {
 
-TensorHandle einsum(const std::string& equation, const Tensors& operands);  // Sums of products of the operands; the equation names their axes by letters and says which of them the result has.
-TensorHandle tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.
+TensorHandle einsum(const std::string& equation, const Tensors& operands);  // Sums products of the operands along dimensions named by letters (Einstein summation).
+TensorHandle tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Contracts the dimensions dims_a of a with the dimensions dims_b of b.
 void tensordot_into(const TensorHandle& out, const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);
-TensorHandle kron(const TensorHandle& input, const TensorHandle& other);  // The Kronecker product: each element of input times all of other.
+TensorHandle kron(const TensorHandle& input, const TensorHandle& other);  // Computes the Kronecker product of input and other.
 void kron_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle chain_matmul(const Tensors& matrices);  // The product of several matrices, in the order that needs the fewest multiplications.
+TensorHandle chain_matmul(const Tensors& matrices);  // Multiplies several matrices in the order that needs the fewest operations.
 void chain_matmul_into(const TensorHandle& out, const Tensors& matrices);
-TensorHandle linalg_multi_dot(const Tensors& tensors);  // chain_matmul; the first and the last may be vectors.
+TensorHandle linalg_multi_dot(const Tensors& tensors);  // Multiplies several matrices in the order that needs the fewest operations; the first and the last may be vectors.
 void linalg_multi_dot_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Cross products of the vectors along dim, which has extent 3 (the first such axis by default).
+TensorHandle cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Computes cross products along dim, which must have size 3 (by default the first such dimension).
 void cross_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});
 
 }  // namespace pyburn::fn

@@ -4,9 +4,9 @@
 
 namespace pyburn::fn {
 
-TensorHandle _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // The rows of weight that indices name.
+TensorHandle _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // Looks up rows of weight by index.
 void _embedding_into(const TensorHandle& out, const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);
-TensorHandle embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.
-TensorHandle embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.
+TensorHandle embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // Looks up embedding vectors: rows of weight (V, D) for the indices in input (*), giving (*, D).
+TensorHandle embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset.
 
 }  // namespace pyburn::fn

@@ -4,21 +4,21 @@
 
 namespace pyburn::fn {
 
-TensorHandle argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
+TensorHandle argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Returns the index of the maximum along dim, or in the flattened tensor.
 void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
-TensorHandle argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the smallest element along dim, or in the flattened tensor.
+TensorHandle argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Returns the index of the minimum along dim, or in the flattened tensor.
 void argmin_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
-Handles<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The largest elements along dim and their positions.
+Handles<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the maximum along dim and its index.
 void max_into(const Handles<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
-Handles<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The smallest elements along dim and their positions.
+Handles<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the minimum along dim and its index.
 void min_into(const Handles<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
-TensorHandle max(const TensorHandle& input);  // The largest element; ties share the gradient.
+TensorHandle max(const TensorHandle& input);  // Returns the maximum of all elements. Equal elements share the gradient.
 void max_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle max(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements: maximum under another name.
+TensorHandle max(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise maximum; alias of maximum.
 void max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle min(const TensorHandle& input);  // The smallest element; ties share the gradient.
+TensorHandle min(const TensorHandle& input);  // Returns the minimum of all elements. Equal elements share the gradient.
 void min_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle min(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements: minimum under another name.
+TensorHandle min(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise minimum; alias of minimum.
 void min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 
 }  // namespace pyburn::fn

@@ -4,22 +4,22 @@
 
 namespace pyburn::fn {
 
-TensorHandle full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
-TensorHandle arange(const std::optional<Scalar>& start = {}, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
-TensorHandle linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // steps numbers from start to end, at equal distances.
-TensorHandle zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
-TensorHandle ones(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of ones.
-TensorHandle empty(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size; what it holds is not specified (here: zeros).
-TensorHandle zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Zeros of the size, dtype and device of input.
-TensorHandle ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Ones of the size, dtype and device of input.
-TensorHandle full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A constant of the size, dtype and device of input.
-TensorHandle empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).
-TensorHandle logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // base to the powers from start to end, at equal distances.
-TensorHandle eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.
-TensorHandle tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.
-TensorHandle triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.
-TensorHandle fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
-TensorHandle zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
-TensorHandle one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
+TensorHandle full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of the given shape filled with fill_value.
+TensorHandle arange(const std::optional<Scalar>& start = {}, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor with values from start up to, but not including, end, in steps of step.
+TensorHandle linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor of evenly spaced values from start to end, inclusive.
+TensorHandle zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with 0.
+TensorHandle ones(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with 1.
+TensorHandle empty(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor whose values are unspecified (currently zeros).
+TensorHandle zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of zeros with the shape, dtype and device of input.
+TensorHandle ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of ones with the shape, dtype and device of input.
+TensorHandle full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with fill_value with the shape, dtype and device of input.
+TensorHandle empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor with the shape, dtype and device of input whose values are unspecified (currently zeros).
+TensorHandle logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor of values base^start to base^end, evenly spaced on a logarithmic scale.
+TensorHandle eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates an (n, m) matrix with ones on the diagonal and zeros elsewhere; m defaults to n.
+TensorHandle tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // Returns the indices of the lower triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+TensorHandle triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // Returns the indices of the upper triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+TensorHandle fill_(const TensorHandle& input, const Scalar& value);  // Fills input with value in place.
+TensorHandle zero_(const TensorHandle& input);  // Fills input with 0 in place.
+TensorHandle one_hot(const TensorHandle& input, int64_t num_classes = -1);  // Converts class indices (*) to one-hot vectors (*, num_classes) of dtype int64.
 
 }  // namespace pyburn::fn

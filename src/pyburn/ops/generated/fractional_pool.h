@@ -4,7 +4,7 @@
 
 namespace pyburn::fn {
 
-Handles<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.
-Handles<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).
+Handles<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices of the maxima.
+Handles<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the indices of the maxima.
 
 }  // namespace pyburn::fn

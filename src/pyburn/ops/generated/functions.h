@@ -68,599 +68,599 @@
 
 namespace pyburn {
 
-Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
-Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements.
-Tensor gelu(const TensorHandle& input, const std::string& approximate = "none");  // x times the normal distribution at x; approximate is 'none' or 'tanh'.
-Tensor gelu_gradient(const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");  // The gradient of gelu at input, times grad.
-Tensor silu(const TensorHandle& input);  // x times sigmoid(x), also called swish.
-Tensor silu_gradient(const TensorHandle& grad, const TensorHandle& input);  // The gradient of silu at input, times grad.
-Tensor mish(const TensorHandle& input);  // x times tanh(softplus(x)).
-Tensor softplus(const TensorHandle& input, double beta = 1.0, double threshold = 20.0);  // log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.
-Tensor logsigmoid(const TensorHandle& input);  // log(sigmoid(x)), without loss of digits.
-Tensor hardtanh(const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);  // The elements, moved into the range from min_val to max_val.
-Tensor hardswish(const TensorHandle& input);  // x times hardsigmoid(x).
-Tensor hardsigmoid(const TensorHandle& input);  // (x + 3) / 6, moved into the range from 0 to 1.
-Tensor leaky_relu(const TensorHandle& input, double negative_slope = 0.01);  // The elements, with negative ones times negative_slope.
-Tensor elu(const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);  // scale x where x is positive, else scale alpha (exp(input_scale x) - 1).
-Tensor softshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, moved towards 0 by lambd and no further.
-Tensor hardshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, with 0 in place of those between -lambd and lambd.
-Tensor threshold(const TensorHandle& input, const Scalar& threshold, const Scalar& value);  // The elements, with value in place of those that are not above the threshold.
-Tensor relu6(const TensorHandle& input);  // The elements, moved into the range from 0 to 6.
-Tensor selu(const TensorHandle& input);  // elu with the constants that keep mean 0 and variance 1.
-Tensor celu(const TensorHandle& input, double alpha = 1.0);  // x where it is positive, else alpha (exp(x / alpha) - 1).
-Tensor softsign(const TensorHandle& input);  // x / (1 + |x|).
-Tensor tanhshrink(const TensorHandle& input);  // x - tanh(x).
-Tensor prelu(const TensorHandle& input, const TensorHandle& weight);  // The elements, with negative ones times weight: one number, or one for each channel (axis 1).
-Tensor glu(const TensorHandle& input, int64_t dim = -1);  // The first half along dim times the sigmoid of the second.
-Results<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.
-Results<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.
-Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.
-Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // input with the axes source moved to the places destination; the others keep their order. A view.
-Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // The same as movedim.
-Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
-Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
-Tensor adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
-Tensor ravel(const TensorHandle& input);  // All elements along one axis, in plain order: a view where they lie so already, else a copy.
-Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
-Tensor broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
-Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.
-Tensor view_as(const TensorHandle& input, const TensorHandle& other);  // A view with the size of other.
-Tensor reshape_as(const TensorHandle& input, const TensorHandle& other);  // The same elements in the size of other.
-Tensor expand_as(const TensorHandle& input, const TensorHandle& other);  // Stretched to the size of other, without a copy.
-Tensor atleast_1d(const TensorHandle& input);  // input with at least one axis; a view.
-Tensors atleast_1d(const Tensors& tensors);  // Each tensor with at least one axis; views.
-Tensor atleast_2d(const TensorHandle& input);  // input with at least two axes; new ones in front. A view.
-Tensors atleast_2d(const Tensors& tensors);  // Each tensor with at least two axes; views.
-Tensor atleast_3d(const TensorHandle& input);  // input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.
-Tensors atleast_3d(const Tensors& tensors);  // Each tensor with at least three axes; views.
-Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.
-Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.
-Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Gradients of normalise_batch.
-Tensor special_airy_ai(const TensorHandle& input);  // The Airy function Ai, the solution of y'' = x y that decays.
-Tensor special_bessel_j0(const TensorHandle& input);  // The Bessel function of the first kind of order 0.
-Tensor special_bessel_j1(const TensorHandle& input);  // The Bessel function of the first kind of order 1.
-Tensor special_bessel_y0(const TensorHandle& input);  // The Bessel function of the second kind of order 0.
-Tensor special_bessel_y1(const TensorHandle& input);  // The Bessel function of the second kind of order 1.
-Tensor special_scaled_modified_bessel_k0(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 0.
-Tensor special_scaled_modified_bessel_k1(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 1.
-Tensor special_modified_bessel_k0(const TensorHandle& input);  // The modified Bessel function of the second kind of order 0.
-Tensor special_modified_bessel_k1(const TensorHandle& input);  // The modified Bessel function of the second kind of order 1.
-Tensor special_spherical_bessel_j0(const TensorHandle& input);  // The spherical Bessel function of the first kind of order 0: sin(x) / x.
-Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
-Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
-Tensor mul(const Operand& input, const Operand& other);  // input * other.
-Tensor div(const Operand& input, const Operand& other);  // input / other, in floating point.
-Tensor pow(const Operand& input, const Operand& exponent);  // input to the power of exponent.
-Tensor maximum(const Operand& input, const Operand& other);  // The larger of two elements; NaN wins, ties share the gradient.
-Tensor minimum(const Operand& input, const Operand& other);  // The smaller of two elements; NaN wins, ties share the gradient.
-Tensor eq(const Operand& input, const Operand& other);  // Where input equals other.
-Tensor ne(const Operand& input, const Operand& other);  // Where input differs from other.
-Tensor lt(const Operand& input, const Operand& other);  // Where input is less than other.
-Tensor le(const Operand& input, const Operand& other);  // Where input is at most other.
-Tensor gt(const Operand& input, const Operand& other);  // Where input is greater than other.
-Tensor ge(const Operand& input, const Operand& other);  // Where input is at least other.
-Tensor where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Elements of input where condition holds, of other elsewhere.
-Tensor div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);  // input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.
-Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // other - alpha * input.
-Tensor float_power(const Operand& input, const Operand& exponent);  // input to the power of exponent, in float64.
-Tensor floor_divide(const Operand& input, const Operand& other);  // input / other, rounded down.
-Tensor remainder(const Operand& input, const Operand& other);  // What division leaves, with the sign of other: Python's %.
-Tensor fmod(const Operand& input, const Operand& other);  // What division leaves, with the sign of input: C's fmod.
-Tensor atan2(const TensorHandle& input, const TensorHandle& other);  // The angle of the point (other, input), from -pi to pi.
-Tensor hypot(const TensorHandle& input, const TensorHandle& other);  // The length of the vector (input, other), without overflow on the way.
-Tensor xlogy(const Operand& input, const Operand& other);  // input * log(other), and 0 where input is 0.
-Tensor logaddexp(const TensorHandle& input, const TensorHandle& other);  // log(exp(input) + exp(other)), without overflow on the way.
-Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
-Tensor copysign(const TensorHandle& input, const Operand& other);  // The absolute value of input with the sign of other.
-Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements; a number wins against NaN.
-Tensor fmin(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements; a number wins against NaN.
-Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // The next number after input on the way to other.
-Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
-Tensor gcd(const TensorHandle& input, const TensorHandle& other);  // The greatest common divisors of integers; 0 for two zeros.
-Tensor lcm(const TensorHandle& input, const TensorHandle& other);  // The least common multiples of integers; 0 where one of them is 0.
-Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
-Tensor _view_bits(const TensorHandle& input, DType dtype);  // A copy of the bits of the elements as elements of another dtype.
-Results<2> frexp(const TensorHandle& input);  // Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.
-Tensor view(const TensorHandle& input, DType dtype);  // The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ.
-Tensor trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples that are dx apart.
-Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples at the places x.
-Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples that are dx apart.
-Tensor cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples at the places x.
-Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing = {}, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends.
-Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim of samples at the given places, a vector for each axis.
-Tensor vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // A row for each element of a vector: its powers, the highest first unless increasing.
-Tensor cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.
-Tensor corrcoef(const TensorHandle& input);  // The coefficients of correlation of variables, which are rows.
-Tensor _cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // cdist of tensors of one dtype and equal batch axes.
-Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
-Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
-Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
-Tensor conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its weight.
-Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).
-Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the length, 'valid' is none.
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
-Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).
-Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
-Tensor conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.
-Tensor conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).
-Tensor conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).
-Tensor cast(const TensorHandle& input, DType dtype);  // A fresh tensor with the values of input in another dtype.
-Tensor contiguous_copy(const TensorHandle& input);  // A fresh copy of input in plain row-major order.
-Tensor clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
-Tensor contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
-Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
-Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).
-Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Gradient of class_loss with respect to the scores.
-Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.
-Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.
-Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // ctc_loss of each example, for log-probabilities (T, N, C).
-Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // Gradient of _ctc_loss with respect to the log-probabilities.
-Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not fit.
-Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // ctc_loss with lengths that are numbers.
-Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.
-Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).
-Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Dropout for networks of selu: keeps mean and variance.
-Tensor dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, L) or (C, L).
-Tensor dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, H, W).
-Tensor dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).
-Tensor feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // alpha_dropout of whole channels (axis 1).
-Tensor einsum(const std::string& equation, const Tensors& operands);  // Sums of products of the operands; the equation names their axes by letters and says which of them the result has.
-Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.
-Tensor kron(const TensorHandle& input, const TensorHandle& other);  // The Kronecker product: each element of input times all of other.
-Tensor chain_matmul(const Tensors& matrices);  // The product of several matrices, in the order that needs the fewest multiplications.
-Tensor linalg_multi_dot(const Tensors& tensors);  // chain_matmul; the first and the last may be vectors.
-Tensor cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Cross products of the vectors along dim, which has extent 3 (the first such axis by default).
-Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // The rows of weight that indices name.
-Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.
-Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.
-Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
-Tensor argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the smallest element along dim, or in the flattened tensor.
-Results<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The largest elements along dim and their positions.
-Results<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The smallest elements along dim and their positions.
-Tensor max(const TensorHandle& input);  // The largest element; ties share the gradient.
-Tensor max(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements: maximum under another name.
-Tensor min(const TensorHandle& input);  // The smallest element; ties share the gradient.
-Tensor min(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements: minimum under another name.
-Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
-Tensor arange(const std::optional<Scalar>& start = {}, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // steps numbers from start to end, at equal distances.
-Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
-Tensor ones(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of ones.
-Tensor empty(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size; what it holds is not specified (here: zeros).
-Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Zeros of the size, dtype and device of input.
-Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Ones of the size, dtype and device of input.
-Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A constant of the size, dtype and device of input.
-Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // base to the powers from start to end, at equal distances.
-Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.
-Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
-Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
-Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
-Results<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.
-Results<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).
-Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.
-Tensor grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid.
-Tensor grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels.
-Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
-Results<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.
-Results<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // How many elements fall between each two edges, which rise.
-Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
-Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
-Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // input, with alpha times the parts of source added where index says; an index may repeat.
-Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source in the places that index says; where an index repeats the last one stays.
-Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // input, with value in all places along dim that index says.
-Tensor argwhere(const TensorHandle& input);  // The indices of the elements that are not zero, a row each. The same as nonzero.
-Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor per axis.
-Tensor masked_select(const TensorHandle& input, const TensorHandle& mask);  // The elements of input where mask is true, along one axis.
-Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // input, with the elements of source one after the other in the places where mask is true.
-Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // What x[..., *indices] gives, with the first index for axis.
-Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // input, with values in the places that indices name, or added to what is there; the first index is for axis.
-Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // input, with values in the places input[indices], or added to what is there.
-Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // In place: values in the places input[indices], or added to what is there.
-Tensor take(const TensorHandle& input, const TensorHandle& index);  // The elements of the flattened input that index names; negative numbers count from the end.
-Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // input, with the elements of source in the places of the flattened input that index names, or added to what is there.
-Tensor resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // input with axis dim in another size; interpolate is made of it.
-Tensor resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Gradient of resize_axis.
-Tensor interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos.
-Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // (..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.
-Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // (..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.
-Tensor channel_shuffle(const TensorHandle& input, int64_t groups);  // input (N, C, ...) with the channels of its groups interleaved.
-Tensor cat(const Tensors& tensors, int64_t dim = 0);  // The tensors one after the other along dim.
-Tensor concat(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
-Tensor concatenate(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
-Tensor stack(const Tensors& tensors, int64_t dim = 0);  // The tensors, all of one size, along a new axis dim.
-Tensor hstack(const Tensors& tensors);  // The tensors side by side: along axis 1, vectors along axis 0.
-Tensor vstack(const Tensors& tensors);  // The tensors on top of each other, along axis 0; vectors are rows.
-Tensor row_stack(const Tensors& tensors);  // The same as vstack.
-Tensor dstack(const Tensors& tensors);  // The tensors in depth, along axis 2.
-Tensor column_stack(const Tensors& tensors);  // The tensors side by side; vectors are columns.
-Tensor block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
-Tensor cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
-Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // X with A @ X = B, for matrices A and B of equal batches.
-Results<2> _linalg_lu(const TensorHandle& A);  // Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.
-Results<2> linalg_slogdet(const TensorHandle& A);  // The sign of the determinant of square matrices, and the logarithm of its absolute value.
-Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.
-Tensor linalg_cholesky(const TensorHandle& A, bool upper = false);  // The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.
-Results<2> linalg_qr(const TensorHandle& A, const std::string& mode = "reduced");  // A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q).
-Results<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'.
-Results<3> linalg_svd(const TensorHandle& A, bool full_matrices = true);  // A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False.
-Tensor isinf(const TensorHandle& input);  // Where the elements are infinite.
-Tensor isfinite(const TensorHandle& input);  // Where the elements are neither infinite nor NaN.
-Tensor signbit(const TensorHandle& input);  // Where the elements are negative, -0 included.
-Tensor logical_not(const TensorHandle& input);  // Where the elements are 0.
-Tensor logical_and(const TensorHandle& input, const TensorHandle& other);  // Where both are not 0.
-Tensor logical_or(const TensorHandle& input, const TensorHandle& other);  // Where at least one is not 0.
-Tensor logical_xor(const TensorHandle& input, const TensorHandle& other);  // Where exactly one is not 0.
-Tensor bitwise_and(const Operand& input, const Operand& other);  // The bits that are set in both; for bool, logical_and.
-Tensor bitwise_or(const Operand& input, const Operand& other);  // The bits that are set in one or both; for bool, logical_or.
-Tensor bitwise_xor(const Operand& input, const Operand& other);  // The bits that are set in one, not both; for bool, logical_xor.
-Tensor bitwise_left_shift(const Operand& input, const Operand& other);  // The bits of input moved up by other places.
-Tensor bitwise_right_shift(const Operand& input, const Operand& other);  // The bits of input moved down by other places; the sign stays.
-Tensor isnan(const TensorHandle& input);  // Where the elements are NaN.
-Tensor isposinf(const TensorHandle& input);  // Where the elements are plus infinity.
-Tensor isneginf(const TensorHandle& input);  // Where the elements are minus infinity.
-Tensor bitwise_not(const TensorHandle& input);  // All bits turned over; for bool, logical_not.
-Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
-bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Whether |input - other| <= atol + rtol * |other| everywhere.
-bool equal(const TensorHandle& input, const TensorHandle& other);  // Whether both have the same size and the same elements.
-Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Squared differences; reduction is 'mean', 'sum' or 'none'.
-Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Absolute differences.
-Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double beta = 1.0);  // Squared differences / (2 beta) up to beta, absolute ones beyond.
-Tensor huber_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double delta = 1.0, const TensorHandle& weight = {});  // Half the squared differences up to delta, linear beyond.
-Tensor binary_cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Cross entropy of probabilities in input and targets between 0 and 1.
-Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean", const TensorHandle& pos_weight = {});  // binary_cross_entropy of sigmoid(input), computed without overflow.
-Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", bool log_target = false);  // target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.
-Tensor poisson_nll_loss(const TensorHandle& input, const TensorHandle& target, bool log_input = true, bool full = false, double eps = 1e-08, const std::string& reduction = "mean");  // Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.
-Tensor gaussian_nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full = false, double eps = 1e-06, const std::string& reduction = "mean");  // Minus the logarithm of the normal density of target, with mean input and variance var.
-Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin = 1.0, const std::string& reduction = "mean");  // input where target is 1, max(0, margin - input) where it is -1.
-Tensor margin_ranking_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.
-Tensor cosine_embedding_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // 1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.
-Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin = 1.0, double p = 2, double eps = 1e-06, bool swap = false, const std::string& reduction = "mean");  // max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
-Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // log(1 + exp(-target * input)), for targets 1 and -1.
-Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // The cosine of the angle between vectors along dim.
-Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // The norm of order p of x1 - x2 + eps along the last axis.
-Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, const std::string& compute_mode = "use_mm_for_euclid_dist_if_necessary");  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
-Tensor multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p = 1, double margin = 1.0, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target.
-Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1.
-Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.
-Tensor pdist(const TensorHandle& input, double p = 2.0);  // The distances of order p of all pairs of rows of a matrix: those of row 0 first.
-Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
-Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
-Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
-Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
-Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.
-Tensor dot(const TensorHandle& input, const TensorHandle& tensor);  // Sum of the products of the elements of two vectors.
-Tensor vdot(const TensorHandle& input, const TensorHandle& other);  // Sum of the products of the elements of two vectors.
-Tensor inner(const TensorHandle& input, const TensorHandle& other);  // Sums of products over the last axis of both.
-Tensor outer(const TensorHandle& input, const TensorHandle& vec2);  // The products of each element of one vector with each of another.
-Tensor ger(const TensorHandle& input, const TensorHandle& vec2);  // The same as outer.
-Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.
-Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat @ vec); where beta is 0 input does not count.
-Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.
-Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the sum of the products of two batches of matrices.
-Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
-Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
-Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance and mean over dim; correction 1, the default, is the unbiased estimate.
-Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance and mean over dim.
-Results<2> var_mean(const TensorHandle& input, bool unbiased);  // Variance and mean of all elements.
-Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance over dim; correction 1, the default, is the unbiased estimate.
-Tensor var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance over dim.
-Tensor var(const TensorHandle& input, bool unbiased);  // Variance of all elements.
-Tensor std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation over dim: the square root of var.
-Tensor std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation over dim.
-Tensor std(const TensorHandle& input, bool unbiased);  // Standard deviation of all elements.
-Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation and mean over dim.
-Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation and mean over dim.
-Results<2> std_mean(const TensorHandle& input, bool unbiased);  // Standard deviation and mean of all elements.
-Tensor view(const TensorHandle& input, const Dims& size);  // The same elements under another shape, without a copy; one extent may be -1.
-Tensor reshape(const TensorHandle& input, const Dims& shape);  // The same elements under another shape: a view where possible, else a copy.
-Tensor permute(const TensorHandle& input, const Dims& dims);  // The axes of input in another order.
-Tensor expand(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent.
-Tensor slice(const TensorHandle& input, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // The part of input from start to end along dim, in steps.
-Tensor select(const TensorHandle& input, int64_t dim, int64_t index);  // The part of input at one index along dim; the axis goes away.
-Tensor unsqueeze(const TensorHandle& input, int64_t dim);  // input with a new axis of extent 1 at dim.
-Tensor remove_axis(const TensorHandle& input, int64_t dim);  // input without its axis dim, which must have extent 1.
-Tensor transpose(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view.
-Tensor t(const TensorHandle& input);  // The transpose of a matrix; a view. Vectors stay as they are.
-Tensor squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // input without its axes of extent 1, or without those among dim; a view.
-Tensor flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // The axes from start_dim to end_dim as one.
-Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // length elements of input along dim from start on; a view.
-Results<3> normalise_rows(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);  // input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of.
-Results<3> normalise_rows_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);  // Gradients of normalise_rows.
-Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.
-Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, std::optional<double> eps = {});  // input, divided by its root mean square over the last axes, then scaled.
-Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.
-Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean = {}, const TensorHandle& running_var = {}, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-05);  // input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.
-Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-05);  // Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones.
-Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0);  // input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.
-Tensor normalize(const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);  // input, divided by its norm of order p along dim (by eps where that is larger).
-Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // A copy of input with src in the place of select(input, dim, index).
-Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // A copy of input with src in the place of slice(input, dim, start, end, step).
-Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
-Tensor as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A copy of input with src in the place of as_strided(input, size, stride, storage_offset).
-Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
-Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // input with a border of its own elements: 'reflect', 'replicate' or 'circular'.
-Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
-Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // input + weight * (end - input): between the two for a weight from 0 to 1.
-Tensor addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 * tensor2.
-Tensor addcdiv(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 / tensor2.
-Tensor clamp(const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});  // The elements, moved into the range from min to max.
-Tensor clamp(const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});  // The elements, moved into the ranges from min to max, which may differ from element to element.
-Tensor clamp_min(const TensorHandle& input, const Scalar& min);  // The elements, raised to min where they are smaller.
-Tensor clamp_min(const TensorHandle& input, const TensorHandle& min);  // The elements, raised to those of min where they are smaller.
-Tensor clamp_max(const TensorHandle& input, const Scalar& max);  // The elements, lowered to max where they are larger.
-Tensor clamp_max(const TensorHandle& input, const TensorHandle& max);  // The elements, lowered to those of max where they are larger.
-Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // The elements, with value where mask holds.
-Tensor special_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n: cos(n acos(input)).
-Tensor special_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n.
-Tensor special_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n.
-Tensor special_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n.
-Tensor special_hermite_polynomial_h(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as physicists define it.
-Tensor special_hermite_polynomial_he(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as statisticians define it.
-Tensor special_laguerre_polynomial_l(const Operand& input, const Operand& n);  // The Laguerre polynomial of degree n.
-Tensor special_legendre_polynomial_p(const Operand& input, const Operand& n);  // The Legendre polynomial of degree n.
-Tensor special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n at 2 input - 1.
-Tensor special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n at 2 input - 1.
-Tensor special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n at 2 input - 1.
-Tensor special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1.
-Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.
-Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // max_pool, and where in its plane each largest element is.
-Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Planes of the given size with the elements of input where indices say and 0 elsewhere.
-Tensor unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // The elements of planes at the places that indices say: the gradient of unpool.
-Tensor avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.
-Tensor avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Gradient of avg_pool: each element spread over its window.
-Tensor max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, L) or (C, L).
-Results<2> max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool1d, and where in its plane each largest element is.
-Tensor avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true);  // The mean of each window of input (N, C, L) or (C, L).
-Tensor adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, L) or (C, L).
-Results<2> adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
-Tensor lp_pool1d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.
-Tensor max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool1d: the elements where indices say, 0 elsewhere.
-Tensor max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, H, W) or (C, H, W).
-Results<2> max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool2d, and where in its plane each largest element is.
-Tensor avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, H, W) or (C, H, W).
-Tensor adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).
-Results<2> adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
-Tensor lp_pool2d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.
-Tensor max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool2d: the elements where indices say, 0 elsewhere.
-Tensor max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).
-Results<2> max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool3d, and where in its plane each largest element is.
-Tensor avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, D, H, W) or (C, D, H, W).
-Tensor adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).
-Results<2> adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
-Tensor lp_pool3d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.
-Tensor max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool3d: the elements where indices say, 0 elsewhere.
-Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1).
-Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random numbers from the standard normal distribution.
-Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high).
-Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high).
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
-Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high), of the size, dtype and device of input.
-Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high), of the size, dtype and device of input.
-Tensor randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
-Tensor normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
-Tensor normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
-Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given means and deviations.
-Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Normally distributed numbers of one mean and deviation.
-Tensor bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // 1 with the probability that input says, else 0.
-Tensor bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // 1 with probability p, else 0; of the size, dtype and device of input.
-Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // num_samples positions in each row of input, which holds how likely they are.
-Tensor uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with uniform random numbers from [from_, to).
-Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with normally distributed random numbers.
-Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
-Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with 1 with the probability that p says and 0 otherwise.
-Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with exponentially distributed random numbers of rate lambd.
-Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
-Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
-Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
-Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
-Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
-Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
-Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
-Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
-Tensor flip(const TensorHandle& input, const Dims& dims);  // The elements in reverse order along the given axes; a copy.
-Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // The lower triangle of matrices: the elements above the diagonal become 0.
-Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // The upper triangle of matrices: the elements below the diagonal become 0.
-Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // The index i, repeats[i] times, for each i.
-Tensor repeat(const TensorHandle& input, const Dims& repeats);  // Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.
-Tensor tile(const TensorHandle& input, const Dims& dims);  // Copies of input side by side; fewer numbers than axes stand for the last ones.
-Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), several times in a row.
-Tensor repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), as often in a row as repeats says.
-Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.
-Tensor fliplr(const TensorHandle& input);  // The elements in reverse order along axis 1.
-Tensor flipud(const TensorHandle& input);  // The elements in reverse order along axis 0.
-Tensor rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // input turned k times by 90 degrees in the plane of two axes, from the first towards the second.
-Tensor diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Matrices with the last axis of input on a diagonal and 0 elsewhere.
-Tensor diag(const TensorHandle& input, int64_t diagonal = 0);  // The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
-Tensor diagflat(const TensorHandle& input, int64_t offset = 0);  // The matrix with the elements of input on its diagonal.
-Tensor sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements of input over dim (over all by default).
-Tensor mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Arithmetic mean of the elements of input over dim.
-Tensor amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Largest element of input over dim; ties share the gradient.
-Tensor amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Smallest element of input over dim; ties share the gradient.
-Tensor prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Product of the elements of input along dim (of all by default).
-Tensor nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements over dim, with 0 in place of NaN.
-Tensor count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // How many elements over dim are not zero.
-Tensor any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether some element over dim is not zero.
-Tensor all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether no element over dim is zero.
-Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // The logarithm of the sum of exp(input) over dim, computed without overflow.
-Tensor nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Mean of the elements over dim that are not NaN.
-Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // The smallest and the largest element along dim, or of all.
-Tensor trace(const TensorHandle& input);  // The sum of the diagonal of a matrix.
-Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected.
-Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh.
-Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.
-Results<2> rnn_relu(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.
-Results<2> lstm_cell(const TensorHandle& input, const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of lstm for input (B, I) and hx, a state and a cell (B, H).
-Tensor gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of gru for input (B, I) and a state (B, H).
-Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_tanh for input (B, I) and a state (B, H).
-Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_relu for input (B, I) and a state (B, H).
-Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.
-Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Gradient of rnn_steps, back through time.
-Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.
-Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).
-Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.
-Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
-Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
-Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
-Results<2> cummax(const TensorHandle& input, int64_t dim);  // The largest element so far along dim, and its position.
-Results<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
-Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Differences of neighbours along dim, n times; prepend and append are joined to the ends first.
-Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // At each place of the index, the element of input at the same place, but for dim, where the index says which.
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.
-Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src added at its own place, but for dim, where the index says which.
-Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // input, with value at the places that the index names.
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // input, with value added ('add') or multiplied ('multiply') at the places that the index names.
-Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // gather, with input and indices stretched to each other; without dim both are flattened.
-Tensor histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
-Tensor bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
-Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
-Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.
-Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where a number would have to be inserted into a sorted vector.
-Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
-Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
-Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
-Tensor quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles for several shares; a new first axis holds them.
-Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantile of the elements that are not NaN.
-Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles of the elements that are not NaN, for several shares.
-Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // The reduction of consecutive parts of input along axis 0.
-Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by where they begin and the last one ends.
-Tensor combinations(const TensorHandle& input, int64_t r = 2, bool with_replacement = false);  // A row for each choice of r elements of a vector, in order.
-Tensor renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);  // input, with the parts along dim whose norm of order p is above maxnorm shortened to it.
-Tensor index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);  // input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names.
-Tensor sum_to_size(const TensorHandle& input, const Dims& size);  // The sums over the axes that broadcasting to the shape of input would stretch or add.
-Tensor narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // A copy of the part along dim that begins at start.
-Tensor fill(const TensorHandle& input, const Operand& value);  // A tensor like input that is full of value, a number or a tensor with one element and no axes.
-Tensor fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.
-Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // The index along each axis of the elements that indices count in a tensor of the given shape.
-Tensor angle(const TensorHandle& input);  // The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.
-Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // exp(input), scaled to sum to 1 along dim.
-Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // The logarithm of softmax, computed without overflow.
-Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of softmax, from its output.
-Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of log_softmax, from its output.
-Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // softmax of -input.
-Tensor _linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});  // The inverse of Moore and Penrose.
-Tensor linalg_inv(const TensorHandle& A);  // The inverses of square matrices. An error if one is singular.
-Tensor inverse(const TensorHandle& input);  // The same as linalg.inv.
-Tensor linalg_det(const TensorHandle& A);  // The determinants of square matrices. The gradient is that of regular ones.
-Tensor det(const TensorHandle& input);  // The same as linalg.det.
-Results<2> slogdet(const TensorHandle& input);  // The same as linalg.slogdet.
-Tensor logdet(const TensorHandle& input);  // The logarithm of the determinants of square matrices; NaN where one is negative.
-Tensor linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.
-Tensor cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.
-Tensor cholesky_inverse(const TensorHandle& input, bool upper = false);  // The inverse of A, for the triangle that cholesky gives of it.
-Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order.
-Tensor linalg_svdvals(const TensorHandle& A);  // The singular values of matrices, in descending order.
-Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.
-Tensor pinverse(const TensorHandle& input, double rcond = 1e-15);  // The same as linalg.pinv with rtol=rcond.
-Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // How many singular values are above the larger of atol and rtol times the largest one.
-Tensor linalg_matrix_power(const TensorHandle& A, int64_t n);  // The product of n factors A; of its inverse where n is negative.
-Tensor matrix_power(const TensorHandle& input, int64_t n);  // The same as linalg.matrix_power.
-Tensor linalg_matrix_exp(const TensorHandle& A);  // The sum of A^k / k! over all k.
-Tensor matrix_exp(const TensorHandle& input);  // The same as linalg.matrix_exp.
-Results<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.
-Tensor linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Sums of the products of two batches of vectors along dim.
-Results<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The elements in order along dim, and where they were. Equal elements keep their order.
-Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // The k largest (or smallest) elements along dim, largest first, and their positions.
-Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // The k-th smallest element along dim (counted from 1) and its position.
-Results<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle element along dim (the lower one of two) and its position; NaN if there is one.
-Results<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle one of the elements along dim that are not NaN, and its position.
-Results<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // The most frequent element along dim (the smallest of several) and its last position.
-Tensor median(const TensorHandle& input);  // The middle element (the lower one of two); NaN if there is one.
-Tensor nanmedian(const TensorHandle& input);  // The middle one of the elements that are not NaN.
-Tensor argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The indices that sort input along dim.
-Tensor msort(const TensorHandle& input);  // The elements in order along the first axis.
-Tensor i0(const TensorHandle& input);  // The modified Bessel function of the first kind of order 0.
-Tensor special_i0e(const TensorHandle& input);  // exp(-|x|) i0(x).
-Tensor special_i1(const TensorHandle& input);  // The modified Bessel function of the first kind of order 1.
-Tensor special_i1e(const TensorHandle& input);  // exp(-|x|) i1(x).
-Tensor special_erfcx(const TensorHandle& input);  // exp(x^2) erfc(x), without underflow where x is large.
-Tensor special_ndtri(const TensorHandle& input);  // The inverse of ndtr: where the standard normal distribution function has the given value.
-Tensor special_zeta(const Operand& input, const Operand& other);  // The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.
-Tensor igamma(const TensorHandle& input, const TensorHandle& other);  // The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.
-Tensor igammac(const TensorHandle& input, const TensorHandle& other);  // The regularised upper incomplete gamma function: 1 - igamma(input, other).
-Tensor special_ndtr(const TensorHandle& input);  // The standard normal distribution function.
-Tensor special_log_ndtr(const TensorHandle& input);  // The logarithm of ndtr, without underflow where x is very negative.
-Tensor special_xlog1py(const Operand& input, const Operand& other);  // input * log(1 + other), and 0 where input is 0.
-Tensor mvlgamma(const TensorHandle& input, int64_t p);  // The logarithm of the gamma function of p variables.
-Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // The parts at each index along dim, which goes away; views.
-Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Pieces of equal size along dim, the last one possibly smaller; views.
-Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
-Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
-Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
-Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
-Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
-Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // The same for a number of pieces or indices that are elements of a tensor.
-Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
-Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
-Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.
-Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces on top of each other that begin at the given indices; views.
-Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces in depth, along axis 2; views.
-Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces in depth that begin at the given indices; views.
-Tensor exp(const TensorHandle& input);  // e to the power of the elements.
-Tensor exp2(const TensorHandle& input);  // 2 to the power of the elements.
-Tensor expm1(const TensorHandle& input);  // exp(x) - 1, without loss of digits where x is small.
-Tensor log(const TensorHandle& input);  // Natural logarithm of the elements.
-Tensor log2(const TensorHandle& input);  // Logarithm to the base 2 of the elements.
-Tensor log10(const TensorHandle& input);  // Logarithm to the base 10 of the elements.
-Tensor log1p(const TensorHandle& input);  // log(1 + x), without loss of digits where x is small.
-Tensor special_entr(const TensorHandle& input);  // -x log(x): what each probability adds to the entropy; 0 at 0, -inf below.
-Tensor sin(const TensorHandle& input);  // Sine of the elements.
-Tensor cos(const TensorHandle& input);  // Cosine of the elements.
-Tensor tan(const TensorHandle& input);  // Tangent of the elements.
-Tensor asin(const TensorHandle& input);  // The angles whose sine is given.
-Tensor acos(const TensorHandle& input);  // The angles whose cosine is given.
-Tensor atan(const TensorHandle& input);  // The angles whose tangent is given.
-Tensor sinh(const TensorHandle& input);  // Hyperbolic sine of the elements.
-Tensor cosh(const TensorHandle& input);  // Hyperbolic cosine of the elements.
-Tensor tanh(const TensorHandle& input);  // Hyperbolic tangent of the elements.
-Tensor asinh(const TensorHandle& input);  // Inverse of sinh.
-Tensor acosh(const TensorHandle& input);  // Inverse of cosh.
-Tensor atanh(const TensorHandle& input);  // Inverse of tanh.
-Tensor erf(const TensorHandle& input);  // The error function of the elements.
-Tensor erfc(const TensorHandle& input);  // 1 - erf(x), without loss of digits where x is large.
-Tensor erfinv(const TensorHandle& input);  // Inverse of erf.
-Tensor lgamma(const TensorHandle& input);  // Logarithm of the absolute value of the gamma function.
-Tensor digamma(const TensorHandle& input);  // Derivative of lgamma.
-Tensor polygamma(int64_t n, const TensorHandle& input);  // The derivative of order n of digamma.
-Tensor sinc(const TensorHandle& input);  // sin(pi x) / (pi x), and 1 where x is 0.
-Tensor logit(const TensorHandle& input, std::optional<double> eps = {});  // log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps].
-Tensor neg(const TensorHandle& input);  // Minus the elements of input.
-Tensor abs(const TensorHandle& input);  // Absolute value of the elements.
-Tensor sign(const TensorHandle& input);  // 1, 0 or -1: the sign of the elements.
-Tensor floor(const TensorHandle& input);  // The largest integers that are not larger than the elements.
-Tensor ceil(const TensorHandle& input);  // The smallest integers that are not smaller than the elements.
-Tensor trunc(const TensorHandle& input);  // The elements without the digits after the point.
-Tensor round(const TensorHandle& input, int64_t decimals = 0);  // The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.
-Tensor sqrt(const TensorHandle& input);  // Square root of the elements.
-Tensor rsqrt(const TensorHandle& input);  // One over the square root of the elements.
-Tensor nan_to_num(const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});  // The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).
-Tensor square(const TensorHandle& input);  // The elements times themselves.
-Tensor reciprocal(const TensorHandle& input);  // One over the elements.
-Tensor frac(const TensorHandle& input);  // The digits after the point, with the sign of the elements.
-Tensor positive(const TensorHandle& input);  // input itself.
-Tensor deg2rad(const TensorHandle& input);  // Degrees as radians.
-Tensor rad2deg(const TensorHandle& input);  // Radians as degrees.
-Tensor im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.
-Tensor col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.
-Tensor linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.
-Tensor norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of order p over dim: (sum of |x|^p)^(1/p).
-Tensor norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'.
-Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // The norm of order p of input - other.
-Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A view with any size and strides on the storage of input; the offset is the input's unless given.
-Tensor diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.
-Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // All windows of the given size along an axis, step apart; their elements are a new last axis. A view.
-Tensor hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.
-Tensor hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // alpha - beta cos(2 pi n / N).
-Tensor blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
-Tensor kaiser_window(int64_t window_length, bool periodic = true, double beta = 12.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).
-Tensor bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 1 - |2 n / N - 1|: a triangle.
+Tensor relu(const TensorHandle& input);  // Applies the rectified linear unit element-wise: max(0, x).
+Tensor sigmoid(const TensorHandle& input);  // Applies the logistic sigmoid element-wise: 1 / (1 + exp(-x)).
+Tensor gelu(const TensorHandle& input, const std::string& approximate = "none");  // Applies the Gaussian error linear unit element-wise: x * Phi(x), with the standard normal distribution function Phi.
+Tensor gelu_gradient(const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");  // Computes the gradient of gelu with respect to its input.
+Tensor silu(const TensorHandle& input);  // Applies the sigmoid linear unit (swish) element-wise: x * sigmoid(x).
+Tensor silu_gradient(const TensorHandle& grad, const TensorHandle& input);  // Computes the gradient of silu with respect to its input.
+Tensor mish(const TensorHandle& input);  // Applies the Mish activation element-wise: x * tanh(softplus(x)).
+Tensor softplus(const TensorHandle& input, double beta = 1.0, double threshold = 20.0);  // Applies softplus element-wise: log(1 + exp(beta * x)) / beta, or x where beta * x > threshold.
+Tensor logsigmoid(const TensorHandle& input);  // Computes log(sigmoid(x)) element-wise in a numerically stable way.
+Tensor hardtanh(const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);  // Clamps all elements into the range [min_val, max_val].
+Tensor hardswish(const TensorHandle& input);  // Applies the hard swish activation element-wise: x * hardsigmoid(x).
+Tensor hardsigmoid(const TensorHandle& input);  // Applies the hard sigmoid element-wise: (x + 3) / 6, clamped to [0, 1].
+Tensor leaky_relu(const TensorHandle& input, double negative_slope = 0.01);  // Applies the leaky rectified linear unit element-wise: x where x > 0, else negative_slope * x.
+Tensor elu(const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);  // Applies the exponential linear unit element-wise: scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1).
+Tensor softshrink(const TensorHandle& input, double lambd = 0.5);  // Applies soft shrinkage element-wise: moves each element towards 0 by lambd, and to 0 where |x| <= lambd.
+Tensor hardshrink(const TensorHandle& input, double lambd = 0.5);  // Applies hard shrinkage element-wise: 0 where |x| <= lambd, else x.
+Tensor threshold(const TensorHandle& input, const Scalar& threshold, const Scalar& value);  // Replaces elements that are not greater than threshold by value.
+Tensor relu6(const TensorHandle& input);  // Applies ReLU6 element-wise: min(max(0, x), 6).
+Tensor selu(const TensorHandle& input);  // Applies the scaled exponential linear unit element-wise, which preserves mean 0 and variance 1.
+Tensor celu(const TensorHandle& input, double alpha = 1.0);  // Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).
+Tensor softsign(const TensorHandle& input);  // Applies softsign element-wise: x / (1 + |x|).
+Tensor tanhshrink(const TensorHandle& input);  // Applies tanh shrinkage element-wise: x - tanh(x).
+Tensor prelu(const TensorHandle& input, const TensorHandle& weight);  // Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1).
+Tensor glu(const TensorHandle& input, int64_t dim = -1);  // Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.
+Results<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.
+Results<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Computes the gradients of attention; recomputes the probabilities from the scores and their log-sum-exp.
+Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // Computes scaled dot-product attention, softmax(query @ key.T * scale + attn_mask) @ value, over the last two dimensions.
+Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // Moves the dimensions in source to the positions in destination; the others keep their order. Returns a view.
+Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // Alias of movedim.
+Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // Swaps two dimensions; alias of transpose. Returns a view.
+Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // Swaps two dimensions; alias of transpose. Returns a view.
+Tensor adjoint(const TensorHandle& input);  // Transposes the last two dimensions. Returns a view.
+Tensor ravel(const TensorHandle& input);  // Flattens input to one dimension. Returns a view if input is contiguous, else a copy.
+Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // Splits the dimension dim into several dimensions of the given sizes, one of which may be -1.
+Tensor broadcast_to(const TensorHandle& input, const Dims& size);  // Broadcasts input to the given shape without a copy; alias of expand.
+Tensors broadcast_tensors(const Tensors& tensors);  // Broadcasts the tensors to their common shape.
+Tensor view_as(const TensorHandle& input, const TensorHandle& other);  // Returns a view of input with the shape of other.
+Tensor reshape_as(const TensorHandle& input, const TensorHandle& other);  // Returns input with the shape of other: a view where possible, else a copy.
+Tensor expand_as(const TensorHandle& input, const TensorHandle& other);  // Expands input to the shape of other without a copy.
+Tensor atleast_1d(const TensorHandle& input);  // Returns a view of input with at least one dimension.
+Tensors atleast_1d(const Tensors& tensors);  // Returns views of the tensors with at least one dimension each.
+Tensor atleast_2d(const TensorHandle& input);  // Returns a view of input with at least two dimensions; new dimensions are added in front.
+Tensors atleast_2d(const Tensors& tensors);  // Returns views of the tensors with at least two dimensions each.
+Tensor atleast_3d(const TensorHandle& input);  // Returns a view of input with at least three dimensions: (n) becomes (1, n, 1) and (m, n) becomes (m, n, 1).
+Tensors atleast_3d(const Tensors& tensors);  // Returns views of the tensors with at least three dimensions each.
+Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // Creates coordinate grids from 1-d tensors: one expanded view per dimension. With indexing='xy' the first two dimensions are swapped.
+Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // Normalises each channel (dimension 1) over the batch, then scales and shifts it: batch_norm in training mode.
+Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Computes the gradients of normalise_batch.
+Tensor special_airy_ai(const TensorHandle& input);  // Computes the Airy function Ai element-wise.
+Tensor special_bessel_j0(const TensorHandle& input);  // Computes the Bessel function of the first kind of order 0 element-wise.
+Tensor special_bessel_j1(const TensorHandle& input);  // Computes the Bessel function of the first kind of order 1 element-wise.
+Tensor special_bessel_y0(const TensorHandle& input);  // Computes the Bessel function of the second kind of order 0 element-wise.
+Tensor special_bessel_y1(const TensorHandle& input);  // Computes the Bessel function of the second kind of order 1 element-wise.
+Tensor special_scaled_modified_bessel_k0(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the second kind of order 0 element-wise: exp(x) * k0(x).
+Tensor special_scaled_modified_bessel_k1(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the second kind of order 1 element-wise: exp(x) * k1(x).
+Tensor special_modified_bessel_k0(const TensorHandle& input);  // Computes the modified Bessel function of the second kind of order 0 element-wise.
+Tensor special_modified_bessel_k1(const TensorHandle& input);  // Computes the modified Bessel function of the second kind of order 1 element-wise.
+Tensor special_spherical_bessel_j0(const TensorHandle& input);  // Computes the spherical Bessel function of the first kind of order 0 element-wise: sin(x) / x.
+Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // Adds other, scaled by alpha, to input element-wise: input + alpha * other.
+Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // Subtracts other, scaled by alpha, from input element-wise: input - alpha * other.
+Tensor mul(const Operand& input, const Operand& other);  // Multiplies input by other element-wise.
+Tensor div(const Operand& input, const Operand& other);  // Divides input by other element-wise (true division: integers give floating-point results).
+Tensor pow(const Operand& input, const Operand& exponent);  // Raises input to the power of exponent element-wise.
+Tensor maximum(const Operand& input, const Operand& other);  // Computes the element-wise maximum. NaN propagates; equal elements share the gradient.
+Tensor minimum(const Operand& input, const Operand& other);  // Computes the element-wise minimum. NaN propagates; equal elements share the gradient.
+Tensor eq(const Operand& input, const Operand& other);  // Tests element-wise whether input equals other.
+Tensor ne(const Operand& input, const Operand& other);  // Tests element-wise whether input differs from other.
+Tensor lt(const Operand& input, const Operand& other);  // Tests element-wise whether input is less than other.
+Tensor le(const Operand& input, const Operand& other);  // Tests element-wise whether input is less than or equal to other.
+Tensor gt(const Operand& input, const Operand& other);  // Tests element-wise whether input is greater than other.
+Tensor ge(const Operand& input, const Operand& other);  // Tests element-wise whether input is greater than or equal to other.
+Tensor where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Selects elements from input where condition is true, and from other elsewhere.
+Tensor div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);  // Divides input by other element-wise and rounds: 'trunc' towards zero, 'floor' down, None not at all.
+Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // Subtracts input, scaled by alpha, from other element-wise: other - alpha * input.
+Tensor float_power(const Operand& input, const Operand& exponent);  // Raises input to the power of exponent element-wise, in float64.
+Tensor floor_divide(const Operand& input, const Operand& other);  // Divides input by other element-wise and rounds down.
+Tensor remainder(const Operand& input, const Operand& other);  // Computes the element-wise remainder of the division with the sign of other, as Python's %.
+Tensor fmod(const Operand& input, const Operand& other);  // Computes the element-wise remainder of the division with the sign of input, as C's fmod.
+Tensor atan2(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise arc tangent of input / other in the range [-pi, pi], with the quadrant taken from the signs.
+Tensor hypot(const TensorHandle& input, const TensorHandle& other);  // Computes sqrt(input^2 + other^2) element-wise without intermediate overflow.
+Tensor xlogy(const Operand& input, const Operand& other);  // Computes input * log(other) element-wise; 0 where input is 0.
+Tensor logaddexp(const TensorHandle& input, const TensorHandle& other);  // Computes log(exp(input) + exp(other)) element-wise in a numerically stable way.
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // Computes log2(2^input + 2^other) element-wise in a numerically stable way.
+Tensor copysign(const TensorHandle& input, const Operand& other);  // Returns the magnitude of input with the sign of other, element-wise.
+Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise maximum; where one element is NaN, returns the other.
+Tensor fmin(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise minimum; where one element is NaN, returns the other.
+Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // Returns the next floating-point value after input towards other, element-wise.
+Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // Computes the Heaviside step function element-wise: 0 where input < 0, 1 where input > 0, and values where input is 0.
+Tensor gcd(const TensorHandle& input, const TensorHandle& other);  // Computes the greatest common divisor element-wise; gcd(0, 0) is 0.
+Tensor lcm(const TensorHandle& input, const TensorHandle& other);  // Computes the least common multiple element-wise; 0 where one operand is 0.
+Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // Computes input * 2^other element-wise.
+Tensor _view_bits(const TensorHandle& input, DType dtype);  // Returns a copy of the bits of the elements, reinterpreted as another dtype.
+Results<2> frexp(const TensorHandle& input);  // Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent.
+Tensor view(const TensorHandle& input, DType dtype);  // Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it.
+Tensor trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Cumulatively integrates y along dim with the trapezoidal rule, for samples spaced dx apart.
+Tensor cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Cumulatively integrates y along dim with the trapezoidal rule, for samples at the coordinates x.
+Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing = {}, const OptionalDims& dim = {}, int64_t edge_order = 1);  // Estimates derivatives along dim (by default all dimensions) with second-order central differences.
+Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim = {}, int64_t edge_order = 1);  // Estimates derivatives along dim for samples at the given coordinates, one 1-d tensor per dimension.
+Tensor vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // Builds a Vandermonde matrix: row i holds the powers of x[i], highest first unless increasing=True.
+Tensor cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // Estimates the covariance matrix of the variables in the rows of input; columns are observations.
+Tensor corrcoef(const TensorHandle& input);  // Computes the Pearson correlation coefficients of the variables in the rows of input.
+Tensor _cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // Computes cdist for tensors of one dtype and equal batch dimensions.
+Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv2d with respect to its input.
+Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv2d with respect to its weight.
+Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv3d with respect to its input.
+Tensor conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Computes the gradient of conv3d with respect to its weight.
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 1-d convolution to input (N, C, L) or (C, L) with weight (O, C / groups, K).
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 1-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 2-d convolution to input (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW).
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 2-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 3-d convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, KD, KH, KW).
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Applies a 3-d convolution with padding 'same' (the output has the size of the input) or 'valid' (no padding).
+Tensor conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Applies a 1-d transposed convolution to input (N, C, L) or (C, L) with weight (C, O / groups, K).
+Tensor conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Applies a 2-d transposed convolution to input (N, C, H, W) or (C, H, W) with weight (C, O / groups, KH, KW).
+Tensor conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Applies a 3-d transposed convolution to input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, KD, KH, KW).
+Tensor cast(const TensorHandle& input, DType dtype);  // Returns a copy of input converted to another dtype.
+Tensor contiguous_copy(const TensorHandle& input);  // Returns a contiguous (row-major) copy of input.
+Tensor clone(const TensorHandle& input);  // Returns a copy of input that keeps its memory order.
+Tensor contiguous(const TensorHandle& input);  // Returns input if it is contiguous, else a contiguous copy.
+Tensor detach(const TensorHandle& input);  // Returns a tensor that shares memory with input and has no gradient history.
+Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Computes the negative log-softmax of the logits (N, C, ...) at the target classes, and the log-sum-exp of the logits.
+Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Computes the gradient of class_loss with respect to the logits.
+Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Computes the negative log-likelihood loss of log-probabilities (N, C, ...) and target classes, optionally weighted per class.
+Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input.
+Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // Computes the CTC loss of each example from log-probabilities (T, N, C).
+Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // Computes the gradient of the CTC loss with respect to the log-probabilities.
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or concatenated (sum of lengths).
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Computes the connectionist temporal classification loss with lengths given as sequences of ints.
+Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.
+Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode.
+Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Applies alpha dropout, which preserves mean and variance in networks with SELU activations.
+Tensor dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, L) or (C, L) with probability p.
+Tensor dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, H, W) or (C, H, W) with probability p.
+Tensor dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes whole channels of input (N, C, D, H, W) or (C, D, H, W) with probability p.
+Tensor feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Applies alpha dropout to whole channels (dimension 1).
+Tensor einsum(const std::string& equation, const Tensors& operands);  // Sums products of the operands along dimensions named by letters (Einstein summation).
+Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Contracts the dimensions dims_a of a with the dimensions dims_b of b.
+Tensor kron(const TensorHandle& input, const TensorHandle& other);  // Computes the Kronecker product of input and other.
+Tensor chain_matmul(const Tensors& matrices);  // Multiplies several matrices in the order that needs the fewest operations.
+Tensor linalg_multi_dot(const Tensors& tensors);  // Multiplies several matrices in the order that needs the fewest operations; the first and the last may be vectors.
+Tensor cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Computes cross products along dim, which must have size 3 (by default the first such dimension).
+Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // Looks up rows of weight by index.
+Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // Looks up embedding vectors: rows of weight (V, D) for the indices in input (*), giving (*, D).
+Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset.
+Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Returns the index of the maximum along dim, or in the flattened tensor.
+Tensor argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Returns the index of the minimum along dim, or in the flattened tensor.
+Results<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the maximum along dim and its index.
+Results<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the minimum along dim and its index.
+Tensor max(const TensorHandle& input);  // Returns the maximum of all elements. Equal elements share the gradient.
+Tensor max(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise maximum; alias of maximum.
+Tensor min(const TensorHandle& input);  // Returns the minimum of all elements. Equal elements share the gradient.
+Tensor min(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise minimum; alias of minimum.
+Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of the given shape filled with fill_value.
+Tensor arange(const std::optional<Scalar>& start = {}, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor with values from start up to, but not including, end, in steps of step.
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor of evenly spaced values from start to end, inclusive.
+Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with 0.
+Tensor ones(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with 1.
+Tensor empty(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor whose values are unspecified (currently zeros).
+Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of zeros with the shape, dtype and device of input.
+Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of ones with the shape, dtype and device of input.
+Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor filled with fill_value with the shape, dtype and device of input.
+Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor with the shape, dtype and device of input whose values are unspecified (currently zeros).
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor of values base^start to base^end, evenly spaced on a logarithmic scale.
+Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates an (n, m) matrix with ones on the diagonal and zeros elsewhere; m defaults to n.
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // Returns the indices of the lower triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // Returns the indices of the upper triangle of a (row, col) matrix as a (2, K) tensor of row and column indices.
+Tensor fill_(const TensorHandle& input, const Scalar& value);  // Fills input with value in place.
+Tensor zero_(const TensorHandle& input);  // Fills input with 0 in place.
+Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // Converts class indices (*) to one-hot vectors (*, num_classes) of dtype int64.
+Results<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices of the maxima.
+Results<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the indices of the maxima.
+Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs.
+Tensor grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Computes the gradient of grid_sample with respect to its input.
+Tensor grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Computes the gradient of grid_sample with respect to its grid.
+Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // Creates a sampling grid for grid_sample from affine matrices theta: (N, 2, 3) for 2-d and (N, 3, 4) for 3-d.
+Results<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // Counts the elements (or sums their weights) in bins of equal width; also returns the bin edges.
+Results<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // Counts the elements (or sums their weights) between the given increasing bin edges.
+Tensor nonzero(const TensorHandle& input);  // Returns the indices of the non-zero elements, one row per element.
+Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // Selects the entries of input along dim at the given indices, as a copy.
+Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate.
+Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins.
+Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // Fills the entries of input along dim at the given indices with value.
+Tensor argwhere(const TensorHandle& input);  // Returns the indices of the non-zero elements, one row per element.
+Tensors where(const TensorHandle& condition);  // Returns the indices of the non-zero elements as a tuple of one tensor per dimension.
+Tensor masked_select(const TensorHandle& input, const TensorHandle& mask);  // Returns the elements of input where mask is true as a 1-d tensor.
+Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // Copies consecutive elements of source to the positions of input where mask is true.
+Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // Computes x[..., *indices] with the first index at the given dimension.
+Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // Writes or accumulates values at the given indices, starting at the given dimension.
+Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // Returns a copy of input with values written (or accumulated) at input[indices].
+Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // Writes (or accumulates) values at input[indices] in place.
+Tensor take(const TensorHandle& input, const TensorHandle& index);  // Returns the elements of the flattened input at the given indices; negative indices count from the end.
+Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // Returns a copy of input with source written (or accumulated) at indices into the flattened input.
+Tensor resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Resizes one dimension by interpolation; the building block of interpolate.
+Tensor resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Computes the gradient of resize_axis.
+Tensor interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // Resizes input (N, C, ...) to the given size or by the given scale factor.
+Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r.
+Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r.
+Tensor channel_shuffle(const TensorHandle& input, int64_t groups);  // Splits the channels of input (N, C, ...) into groups and interleaves them.
+Tensor cat(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension.
+Tensor concat(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension; alias of cat.
+Tensor concatenate(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension; alias of cat.
+Tensor stack(const Tensors& tensors, int64_t dim = 0);  // Stacks tensors of equal shape along a new dimension.
+Tensor hstack(const Tensors& tensors);  // Concatenates tensors horizontally: along dimension 1, or dimension 0 for 1-d tensors.
+Tensor vstack(const Tensors& tensors);  // Concatenates tensors vertically along dimension 0; 1-d tensors become rows.
+Tensor row_stack(const Tensors& tensors);  // Concatenates tensors vertically along dimension 0; alias of vstack.
+Tensor dstack(const Tensors& tensors);  // Concatenates tensors depth-wise along dimension 2.
+Tensor column_stack(const Tensors& tensors);  // Concatenates tensors horizontally; 1-d tensors become columns.
+Tensor block_diag(const Tensors& tensors);  // Creates a block-diagonal matrix from the tensors; 1-d tensors become rows.
+Tensor cartesian_prod(const Tensors& tensors);  // Returns the Cartesian product of 1-d tensors, one combination per row.
+Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // Solves A @ X = B for matrices A and B with equal batch dimensions.
+Results<2> _linalg_lu(const TensorHandle& A);  // Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.
+Results<2> linalg_slogdet(const TensorHandle& A);  // Computes the sign and the logarithm of the absolute value of the determinants of square matrices.
+Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // Solves A @ X = B (X @ A = B with left=False) for triangular matrices A; the other triangle is not read.
+Tensor linalg_cholesky(const TensorHandle& A, bool upper = false);  // Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.
+Results<2> linalg_qr(const TensorHandle& A, const std::string& mode = "reduced");  // Computes the QR factorisation A = Q @ R; mode is 'reduced', 'complete' (square Q) or 'r' (empty Q).
+Results<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues (ascending) and eigenvectors (columns) of symmetric matrices, of which only one triangle is read.
+Results<3> linalg_svd(const TensorHandle& A, bool full_matrices = true);  // Computes the singular value decomposition A = U @ diag(S) @ Vh with singular values in descending order.
+Tensor isinf(const TensorHandle& input);  // Tests element-wise for positive or negative infinity.
+Tensor isfinite(const TensorHandle& input);  // Tests element-wise for finite values (neither infinite nor NaN).
+Tensor signbit(const TensorHandle& input);  // Tests element-wise whether the sign bit is set, as for negative values and -0.
+Tensor logical_not(const TensorHandle& input);  // Computes the element-wise logical NOT; non-zero elements count as true.
+Tensor logical_and(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical AND; non-zero elements count as true.
+Tensor logical_or(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical OR; non-zero elements count as true.
+Tensor logical_xor(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical XOR; non-zero elements count as true.
+Tensor bitwise_and(const Operand& input, const Operand& other);  // Computes the bitwise AND of integers, or the logical AND of bools.
+Tensor bitwise_or(const Operand& input, const Operand& other);  // Computes the bitwise OR of integers, or the logical OR of bools.
+Tensor bitwise_xor(const Operand& input, const Operand& other);  // Computes the bitwise XOR of integers, or the logical XOR of bools.
+Tensor bitwise_left_shift(const Operand& input, const Operand& other);  // Shifts the bits of input to the left by other.
+Tensor bitwise_right_shift(const Operand& input, const Operand& other);  // Shifts the bits of input to the right by other (arithmetic shift).
+Tensor isnan(const TensorHandle& input);  // Tests element-wise for NaN.
+Tensor isposinf(const TensorHandle& input);  // Tests element-wise for positive infinity.
+Tensor isneginf(const TensorHandle& input);  // Tests element-wise for negative infinity.
+Tensor bitwise_not(const TensorHandle& input);  // Computes the bitwise NOT of integers, or the logical NOT of bools.
+Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Tests element-wise whether |input - other| <= atol + rtol * |other|.
+bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Tests whether |input - other| <= atol + rtol * |other| for all elements.
+bool equal(const TensorHandle& input, const TensorHandle& other);  // Tests whether two tensors have the same shape and equal elements.
+Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Computes the mean squared error loss.
+Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Computes the mean absolute error loss.
+Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double beta = 1.0);  // Computes the smooth L1 loss: squared differences / (2 * beta) below beta, absolute differences - beta / 2 above.
+Tensor huber_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double delta = 1.0, const TensorHandle& weight = {});  // Computes the Huber loss: half the squared differences below delta, linear above.
+Tensor binary_cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Computes the binary cross-entropy of probabilities and targets in [0, 1].
+Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean", const TensorHandle& pos_weight = {});  // Computes the binary cross-entropy of logits and targets in [0, 1] in a numerically stable way.
+Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", bool log_target = false);  // Computes the Kullback-Leibler divergence loss of log-probabilities input and probabilities target.
+Tensor poisson_nll_loss(const TensorHandle& input, const TensorHandle& target, bool log_input = true, bool full = false, double eps = 1e-08, const std::string& reduction = "mean");  // Computes the negative log-likelihood of target under Poisson distributions with rates (or log-rates) input.
+Tensor gaussian_nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full = false, double eps = 1e-06, const std::string& reduction = "mean");  // Computes the negative log-likelihood of target under normal distributions with means input and variances var.
+Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin = 1.0, const std::string& reduction = "mean");  // Computes the hinge embedding loss: input where target is 1, max(0, margin - input) where target is -1.
+Tensor margin_ranking_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // Computes the margin ranking loss max(0, -target * (input1 - input2) + margin) for targets 1 and -1.
+Tensor cosine_embedding_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1.
+Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin = 1.0, double p = 2, double eps = 1e-06, bool swap = false, const std::string& reduction = "mean");  // Computes the triplet margin loss max(0, d(anchor, positive) - d(anchor, negative) + margin).
+Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Computes the soft margin loss log(1 + exp(-target * input)) for targets 1 and -1.
+Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // Computes the cosine similarity of x1 and x2 along dim.
+Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // Computes the p-norm of x1 - x2 + eps over the last dimension.
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, const std::string& compute_mode = "use_mm_for_euclid_dist_if_necessary");  // Computes the p-norm distance of each pair of rows of x1 (..., P, M) and x2 (..., R, M), giving (..., P, R).
+Tensor multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p = 1, double margin = 1.0, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Computes the multi-class margin loss of scores (N, C) or (C) and target classes.
+Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.
+Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.
+Tensor pdist(const TensorHandle& input, double p = 2.0);  // Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.
+Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).
+Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * start + alpha * bmm(input, mat2) in one pass.
+Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
+Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
+Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies two matrices: (N, M) @ (M, P) gives (N, P).
+Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Multiplies a matrix by a vector: (N, M) @ (M) gives (N).
+Tensor dot(const TensorHandle& input, const TensorHandle& tensor);  // Computes the dot product of two 1-d tensors.
+Tensor vdot(const TensorHandle& input, const TensorHandle& other);  // Computes the dot product of two 1-d tensors.
+Tensor inner(const TensorHandle& input, const TensorHandle& other);  // Computes dot products over the last dimension of both tensors.
+Tensor outer(const TensorHandle& input, const TensorHandle& vec2);  // Computes the outer product of two 1-d tensors.
+Tensor ger(const TensorHandle& input, const TensorHandle& vec2);  // Computes the outer product of two 1-d tensors; alias of outer.
+Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored.
+Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored.
+Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.
+Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.
+Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
+Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance and the mean over dim.
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance and the mean over dim.
+Results<2> var_mean(const TensorHandle& input, bool unbiased);  // Computes the variance and the mean of all elements.
+Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance over dim, by default with Bessel's correction.
+Tensor var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance over dim.
+Tensor var(const TensorHandle& input, bool unbiased);  // Computes the variance of all elements.
+Tensor std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the standard deviation over dim, by default with Bessel's correction.
+Tensor std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the standard deviation over dim.
+Tensor std(const TensorHandle& input, bool unbiased);  // Computes the standard deviation of all elements.
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the standard deviation and the mean over dim.
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the standard deviation and the mean over dim.
+Results<2> std_mean(const TensorHandle& input, bool unbiased);  // Computes the standard deviation and the mean of all elements.
+Tensor view(const TensorHandle& input, const Dims& size);  // Returns a view of input with another shape; one size may be -1 (inferred).
+Tensor reshape(const TensorHandle& input, const Dims& shape);  // Returns input with another shape: a view where possible, else a copy. One size may be -1 (inferred).
+Tensor permute(const TensorHandle& input, const Dims& dims);  // Permutes the dimensions of input. Returns a view.
+Tensor expand(const TensorHandle& input, const Dims& size);  // Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size.
+Tensor slice(const TensorHandle& input, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // Returns input[start:end:step] along dim as a view.
+Tensor select(const TensorHandle& input, int64_t dim, int64_t index);  // Selects one index along dim and removes the dimension. Returns a view.
+Tensor unsqueeze(const TensorHandle& input, int64_t dim);  // Inserts a dimension of size 1 at position dim. Returns a view.
+Tensor remove_axis(const TensorHandle& input, int64_t dim);  // Removes the dimension dim, which must have size 1. Returns a view.
+Tensor transpose(const TensorHandle& input, int64_t dim0, int64_t dim1);  // Swaps two dimensions. Returns a view.
+Tensor t(const TensorHandle& input);  // Transposes a matrix; tensors with fewer dimensions are returned unchanged. Returns a view.
+Tensor squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // Removes dimensions of size 1: all of them, or those listed in dim. Returns a view.
+Tensor flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // Flattens the dimensions start_dim to end_dim into one.
+Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // Returns the entries start to start + length along dim as a view.
+Results<3> normalise_rows(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);  // Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, group_norm, instance_norm and rms_norm.
+Results<3> normalise_rows_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);  // Computes the gradients of normalise_rows.
+Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // Applies layer normalisation over the last dimensions, whose sizes are normalized_shape.
+Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, std::optional<double> eps = {});  // Applies root-mean-square normalisation over the last dimensions, whose sizes are normalized_shape.
+Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // Applies group normalisation to input (N, C, ...): normalises over groups of channels.
+Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean = {}, const TensorHandle& running_var = {}, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-05);  // Applies instance normalisation to input (N, C, ...): normalises each channel of each sample.
+Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-05);  // Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running statistics.
+Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0);  // Applies local response normalisation over neighbouring channels of input (N, C, ...).
+Tensor normalize(const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);  // Divides input by its p-norm along dim, or by eps where the norm is smaller.
+Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // Returns a copy of input with src written into select(input, dim, index).
+Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // Returns a copy of input with src written into input[start:end:step] along dim.
+Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // Returns a copy of input with src written into a diagonal.
+Tensor as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // Returns a copy of input with src written into as_strided(input, size, stride, storage_offset).
+Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // Pads input with a constant value; pad lists (before, after) pairs from the last dimension backwards.
+Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // Pads input with its own elements in mode 'reflect', 'replicate' or 'circular'.
+Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // Pads input in mode 'constant', 'reflect', 'replicate' or 'circular'.
+Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // Interpolates linearly: input + weight * (end - input).
+Tensor addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // Computes input + value * tensor1 * tensor2 element-wise.
+Tensor addcdiv(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // Computes input + value * tensor1 / tensor2 element-wise.
+Tensor clamp(const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});  // Clamps all elements into the range [min, max].
+Tensor clamp(const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});  // Clamps all elements into element-wise ranges [min, max].
+Tensor clamp_min(const TensorHandle& input, const Scalar& min);  // Clamps all elements from below: max(x, min).
+Tensor clamp_min(const TensorHandle& input, const TensorHandle& min);  // Clamps all elements from below element-wise: max(x, min).
+Tensor clamp_max(const TensorHandle& input, const Scalar& max);  // Clamps all elements from above: min(x, max).
+Tensor clamp_max(const TensorHandle& input, const TensorHandle& max);  // Clamps all elements from above element-wise: min(x, max).
+Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // Returns a copy of input with value where mask is true.
+Tensor special_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the first kind of degree n.
+Tensor special_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the second kind of degree n.
+Tensor special_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the third kind of degree n.
+Tensor special_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the fourth kind of degree n.
+Tensor special_hermite_polynomial_h(const Operand& input, const Operand& n);  // Computes the physicist's Hermite polynomial of degree n.
+Tensor special_hermite_polynomial_he(const Operand& input, const Operand& n);  // Computes the probabilist's Hermite polynomial of degree n.
+Tensor special_laguerre_polynomial_l(const Operand& input, const Operand& n);  // Computes the Laguerre polynomial of degree n.
+Tensor special_legendre_polynomial_p(const Operand& input, const Operand& n);  // Computes the Legendre polynomial of degree n.
+Tensor special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the first kind of degree n, T_n(2x - 1).
+Tensor special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the second kind of degree n, U_n(2x - 1).
+Tensor special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the third kind of degree n, V_n(2x - 1).
+Tensor special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the fourth kind of degree n, W_n(2x - 1).
+Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // Applies max pooling over as many dimensions as kernel_size has; the building block of max_pool1d, 2d and 3d.
+Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // Applies max pooling and also returns the indices of the maxima.
+Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Writes the elements of input at the given indices of planes of zeros.
+Tensor unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Computes the gradient of unpool.
+Tensor avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Applies average pooling over as many dimensions as kernel_size has; the building block of avg_pool1d, 2d and 3d.
+Tensor avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Computes the gradient of avg_pool.
+Tensor max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 1-d max pooling to input (N, C, L) or (C, L).
+Results<2> max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 1-d max pooling and also returns the indices of the maxima.
+Tensor avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true);  // Applies 1-d average pooling to input (N, C, L) or (C, L).
+Tensor adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size);  // Applies 1-d average pooling with windows chosen to give the requested output size.
+Results<2> adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size);  // Applies 1-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+Tensor lp_pool1d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.
+Tensor max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // Inverts max_pool1d: writes input at the given indices and zeros elsewhere.
+Tensor max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 2-d max pooling to input (N, C, H, W) or (C, H, W).
+Results<2> max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 2-d max pooling and also returns the indices of the maxima.
+Tensor avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // Applies 2-d average pooling to input (N, C, H, W) or (C, H, W).
+Tensor adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size);  // Applies 2-d average pooling with windows chosen to give the requested output size.
+Results<2> adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size);  // Applies 2-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+Tensor lp_pool2d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.
+Tensor max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // Inverts max_pool2d: writes input at the given indices and zeros elsewhere.
+Tensor max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 3-d max pooling to input (N, C, D, H, W) or (C, D, H, W).
+Results<2> max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // Applies 3-d max pooling and also returns the indices of the maxima.
+Tensor avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // Applies 3-d average pooling to input (N, C, D, H, W) or (C, D, H, W).
+Tensor adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size);  // Applies 3-d average pooling with windows chosen to give the requested output size.
+Results<2> adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size);  // Applies 3-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.
+Tensor lp_pool3d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.
+Tensor max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // Inverts max_pool3d: writes input at the given indices and zeros elsewhere.
+Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of samples from the uniform distribution on [0, 1).
+Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of samples from the standard normal distribution.
+Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of random integers from [low, high).
+Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of random integers from [0, high).
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from the uniform distribution on [0, 1) with the shape, dtype and device of input.
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from the standard normal distribution with the shape, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples integers from [low, high) with the shape, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples integers from [0, high) with the shape, dtype and device of input.
+Tensor randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Returns a random permutation of the integers from 0 to n - 1.
+Tensor normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Samples from normal distributions with the given means and one standard deviation.
+Tensor normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Samples from normal distributions with one mean and the given standard deviations.
+Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Samples from normal distributions with the given means and standard deviations.
+Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from a normal distribution with the given mean and standard deviation.
+Tensor bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // Samples 0 or 1 element-wise; input holds the probabilities of 1.
+Tensor bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // Samples 0 or 1 with probability p of 1, with the shape, dtype and device of input.
+Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // Samples num_samples indices from each row of input, which holds unnormalised probabilities.
+Tensor uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with samples from the uniform distribution on [from_, to).
+Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with samples from a normal distribution.
+Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with samples of 0 or 1 with probability p of 1.
+Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1.
+Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with samples from the exponential distribution with rate lambd.
+Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with samples from the geometric distribution with success probability p.
+Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with samples from the Cauchy distribution.
+Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
+Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Samples from Poisson distributions with the rates in input.
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // Samples from binomial distributions with the given counts and success probabilities.
+Tensor flip(const TensorHandle& input, const Dims& dims);  // Reverses the order of the elements along the given dimensions. Returns a copy.
+Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // Returns the lower triangle of matrices; the other elements are set to 0.
+Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // Returns the upper triangle of matrices; the other elements are set to 0.
+Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // Returns the index i repeated repeats[i] times, for each i.
+Tensor repeat(const TensorHandle& input, const Dims& repeats);  // Repeats input along each dimension; additional repeats add dimensions in front.
+Tensor tile(const TensorHandle& input, const Dims& dims);  // Repeats input along each dimension; missing repeats in front count as 1.
+Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Repeats each element along dim (of the flattened input by default).
+Tensor repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Repeats each element along dim (of the flattened input by default), with one count per element.
+Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // Shifts the elements along dims (of the flattened input by default); elements that leave at one end re-enter at the other.
+Tensor fliplr(const TensorHandle& input);  // Reverses the order of the elements along dimension 1.
+Tensor flipud(const TensorHandle& input);  // Reverses the order of the elements along dimension 0.
+Tensor rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // Rotates input k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+Tensor diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Creates matrices with the last dimension of input on a diagonal and 0 elsewhere.
+Tensor diag(const TensorHandle& input, int64_t diagonal = 0);  // Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix.
+Tensor diagflat(const TensorHandle& input, int64_t offset = 0);  // Creates a matrix with the flattened input on its diagonal.
+Tensor sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the sum of the elements over dim (by default over all dimensions).
+Tensor mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the arithmetic mean of the elements over dim (by default over all dimensions).
+Tensor amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.
+Tensor amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.
+Tensor prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the product of the elements along dim (by default of all elements).
+Tensor nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the sum of the elements over dim; NaN counts as 0.
+Tensor count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // Counts the non-zero elements over dim.
+Tensor any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Tests whether any element over dim is non-zero.
+Tensor all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Tests whether all elements over dim are non-zero.
+Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // Computes log(sum(exp(input))) over dim in a numerically stable way.
+Tensor nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the mean of the elements over dim, ignoring NaN.
+Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Computes the minimum and the maximum along dim, or of all elements.
+Tensor trace(const TensorHandle& input);  // Computes the sum of the diagonal elements of a matrix.
+Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).
+Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer gated recurrent unit to input (T, N, I) or, with batch_first, (N, T, I).
+Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer Elman network with tanh to input (T, N, I) or, with batch_first, (N, T, I).
+Results<2> rnn_relu(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer Elman network with ReLU to input (T, N, I) or, with batch_first, (N, T, I).
+Results<2> lstm_cell(const TensorHandle& input, const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // Computes one step of an LSTM for input (N, I) and hx, a tuple (h, c) of shape (N, H) each.
+Tensor gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // Computes one step of a GRU for input (N, I) and state hx (N, H).
+Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // Computes one step of an Elman network with tanh for input (N, I) and state hx (N, H).
+Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // Computes one step of an Elman network with ReLU for input (N, I) and state hx (N, H).
+Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // Computes the states of a recurrent layer at all time steps from the projected inputs.
+Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Computes the gradient of rnn_steps (backpropagation through time).
+Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.
+Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Computes the gradient of sample_planes with respect to its input.
+Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Computes the gradient of sample_planes with respect to its weight.
+Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative sum along dim.
+Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative product along dim.
+Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // Computes log(cumsum(exp(input))) along dim in a numerically stable way.
+Results<2> cummax(const TensorHandle& input, int64_t dim);  // Computes the cumulative maximum along dim and its indices.
+Results<2> cummin(const TensorHandle& input, int64_t dim);  // Computes the cumulative minimum along dim and its indices.
+Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated.
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k].
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // Adds src to a copy of input along dim at the given indices; duplicate indices accumulate.
+Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'.
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // Writes value into a copy of input along dim at the given indices.
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices.
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices.
+Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened.
+Tensor histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // Counts the elements in bins of equal width between min and max (by default the range of input).
+Tensor bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.
+Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Finds the indices at which values would be inserted into sorted_sequence, sorted along its last dimension, to keep it sorted.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Finds the index at which a number would be inserted into a sorted 1-d tensor to keep it sorted.
+Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // Returns the index of the bucket between the sorted boundaries that each element belongs to.
+Tensor isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);  // Tests element-wise whether elements occur in test_elements (or do not, with invert=True).
+Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates.
+Tensor quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes several quantiles along dim; the first dimension of the result holds the quantiles.
+Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes the q-th quantile of the elements along dim, ignoring NaN.
+Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles.
+Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // Reduces consecutive segments of input along dimension 0.
+Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by lengths or offsets.
+Tensor combinations(const TensorHandle& input, int64_t r = 2, bool with_replacement = false);  // Returns all combinations of r elements of a 1-d tensor, one per row.
+Tensor renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);  // Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm.
+Tensor index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);  // Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'.
+Tensor sum_to_size(const TensorHandle& input, const Dims& size);  // Sums over the dimensions that were broadcast, so that the result has the given shape.
+Tensor narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // Returns a copy of the entries start to start + length along dim.
+Tensor fill(const TensorHandle& input, const Operand& value);  // Returns a tensor like input filled with value, a number or a 0-d tensor.
+Tensor fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block.
+Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // Converts flat indices into a tuple of indices for each dimension of a tensor of the given shape.
+Tensor angle(const TensorHandle& input);  // Computes the angle of real numbers: 0 for non-negative, pi for negative elements, NaN for NaN.
+Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way.
+Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the logarithm of softmax along dim in a numerically stable way.
+Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Computes the gradient of softmax from its output.
+Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Computes the gradient of log_softmax from its output.
+Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Applies softmin along dim: softmax(-input).
+Tensor _linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});  // Computes the Moore-Penrose pseudoinverse.
+Tensor linalg_inv(const TensorHandle& A);  // Computes the inverse of square matrices; a singular matrix raises an error.
+Tensor inverse(const TensorHandle& input);  // Computes the inverse of square matrices; alias of linalg.inv.
+Tensor linalg_det(const TensorHandle& A);  // Computes the determinant of square matrices. The gradient requires non-singular matrices.
+Tensor det(const TensorHandle& input);  // Computes the determinant of square matrices; alias of linalg.det.
+Results<2> slogdet(const TensorHandle& input);  // Computes the sign and log-determinant of square matrices; alias of linalg.slogdet.
+Tensor logdet(const TensorHandle& input);  // Computes the logarithm of the determinant of square matrices; NaN where it is negative.
+Tensor linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // Solves A @ X = B (X @ A = B with left=False) for square matrices A. B may be a vector or a batch of vectors; batch dimensions broadcast.
+Tensor cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // Solves A @ X = input, given the Cholesky factor L of A.
+Tensor cholesky_inverse(const TensorHandle& input, bool upper = false);  // Computes the inverse of a matrix from its Cholesky factor.
+Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues of symmetric matrices in ascending order.
+Tensor linalg_svdvals(const TensorHandle& A);  // Computes the singular values of matrices in descending order.
+Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
+Tensor pinverse(const TensorHandle& input, double rcond = 1e-15);  // Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
+Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the rank: the number of singular values above max(atol, rtol * largest).
+Tensor linalg_matrix_power(const TensorHandle& A, int64_t n);  // Computes the n-th power of square matrices; negative n uses the inverse.
+Tensor matrix_power(const TensorHandle& input, int64_t n);  // Computes the n-th power of square matrices; alias of linalg.matrix_power.
+Tensor linalg_matrix_exp(const TensorHandle& A);  // Computes the matrix exponential.
+Tensor matrix_exp(const TensorHandle& input);  // Computes the matrix exponential; alias of linalg.matrix_exp.
+Results<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // Solves the least-squares problem min ||input @ X - b||; returns the solution, residuals, rank and singular values.
+Tensor linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Computes the dot products of two batches of vectors along dim.
+Results<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // Sorts the elements along dim (stable); returns the sorted values and their indices.
+Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // Returns the k largest (or smallest) elements along dim and their indices.
+Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // Returns the k-th smallest element along dim (k counts from 1) and its index.
+Results<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the median along dim (the lower one of two) and its index. NaN propagates.
+Results<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the median along dim, ignoring NaN, and its index.
+Results<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // Returns the most frequent element along dim (the smallest of several) and its last index.
+Tensor median(const TensorHandle& input);  // Returns the median of all elements (the lower one of two). NaN propagates.
+Tensor nanmedian(const TensorHandle& input);  // Returns the median of all elements, ignoring NaN.
+Tensor argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // Returns the indices that sort input along dim (stable).
+Tensor msort(const TensorHandle& input);  // Sorts the elements along the first dimension.
+Tensor i0(const TensorHandle& input);  // Computes the modified Bessel function of the first kind of order 0 element-wise.
+Tensor special_i0e(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x).
+Tensor special_i1(const TensorHandle& input);  // Computes the modified Bessel function of the first kind of order 1 element-wise.
+Tensor special_i1e(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x).
+Tensor special_erfcx(const TensorHandle& input);  // Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x).
+Tensor special_ndtri(const TensorHandle& input);  // Computes the inverse of the standard normal distribution function element-wise.
+Tensor special_zeta(const Operand& input, const Operand& other);  // Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0.
+Tensor igamma(const TensorHandle& input, const TensorHandle& other);  // Computes the regularised lower incomplete gamma function P(input, other) element-wise.
+Tensor igammac(const TensorHandle& input, const TensorHandle& other);  // Computes the regularised upper incomplete gamma function Q(input, other) element-wise.
+Tensor special_ndtr(const TensorHandle& input);  // Computes the standard normal distribution function element-wise.
+Tensor special_log_ndtr(const TensorHandle& input);  // Computes the logarithm of the standard normal distribution function in a numerically stable way.
+Tensor special_xlog1py(const Operand& input, const Operand& other);  // Computes input * log1p(other) element-wise; 0 where input is 0.
+Tensor mvlgamma(const TensorHandle& input, int64_t p);  // Computes the logarithm of the multivariate gamma function of dimension p element-wise.
+Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // Removes the dimension dim and returns a tuple of views, one per index.
+Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Splits input along dim into chunks of the given size; the last one may be smaller. Returns views.
+Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Splits input along dim into chunks of the given sizes. Returns views.
+Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Splits input along dim into chunks of the given sizes. Returns views.
+Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views.
+Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views.
+Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Splits input along dim at the given indices. Returns views.
+Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views.
+Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input horizontally into equal parts: along dimension 1, or dimension 0 for 1-d tensors. Returns views.
+Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input horizontally at the given indices. Returns views.
+Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input vertically into equal parts along dimension 0. Returns views.
+Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input vertically at the given indices. Returns views.
+Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input depth-wise into equal parts along dimension 2. Returns views.
+Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input depth-wise at the given indices. Returns views.
+Tensor exp(const TensorHandle& input);  // Computes the exponential element-wise.
+Tensor exp2(const TensorHandle& input);  // Computes 2^x element-wise.
+Tensor expm1(const TensorHandle& input);  // Computes exp(x) - 1 element-wise, precisely for small x.
+Tensor log(const TensorHandle& input);  // Computes the natural logarithm element-wise.
+Tensor log2(const TensorHandle& input);  // Computes the base-2 logarithm element-wise.
+Tensor log10(const TensorHandle& input);  // Computes the base-10 logarithm element-wise.
+Tensor log1p(const TensorHandle& input);  // Computes log(1 + x) element-wise, precisely for small x.
+Tensor special_entr(const TensorHandle& input);  // Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x.
+Tensor sin(const TensorHandle& input);  // Computes the sine element-wise.
+Tensor cos(const TensorHandle& input);  // Computes the cosine element-wise.
+Tensor tan(const TensorHandle& input);  // Computes the tangent element-wise.
+Tensor asin(const TensorHandle& input);  // Computes the arc sine element-wise.
+Tensor acos(const TensorHandle& input);  // Computes the arc cosine element-wise.
+Tensor atan(const TensorHandle& input);  // Computes the arc tangent element-wise.
+Tensor sinh(const TensorHandle& input);  // Computes the hyperbolic sine element-wise.
+Tensor cosh(const TensorHandle& input);  // Computes the hyperbolic cosine element-wise.
+Tensor tanh(const TensorHandle& input);  // Computes the hyperbolic tangent element-wise.
+Tensor asinh(const TensorHandle& input);  // Computes the inverse hyperbolic sine element-wise.
+Tensor acosh(const TensorHandle& input);  // Computes the inverse hyperbolic cosine element-wise.
+Tensor atanh(const TensorHandle& input);  // Computes the inverse hyperbolic tangent element-wise.
+Tensor erf(const TensorHandle& input);  // Computes the error function element-wise.
+Tensor erfc(const TensorHandle& input);  // Computes the complementary error function 1 - erf(x) element-wise, precisely for large x.
+Tensor erfinv(const TensorHandle& input);  // Computes the inverse error function element-wise.
+Tensor lgamma(const TensorHandle& input);  // Computes the logarithm of the absolute value of the gamma function element-wise.
+Tensor digamma(const TensorHandle& input);  // Computes the digamma function (the derivative of lgamma) element-wise.
+Tensor polygamma(int64_t n, const TensorHandle& input);  // Computes the n-th derivative of the digamma function element-wise.
+Tensor sinc(const TensorHandle& input);  // Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0.
+Tensor logit(const TensorHandle& input, std::optional<double> eps = {});  // Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps].
+Tensor neg(const TensorHandle& input);  // Negates the elements.
+Tensor abs(const TensorHandle& input);  // Computes the absolute value element-wise.
+Tensor sign(const TensorHandle& input);  // Returns the sign of the elements: -1, 0 or 1.
+Tensor floor(const TensorHandle& input);  // Rounds down element-wise.
+Tensor ceil(const TensorHandle& input);  // Rounds up element-wise.
+Tensor trunc(const TensorHandle& input);  // Rounds towards zero element-wise.
+Tensor round(const TensorHandle& input, int64_t decimals = 0);  // Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour.
+Tensor sqrt(const TensorHandle& input);  // Computes the square root element-wise.
+Tensor rsqrt(const TensorHandle& input);  // Computes the reciprocal of the square root element-wise.
+Tensor nan_to_num(const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});  // Replaces NaN and infinities by finite numbers.
+Tensor square(const TensorHandle& input);  // Squares the elements.
+Tensor reciprocal(const TensorHandle& input);  // Computes 1 / x element-wise.
+Tensor frac(const TensorHandle& input);  // Computes the fractional part element-wise, with the sign of the element.
+Tensor positive(const TensorHandle& input);  // Returns input unchanged.
+Tensor deg2rad(const TensorHandle& input);  // Converts degrees to radians.
+Tensor rad2deg(const TensorHandle& input);  // Converts radians to degrees.
+Tensor im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // Extracts sliding patches of input (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L); see nn.functional.unfold.
+Tensor col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // Adds up patches from im2col into an image of the given size; see nn.functional.fold.
+Tensor linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord.
+Tensor norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the p-norm over dim: (sum |x|^p)^(1/p).
+Tensor norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices.
+Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // Computes the p-norm of input - other.
+Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // Returns a view of the storage of input with the given shape, strides and storage offset.
+Tensor diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // Returns a view of the diagonals of two dimensions as a new last dimension.
+Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // Returns a view of all windows of the given size along a dimension; a new last dimension holds their elements.
+Tensor hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Hann window.
+Tensor hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Hamming window: alpha - beta * cos(2 * pi * n / N).
+Tensor blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Blackman window.
+Tensor kaiser_window(int64_t window_length, bool periodic = true, double beta = 12.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Kaiser window with shape parameter beta.
+Tensor bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Bartlett (triangular) window.
 using fn::relu_into;
 using fn::sigmoid_into;
 using fn::gelu_into;

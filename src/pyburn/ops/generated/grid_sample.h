@@ -4,12 +4,12 @@
 
 namespace pyburn::fn {
 
-TensorHandle grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.
+TensorHandle grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs.
 void grid_sample_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});
-TensorHandle grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid.
+TensorHandle grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Computes the gradient of grid_sample with respect to its input.
 void grid_sample_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);
-TensorHandle grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels.
+TensorHandle grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Computes the gradient of grid_sample with respect to its grid.
 void grid_sample_grid_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);
-TensorHandle affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
+TensorHandle affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // Creates a sampling grid for grid_sample from affine matrices theta: (N, 2, 3) for 2-d and (N, 3, 4) for 3-d.
 
 }  // namespace pyburn::fn

@@ -4,7 +4,7 @@
 
 namespace pyburn::fn {
 
-Handles<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.
-Handles<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // How many elements fall between each two edges, which rise.
+Handles<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // Counts the elements (or sums their weights) in bins of equal width; also returns the bin edges.
+Handles<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // Counts the elements (or sums their weights) between the given increasing bin edges.
 
 }  // namespace pyburn::fn

@@ -4,20 +4,20 @@
 
 namespace pyburn::fn {
 
-TensorHandle nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
-TensorHandle index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
+TensorHandle nonzero(const TensorHandle& input);  // Returns the indices of the non-zero elements, one row per element.
+TensorHandle index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // Selects the entries of input along dim at the given indices, as a copy.
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
-TensorHandle index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // input, with alpha times the parts of source added where index says; an index may repeat.
+TensorHandle index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // Adds alpha * source to the entries of input along dim at the given indices; duplicate indices accumulate.
 void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);
-TensorHandle index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source in the places that index says; where an index repeats the last one stays.
+TensorHandle index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // Copies source into the entries of input along dim at the given indices; for duplicate indices the last one wins.
 void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
-TensorHandle index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // input, with value in all places along dim that index says.
+TensorHandle index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // Fills the entries of input along dim at the given indices with value.
 void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);
-TensorHandle argwhere(const TensorHandle& input);  // The indices of the elements that are not zero, a row each. The same as nonzero.
-Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor per axis.
-TensorHandle masked_select(const TensorHandle& input, const TensorHandle& mask);  // The elements of input where mask is true, along one axis.
+TensorHandle argwhere(const TensorHandle& input);  // Returns the indices of the non-zero elements, one row per element.
+Tensors where(const TensorHandle& condition);  // Returns the indices of the non-zero elements as a tuple of one tensor per dimension.
+TensorHandle masked_select(const TensorHandle& input, const TensorHandle& mask);  // Returns the elements of input where mask is true as a 1-d tensor.
 void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask);
-TensorHandle masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // input, with the elements of source one after the other in the places where mask is true.
+TensorHandle masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // Copies consecutive elements of source to the positions of input where mask is true.
 void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);
 
 }  // namespace pyburn::fn

@@ -4,15 +4,15 @@
 
 namespace pyburn::fn {
 
-TensorHandle _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // What x[..., *indices] gives, with the first index for axis.
+TensorHandle _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // Computes x[..., *indices] with the first index at the given dimension.
 void _index_into(const TensorHandle& out, const TensorHandle& input, const Tensors& indices, int64_t axis = 0);
-TensorHandle _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // input, with values in the places that indices name, or added to what is there; the first index is for axis.
+TensorHandle _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // Writes or accumulates values at the given indices, starting at the given dimension.
 void _index_put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);
-TensorHandle index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // input, with values in the places input[indices], or added to what is there.
-TensorHandle index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // In place: values in the places input[indices], or added to what is there.
-TensorHandle take(const TensorHandle& input, const TensorHandle& index);  // The elements of the flattened input that index names; negative numbers count from the end.
+TensorHandle index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // Returns a copy of input with values written (or accumulated) at input[indices].
+TensorHandle index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // Writes (or accumulates) values at input[indices] in place.
+TensorHandle take(const TensorHandle& input, const TensorHandle& index);  // Returns the elements of the flattened input at the given indices; negative indices count from the end.
 void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index);
-TensorHandle put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // input, with the elements of source in the places of the flattened input that index names, or added to what is there.
+TensorHandle put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // Returns a copy of input with source written (or accumulated) at indices into the flattened input.
 void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);
 
 }  // namespace pyburn::fn

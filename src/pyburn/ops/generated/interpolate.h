@@ -4,13 +4,13 @@
 
 namespace pyburn::fn {
 
-TensorHandle resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // input with axis dim in another size; interpolate is made of it.
+TensorHandle resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Resizes one dimension by interpolation; the building block of interpolate.
 void resize_axis_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
-TensorHandle resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Gradient of resize_axis.
+TensorHandle resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Computes the gradient of resize_axis.
 void resize_axis_input_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
-TensorHandle interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos.
-TensorHandle pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // (..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.
-TensorHandle pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // (..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.
-TensorHandle channel_shuffle(const TensorHandle& input, int64_t groups);  // input (N, C, ...) with the channels of its groups interleaved.
+TensorHandle interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // Resizes input (N, C, ...) to the given size or by the given scale factor.
+TensorHandle pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r.
+TensorHandle pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r.
+TensorHandle channel_shuffle(const TensorHandle& input, int64_t groups);  // Splits the channels of input (N, C, ...) into groups and interleaves them.
 
 }  // namespace pyburn::fn

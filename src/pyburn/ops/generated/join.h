@@ -4,25 +4,25 @@
 
 namespace pyburn::fn {
 
-TensorHandle cat(const Tensors& tensors, int64_t dim = 0);  // The tensors one after the other along dim.
+TensorHandle cat(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension.
 void cat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
-TensorHandle concat(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+TensorHandle concat(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension; alias of cat.
 void concat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
-TensorHandle concatenate(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+TensorHandle concatenate(const Tensors& tensors, int64_t dim = 0);  // Concatenates tensors along an existing dimension; alias of cat.
 void concatenate_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
-TensorHandle stack(const Tensors& tensors, int64_t dim = 0);  // The tensors, all of one size, along a new axis dim.
+TensorHandle stack(const Tensors& tensors, int64_t dim = 0);  // Stacks tensors of equal shape along a new dimension.
 void stack_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
-TensorHandle hstack(const Tensors& tensors);  // The tensors side by side: along axis 1, vectors along axis 0.
+TensorHandle hstack(const Tensors& tensors);  // Concatenates tensors horizontally: along dimension 1, or dimension 0 for 1-d tensors.
 void hstack_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle vstack(const Tensors& tensors);  // The tensors on top of each other, along axis 0; vectors are rows.
+TensorHandle vstack(const Tensors& tensors);  // Concatenates tensors vertically along dimension 0; 1-d tensors become rows.
 void vstack_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle row_stack(const Tensors& tensors);  // The same as vstack.
+TensorHandle row_stack(const Tensors& tensors);  // Concatenates tensors vertically along dimension 0; alias of vstack.
 void row_stack_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle dstack(const Tensors& tensors);  // The tensors in depth, along axis 2.
+TensorHandle dstack(const Tensors& tensors);  // Concatenates tensors depth-wise along dimension 2.
 void dstack_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle column_stack(const Tensors& tensors);  // The tensors side by side; vectors are columns.
+TensorHandle column_stack(const Tensors& tensors);  // Concatenates tensors horizontally; 1-d tensors become columns.
 void column_stack_into(const TensorHandle& out, const Tensors& tensors);
-TensorHandle block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
-TensorHandle cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
+TensorHandle block_diag(const Tensors& tensors);  // Creates a block-diagonal matrix from the tensors; 1-d tensors become rows.
+TensorHandle cartesian_prod(const Tensors& tensors);  // Returns the Cartesian product of 1-d tensors, one combination per row.
 
 }  // namespace pyburn::fn

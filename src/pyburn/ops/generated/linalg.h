@@ -4,21 +4,21 @@
 
 namespace pyburn::fn {
 
-TensorHandle _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // X with A @ X = B, for matrices A and B of equal batches.
+TensorHandle _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // Solves A @ X = B for matrices A and B with equal batch dimensions.
 void _linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B);
-Handles<2> _linalg_lu(const TensorHandle& A);  // Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.
+Handles<2> _linalg_lu(const TensorHandle& A);  // Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.
 void _linalg_lu_into(const Handles<2>& out, const TensorHandle& A);
-Handles<2> linalg_slogdet(const TensorHandle& A);  // The sign of the determinant of square matrices, and the logarithm of its absolute value.
+Handles<2> linalg_slogdet(const TensorHandle& A);  // Computes the sign and the logarithm of the absolute value of the determinants of square matrices.
 void linalg_slogdet_into(const Handles<2>& out, const TensorHandle& A);
-TensorHandle linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.
+TensorHandle linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // Solves A @ X = B (X @ A = B with left=False) for triangular matrices A; the other triangle is not read.
 void linalg_solve_triangular_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);
-TensorHandle linalg_cholesky(const TensorHandle& A, bool upper = false);  // The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.
+TensorHandle linalg_cholesky(const TensorHandle& A, bool upper = false);  // Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.
 void linalg_cholesky_into(const TensorHandle& out, const TensorHandle& A, bool upper = false);
-Handles<2> linalg_qr(const TensorHandle& A, const std::string& mode = "reduced");  // A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q).
+Handles<2> linalg_qr(const TensorHandle& A, const std::string& mode = "reduced");  // Computes the QR factorisation A = Q @ R; mode is 'reduced', 'complete' (square Q) or 'r' (empty Q).
 void linalg_qr_into(const Handles<2>& out, const TensorHandle& A, const std::string& mode = "reduced");
-Handles<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'.
+Handles<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues (ascending) and eigenvectors (columns) of symmetric matrices, of which only one triangle is read.
 void linalg_eigh_into(const Handles<2>& out, const TensorHandle& A, const std::string& UPLO = "L");
-Handles<3> linalg_svd(const TensorHandle& A, bool full_matrices = true);  // A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False.
+Handles<3> linalg_svd(const TensorHandle& A, bool full_matrices = true);  // Computes the singular value decomposition A = U @ diag(S) @ Vh with singular values in descending order.
 void linalg_svd_into(const Handles<3>& out, const TensorHandle& A, bool full_matrices = true);
 
 }  // namespace pyburn::fn

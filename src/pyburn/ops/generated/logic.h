@@ -4,39 +4,39 @@
 
 namespace pyburn::fn {
 
-TensorHandle isinf(const TensorHandle& input);  // Where the elements are infinite.
+TensorHandle isinf(const TensorHandle& input);  // Tests element-wise for positive or negative infinity.
 void isinf_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle isfinite(const TensorHandle& input);  // Where the elements are neither infinite nor NaN.
+TensorHandle isfinite(const TensorHandle& input);  // Tests element-wise for finite values (neither infinite nor NaN).
 void isfinite_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle signbit(const TensorHandle& input);  // Where the elements are negative, -0 included.
+TensorHandle signbit(const TensorHandle& input);  // Tests element-wise whether the sign bit is set, as for negative values and -0.
 void signbit_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle logical_not(const TensorHandle& input);  // Where the elements are 0.
+TensorHandle logical_not(const TensorHandle& input);  // Computes the element-wise logical NOT; non-zero elements count as true.
 void logical_not_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle logical_and(const TensorHandle& input, const TensorHandle& other);  // Where both are not 0.
+TensorHandle logical_and(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical AND; non-zero elements count as true.
 void logical_and_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle logical_or(const TensorHandle& input, const TensorHandle& other);  // Where at least one is not 0.
+TensorHandle logical_or(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical OR; non-zero elements count as true.
 void logical_or_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle logical_xor(const TensorHandle& input, const TensorHandle& other);  // Where exactly one is not 0.
+TensorHandle logical_xor(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise logical XOR; non-zero elements count as true.
 void logical_xor_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle bitwise_and(const Operand& input, const Operand& other);  // The bits that are set in both; for bool, logical_and.
+TensorHandle bitwise_and(const Operand& input, const Operand& other);  // Computes the bitwise AND of integers, or the logical AND of bools.
 void bitwise_and_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle bitwise_or(const Operand& input, const Operand& other);  // The bits that are set in one or both; for bool, logical_or.
+TensorHandle bitwise_or(const Operand& input, const Operand& other);  // Computes the bitwise OR of integers, or the logical OR of bools.
 void bitwise_or_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle bitwise_xor(const Operand& input, const Operand& other);  // The bits that are set in one, not both; for bool, logical_xor.
+TensorHandle bitwise_xor(const Operand& input, const Operand& other);  // Computes the bitwise XOR of integers, or the logical XOR of bools.
 void bitwise_xor_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle bitwise_left_shift(const Operand& input, const Operand& other);  // The bits of input moved up by other places.
+TensorHandle bitwise_left_shift(const Operand& input, const Operand& other);  // Shifts the bits of input to the left by other.
 void bitwise_left_shift_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle bitwise_right_shift(const Operand& input, const Operand& other);  // The bits of input moved down by other places; the sign stays.
+TensorHandle bitwise_right_shift(const Operand& input, const Operand& other);  // Shifts the bits of input to the right by other (arithmetic shift).
 void bitwise_right_shift_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle isnan(const TensorHandle& input);  // Where the elements are NaN.
-TensorHandle isposinf(const TensorHandle& input);  // Where the elements are plus infinity.
+TensorHandle isnan(const TensorHandle& input);  // Tests element-wise for NaN.
+TensorHandle isposinf(const TensorHandle& input);  // Tests element-wise for positive infinity.
 void isposinf_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle isneginf(const TensorHandle& input);  // Where the elements are minus infinity.
+TensorHandle isneginf(const TensorHandle& input);  // Tests element-wise for negative infinity.
 void isneginf_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle bitwise_not(const TensorHandle& input);  // All bits turned over; for bool, logical_not.
+TensorHandle bitwise_not(const TensorHandle& input);  // Computes the bitwise NOT of integers, or the logical NOT of bools.
 void bitwise_not_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
-bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Whether |input - other| <= atol + rtol * |other| everywhere.
-bool equal(const TensorHandle& input, const TensorHandle& other);  // Whether both have the same size and the same elements.
+TensorHandle isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Tests element-wise whether |input - other| <= atol + rtol * |other|.
+bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Tests whether |input - other| <= atol + rtol * |other| for all elements.
+bool equal(const TensorHandle& input, const TensorHandle& other);  // Tests whether two tensors have the same shape and equal elements.
 
 }  // namespace pyburn::fn

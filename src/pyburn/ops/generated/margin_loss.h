@@ -4,9 +4,9 @@
 
 namespace pyburn::fn {
 
-TensorHandle multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p = 1, double margin = 1.0, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target.
-TensorHandle multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1.
-TensorHandle multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.
-TensorHandle pdist(const TensorHandle& input, double p = 2.0);  // The distances of order p of all pairs of rows of a matrix: those of row 0 first.
+TensorHandle multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p = 1, double margin = 1.0, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Computes the multi-class margin loss of scores (N, C) or (C) and target classes.
+TensorHandle multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Computes the multi-label margin loss of scores (N, C) or (C); target lists the correct classes, terminated by -1.
+TensorHandle multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Computes the multi-label soft margin loss: the binary cross-entropy of sigmoid(input), averaged over classes.
+TensorHandle pdist(const TensorHandle& input, double p = 2.0);  // Computes the p-norm distance of each pair of rows of an (N, M) matrix, giving N * (N - 1) / 2 distances.
 
 }  // namespace pyburn::fn

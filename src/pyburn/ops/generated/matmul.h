@@ -4,38 +4,38 @@
 
 namespace pyburn::fn {
 
-TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
+TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies batches of matrices: (B, N, M) @ (B, M, P) gives (B, N, P).
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
-TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
+TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * start + alpha * bmm(input, mat2) in one pass.
 void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
+TensorHandle linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a linear transformation: input @ weight.T + bias, for input (*, in_features) and weight (out_features, in_features).
 void linear_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});
-TensorHandle matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
+TensorHandle matmul(const TensorHandle& input, const TensorHandle& other);  // Computes the matrix product; 1-d tensors are vectors, and leading dimensions are batch dimensions that broadcast.
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
+TensorHandle mm(const TensorHandle& input, const TensorHandle& mat2);  // Multiplies two matrices: (N, M) @ (M, P) gives (N, P).
 void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
-TensorHandle mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.
+TensorHandle mv(const TensorHandle& input, const TensorHandle& vec);  // Multiplies a matrix by a vector: (N, M) @ (M) gives (N).
 void mv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec);
-TensorHandle dot(const TensorHandle& input, const TensorHandle& tensor);  // Sum of the products of the elements of two vectors.
+TensorHandle dot(const TensorHandle& input, const TensorHandle& tensor);  // Computes the dot product of two 1-d tensors.
 void dot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor);
-TensorHandle vdot(const TensorHandle& input, const TensorHandle& other);  // Sum of the products of the elements of two vectors.
+TensorHandle vdot(const TensorHandle& input, const TensorHandle& other);  // Computes the dot product of two 1-d tensors.
 void vdot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle inner(const TensorHandle& input, const TensorHandle& other);  // Sums of products over the last axis of both.
+TensorHandle inner(const TensorHandle& input, const TensorHandle& other);  // Computes dot products over the last dimension of both tensors.
 void inner_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle outer(const TensorHandle& input, const TensorHandle& vec2);  // The products of each element of one vector with each of another.
+TensorHandle outer(const TensorHandle& input, const TensorHandle& vec2);  // Computes the outer product of two 1-d tensors.
 void outer_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
-TensorHandle ger(const TensorHandle& input, const TensorHandle& vec2);  // The same as outer.
+TensorHandle ger(const TensorHandle& input, const TensorHandle& vec2);  // Computes the outer product of two 1-d tensors; alias of outer.
 void ger_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
-TensorHandle addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.
+TensorHandle addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (mat1 @ mat2). If beta is 0, input is ignored.
 void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat @ vec); where beta is 0 input does not count.
+TensorHandle addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (mat @ vec). If beta is 0, input is ignored.
 void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.
+TensorHandle addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * outer(vec1, vec2). If beta is 0, input is ignored.
 void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the sum of the products of two batches of matrices.
+TensorHandle addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.
 void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
+TensorHandle baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
 void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
-TensorHandle bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
+TensorHandle bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
 
 }  // namespace pyburn::fn

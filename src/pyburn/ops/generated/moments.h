@@ -4,29 +4,29 @@
 
 namespace pyburn::fn {
 
-Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance and mean over dim; correction 1, the default, is the unbiased estimate.
+Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance and the mean over dim.
 void var_mean_into(const Handles<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
-Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance and mean over dim.
+Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance and the mean over dim.
 void var_mean_into(const Handles<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
-Handles<2> var_mean(const TensorHandle& input, bool unbiased);  // Variance and mean of all elements.
+Handles<2> var_mean(const TensorHandle& input, bool unbiased);  // Computes the variance and the mean of all elements.
 void var_mean_into(const Handles<2>& out, const TensorHandle& input, bool unbiased);
-TensorHandle var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance over dim; correction 1, the default, is the unbiased estimate.
+TensorHandle var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance over dim, by default with Bessel's correction.
 void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
-TensorHandle var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance over dim.
+TensorHandle var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance over dim.
 void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
-TensorHandle var(const TensorHandle& input, bool unbiased);  // Variance of all elements.
+TensorHandle var(const TensorHandle& input, bool unbiased);  // Computes the variance of all elements.
 void var_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
-TensorHandle std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation over dim: the square root of var.
+TensorHandle std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the standard deviation over dim, by default with Bessel's correction.
 void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
-TensorHandle std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation over dim.
+TensorHandle std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the standard deviation over dim.
 void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
-TensorHandle std(const TensorHandle& input, bool unbiased);  // Standard deviation of all elements.
+TensorHandle std(const TensorHandle& input, bool unbiased);  // Computes the standard deviation of all elements.
 void std_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
-Handles<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation and mean over dim.
+Handles<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the standard deviation and the mean over dim.
 void std_mean_into(const Handles<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
-Handles<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation and mean over dim.
+Handles<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the standard deviation and the mean over dim.
 void std_mean_into(const Handles<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
-Handles<2> std_mean(const TensorHandle& input, bool unbiased);  // Standard deviation and mean of all elements.
+Handles<2> std_mean(const TensorHandle& input, bool unbiased);  // Computes the standard deviation and the mean of all elements.
 void std_mean_into(const Handles<2>& out, const TensorHandle& input, bool unbiased);
 
 }  // namespace pyburn::fn

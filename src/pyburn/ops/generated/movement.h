@@ -4,18 +4,18 @@
 
 namespace pyburn::fn {
 
-TensorHandle view(const TensorHandle& input, const Dims& size);  // The same elements under another shape, without a copy; one extent may be -1.
-TensorHandle reshape(const TensorHandle& input, const Dims& shape);  // The same elements under another shape: a view where possible, else a copy.
-TensorHandle permute(const TensorHandle& input, const Dims& dims);  // The axes of input in another order.
-TensorHandle expand(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent.
-TensorHandle slice(const TensorHandle& input, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // The part of input from start to end along dim, in steps.
-TensorHandle select(const TensorHandle& input, int64_t dim, int64_t index);  // The part of input at one index along dim; the axis goes away.
-TensorHandle unsqueeze(const TensorHandle& input, int64_t dim);  // input with a new axis of extent 1 at dim.
-TensorHandle remove_axis(const TensorHandle& input, int64_t dim);  // input without its axis dim, which must have extent 1.
-TensorHandle transpose(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view.
-TensorHandle t(const TensorHandle& input);  // The transpose of a matrix; a view. Vectors stay as they are.
-TensorHandle squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // input without its axes of extent 1, or without those among dim; a view.
-TensorHandle flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // The axes from start_dim to end_dim as one.
-TensorHandle narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // length elements of input along dim from start on; a view.
+TensorHandle view(const TensorHandle& input, const Dims& size);  // Returns a view of input with another shape; one size may be -1 (inferred).
+TensorHandle reshape(const TensorHandle& input, const Dims& shape);  // Returns input with another shape: a view where possible, else a copy. One size may be -1 (inferred).
+TensorHandle permute(const TensorHandle& input, const Dims& dims);  // Permutes the dimensions of input. Returns a view.
+TensorHandle expand(const TensorHandle& input, const Dims& size);  // Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size.
+TensorHandle slice(const TensorHandle& input, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // Returns input[start:end:step] along dim as a view.
+TensorHandle select(const TensorHandle& input, int64_t dim, int64_t index);  // Selects one index along dim and removes the dimension. Returns a view.
+TensorHandle unsqueeze(const TensorHandle& input, int64_t dim);  // Inserts a dimension of size 1 at position dim. Returns a view.
+TensorHandle remove_axis(const TensorHandle& input, int64_t dim);  // Removes the dimension dim, which must have size 1. Returns a view.
+TensorHandle transpose(const TensorHandle& input, int64_t dim0, int64_t dim1);  // Swaps two dimensions. Returns a view.
+TensorHandle t(const TensorHandle& input);  // Transposes a matrix; tensors with fewer dimensions are returned unchanged. Returns a view.
+TensorHandle squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // Removes dimensions of size 1: all of them, or those listed in dim. Returns a view.
+TensorHandle flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // Flattens the dimensions start_dim to end_dim into one.
+TensorHandle narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // Returns the entries start to start + length along dim as a view.
 
 }  // namespace pyburn::fn

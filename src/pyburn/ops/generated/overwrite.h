@@ -4,10 +4,10 @@
 
 namespace pyburn::fn {
 
-TensorHandle select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // A copy of input with src in the place of select(input, dim, index).
-TensorHandle slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // A copy of input with src in the place of slice(input, dim, start, end, step).
+TensorHandle select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // Returns a copy of input with src written into select(input, dim, index).
+TensorHandle slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // Returns a copy of input with src written into input[start:end:step] along dim.
 void slice_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);
-TensorHandle diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
-TensorHandle as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A copy of input with src in the place of as_strided(input, size, stride, storage_offset).
+TensorHandle diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // Returns a copy of input with src written into a diagonal.
+TensorHandle as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // Returns a copy of input with src written into as_strided(input, size, stride, storage_offset).
 
 }  // namespace pyburn::fn

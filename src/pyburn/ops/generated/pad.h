@@ -4,10 +4,10 @@
 
 namespace pyburn::fn {
 
-TensorHandle constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
+TensorHandle constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // Pads input with a constant value; pad lists (before, after) pairs from the last dimension backwards.
 void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value = 0);
-TensorHandle _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // input with a border of its own elements: 'reflect', 'replicate' or 'circular'.
+TensorHandle _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // Pads input with its own elements in mode 'reflect', 'replicate' or 'circular'.
 void _border_pad_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const std::string& mode);
-TensorHandle pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
+TensorHandle pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // Pads input in mode 'constant', 'reflect', 'replicate' or 'circular'.
 
 }  // namespace pyburn::fn

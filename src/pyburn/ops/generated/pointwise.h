@@ -4,25 +4,25 @@
 
 namespace pyburn::fn {
 
-TensorHandle lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // input + weight * (end - input): between the two for a weight from 0 to 1.
+TensorHandle lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // Interpolates linearly: input + weight * (end - input).
 void lerp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& end, const Operand& weight);
-TensorHandle addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 * tensor2.
+TensorHandle addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // Computes input + value * tensor1 * tensor2 element-wise.
 void addcmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);
-TensorHandle addcdiv(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 / tensor2.
+TensorHandle addcdiv(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // Computes input + value * tensor1 / tensor2 element-wise.
 void addcdiv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);
-TensorHandle clamp(const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});  // The elements, moved into the range from min to max.
+TensorHandle clamp(const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});  // Clamps all elements into the range [min, max].
 void clamp_into(const TensorHandle& out, const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});
-TensorHandle clamp(const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});  // The elements, moved into the ranges from min to max, which may differ from element to element.
+TensorHandle clamp(const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});  // Clamps all elements into element-wise ranges [min, max].
 void clamp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});
-TensorHandle clamp_min(const TensorHandle& input, const Scalar& min);  // The elements, raised to min where they are smaller.
+TensorHandle clamp_min(const TensorHandle& input, const Scalar& min);  // Clamps all elements from below: max(x, min).
 void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min);
-TensorHandle clamp_min(const TensorHandle& input, const TensorHandle& min);  // The elements, raised to those of min where they are smaller.
+TensorHandle clamp_min(const TensorHandle& input, const TensorHandle& min);  // Clamps all elements from below element-wise: max(x, min).
 void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min);
-TensorHandle clamp_max(const TensorHandle& input, const Scalar& max);  // The elements, lowered to max where they are larger.
+TensorHandle clamp_max(const TensorHandle& input, const Scalar& max);  // Clamps all elements from above: min(x, max).
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max);
-TensorHandle clamp_max(const TensorHandle& input, const TensorHandle& max);  // The elements, lowered to those of max where they are larger.
+TensorHandle clamp_max(const TensorHandle& input, const TensorHandle& max);  // Clamps all elements from above element-wise: min(x, max).
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max);
-TensorHandle masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // The elements, with value where mask holds.
+TensorHandle masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // Returns a copy of input with value where mask is true.
 void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value);
 
 }  // namespace pyburn::fn

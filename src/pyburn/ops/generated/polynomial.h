@@ -4,29 +4,29 @@
 
 namespace pyburn::fn {
 
-TensorHandle special_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n: cos(n acos(input)).
+TensorHandle special_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the first kind of degree n.
 void special_chebyshev_polynomial_t_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n.
+TensorHandle special_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the second kind of degree n.
 void special_chebyshev_polynomial_u_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n.
+TensorHandle special_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the third kind of degree n.
 void special_chebyshev_polynomial_v_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n.
+TensorHandle special_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // Computes the Chebyshev polynomial of the fourth kind of degree n.
 void special_chebyshev_polynomial_w_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_hermite_polynomial_h(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as physicists define it.
+TensorHandle special_hermite_polynomial_h(const Operand& input, const Operand& n);  // Computes the physicist's Hermite polynomial of degree n.
 void special_hermite_polynomial_h_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_hermite_polynomial_he(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as statisticians define it.
+TensorHandle special_hermite_polynomial_he(const Operand& input, const Operand& n);  // Computes the probabilist's Hermite polynomial of degree n.
 void special_hermite_polynomial_he_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_laguerre_polynomial_l(const Operand& input, const Operand& n);  // The Laguerre polynomial of degree n.
+TensorHandle special_laguerre_polynomial_l(const Operand& input, const Operand& n);  // Computes the Laguerre polynomial of degree n.
 void special_laguerre_polynomial_l_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_legendre_polynomial_p(const Operand& input, const Operand& n);  // The Legendre polynomial of degree n.
+TensorHandle special_legendre_polynomial_p(const Operand& input, const Operand& n);  // Computes the Legendre polynomial of degree n.
 void special_legendre_polynomial_p_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n at 2 input - 1.
+TensorHandle special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the first kind of degree n, T_n(2x - 1).
 void special_shifted_chebyshev_polynomial_t_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n at 2 input - 1.
+TensorHandle special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the second kind of degree n, U_n(2x - 1).
 void special_shifted_chebyshev_polynomial_u_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n at 2 input - 1.
+TensorHandle special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the third kind of degree n, V_n(2x - 1).
 void special_shifted_chebyshev_polynomial_v_into(const TensorHandle& out, const Operand& input, const Operand& n);
-TensorHandle special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1.
+TensorHandle special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // Computes the shifted Chebyshev polynomial of the fourth kind of degree n, W_n(2x - 1).
 void special_shifted_chebyshev_polynomial_w_into(const TensorHandle& out, const Operand& input, const Operand& n);
 
 }  // namespace pyburn::fn

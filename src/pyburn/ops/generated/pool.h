@@ -4,17 +4,17 @@
 
 namespace pyburn::fn {
 
-TensorHandle max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.
+TensorHandle max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // Applies max pooling over as many dimensions as kernel_size has; the building block of max_pool1d, 2d and 3d.
 void max_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
-Handles<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // max_pool, and where in its plane each largest element is.
+Handles<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // Applies max pooling and also returns the indices of the maxima.
 void max_pool_with_indices_into(const Handles<2>& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
-TensorHandle unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Planes of the given size with the elements of input where indices say and 0 elsewhere.
+TensorHandle unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Writes the elements of input at the given indices of planes of zeros.
 void unpool_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
-TensorHandle unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // The elements of planes at the places that indices say: the gradient of unpool.
+TensorHandle unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Computes the gradient of unpool.
 void unpool_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
-TensorHandle avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.
+TensorHandle avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Applies average pooling over as many dimensions as kernel_size has; the building block of avg_pool1d, 2d and 3d.
 void avg_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
-TensorHandle avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Gradient of avg_pool: each element spread over its window.
+TensorHandle avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Computes the gradient of avg_pool.
 void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
 
 }  // namespace pyburn::fn

@@ -4,26 +4,26 @@
 
 namespace pyburn::fn {
 
-TensorHandle rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1).
-TensorHandle randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random numbers from the standard normal distribution.
-TensorHandle randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high).
-TensorHandle randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high).
-TensorHandle rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
-TensorHandle randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
-TensorHandle randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high), of the size, dtype and device of input.
-TensorHandle randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high), of the size, dtype and device of input.
-TensorHandle randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
-TensorHandle normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
-TensorHandle normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
-TensorHandle normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given means and deviations.
-TensorHandle normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Normally distributed numbers of one mean and deviation.
-TensorHandle bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // 1 with the probability that input says, else 0.
-TensorHandle bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // 1 with probability p, else 0; of the size, dtype and device of input.
-TensorHandle multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // num_samples positions in each row of input, which holds how likely they are.
-TensorHandle uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with uniform random numbers from [from_, to).
-TensorHandle normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with normally distributed random numbers.
-TensorHandle bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
-TensorHandle bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with 1 with the probability that p says and 0 otherwise.
-TensorHandle exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with exponentially distributed random numbers of rate lambd.
+TensorHandle rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of samples from the uniform distribution on [0, 1).
+TensorHandle randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of samples from the standard normal distribution.
+TensorHandle randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of random integers from [low, high).
+TensorHandle randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Creates a tensor of random integers from [0, high).
+TensorHandle rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from the uniform distribution on [0, 1) with the shape, dtype and device of input.
+TensorHandle randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from the standard normal distribution with the shape, dtype and device of input.
+TensorHandle randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples integers from [low, high) with the shape, dtype and device of input.
+TensorHandle randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples integers from [0, high) with the shape, dtype and device of input.
+TensorHandle randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Returns a random permutation of the integers from 0 to n - 1.
+TensorHandle normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Samples from normal distributions with the given means and one standard deviation.
+TensorHandle normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Samples from normal distributions with one mean and the given standard deviations.
+TensorHandle normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Samples from normal distributions with the given means and standard deviations.
+TensorHandle normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Samples from a normal distribution with the given mean and standard deviation.
+TensorHandle bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // Samples 0 or 1 element-wise; input holds the probabilities of 1.
+TensorHandle bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // Samples 0 or 1 with probability p of 1, with the shape, dtype and device of input.
+TensorHandle multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // Samples num_samples indices from each row of input, which holds unnormalised probabilities.
+TensorHandle uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with samples from the uniform distribution on [from_, to).
+TensorHandle normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with samples from a normal distribution.
+TensorHandle bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with samples of 0 or 1 with probability p of 1.
+TensorHandle bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with samples of 0 or 1; p holds the element-wise probabilities of 1.
+TensorHandle exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with samples from the exponential distribution with rate lambd.
 
 }  // namespace pyburn::fn

@@ -4,15 +4,15 @@
 
 namespace pyburn::fn {
 
-TensorHandle gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
-TensorHandle rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
+TensorHandle gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.
+TensorHandle rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.
 void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);
-TensorHandle random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
-TensorHandle geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
-TensorHandle cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
-TensorHandle log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
-TensorHandle poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
-TensorHandle binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
+TensorHandle random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.
+TensorHandle geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with samples from the geometric distribution with success probability p.
+TensorHandle cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with samples from the Cauchy distribution.
+TensorHandle log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with samples from the log-normal distribution; mean and std are those of the logarithm.
+TensorHandle poisson(const TensorHandle& input, Generator* generator = nullptr);  // Samples from Poisson distributions with the rates in input.
+TensorHandle binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // Samples from binomial distributions with the given counts and success probabilities.
 void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);
 
 }  // namespace pyburn::fn

@@ -4,24 +4,24 @@
 
 namespace pyburn::fn {
 
-TensorHandle flip(const TensorHandle& input, const Dims& dims);  // The elements in reverse order along the given axes; a copy.
+TensorHandle flip(const TensorHandle& input, const Dims& dims);  // Reverses the order of the elements along the given dimensions. Returns a copy.
 void flip_into(const TensorHandle& out, const TensorHandle& input, const Dims& dims);
-TensorHandle tril(const TensorHandle& input, int64_t diagonal = 0);  // The lower triangle of matrices: the elements above the diagonal become 0.
+TensorHandle tril(const TensorHandle& input, int64_t diagonal = 0);  // Returns the lower triangle of matrices; the other elements are set to 0.
 void tril_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
-TensorHandle triu(const TensorHandle& input, int64_t diagonal = 0);  // The upper triangle of matrices: the elements below the diagonal become 0.
+TensorHandle triu(const TensorHandle& input, int64_t diagonal = 0);  // Returns the upper triangle of matrices; the other elements are set to 0.
 void triu_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
-TensorHandle repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // The index i, repeats[i] times, for each i.
-TensorHandle repeat(const TensorHandle& input, const Dims& repeats);  // Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.
-TensorHandle tile(const TensorHandle& input, const Dims& dims);  // Copies of input side by side; fewer numbers than axes stand for the last ones.
-TensorHandle repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), several times in a row.
-TensorHandle repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), as often in a row as repeats says.
-TensorHandle roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.
-TensorHandle fliplr(const TensorHandle& input);  // The elements in reverse order along axis 1.
-TensorHandle flipud(const TensorHandle& input);  // The elements in reverse order along axis 0.
-TensorHandle rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // input turned k times by 90 degrees in the plane of two axes, from the first towards the second.
-TensorHandle diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Matrices with the last axis of input on a diagonal and 0 elsewhere.
-TensorHandle diag(const TensorHandle& input, int64_t diagonal = 0);  // The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+TensorHandle repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // Returns the index i repeated repeats[i] times, for each i.
+TensorHandle repeat(const TensorHandle& input, const Dims& repeats);  // Repeats input along each dimension; additional repeats add dimensions in front.
+TensorHandle tile(const TensorHandle& input, const Dims& dims);  // Repeats input along each dimension; missing repeats in front count as 1.
+TensorHandle repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Repeats each element along dim (of the flattened input by default).
+TensorHandle repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Repeats each element along dim (of the flattened input by default), with one count per element.
+TensorHandle roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // Shifts the elements along dims (of the flattened input by default); elements that leave at one end re-enter at the other.
+TensorHandle fliplr(const TensorHandle& input);  // Reverses the order of the elements along dimension 1.
+TensorHandle flipud(const TensorHandle& input);  // Reverses the order of the elements along dimension 0.
+TensorHandle rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // Rotates input k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+TensorHandle diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Creates matrices with the last dimension of input on a diagonal and 0 elsewhere.
+TensorHandle diag(const TensorHandle& input, int64_t diagonal = 0);  // Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix.
 void diag_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
-TensorHandle diagflat(const TensorHandle& input, int64_t offset = 0);  // The matrix with the elements of input on its diagonal.
+TensorHandle diagflat(const TensorHandle& input, int64_t offset = 0);  // Creates a matrix with the flattened input on its diagonal.
 
 }  // namespace pyburn::fn

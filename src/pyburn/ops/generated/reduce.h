@@ -4,30 +4,30 @@
 
 namespace pyburn::fn {
 
-TensorHandle sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements of input over dim (over all by default).
+TensorHandle sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the sum of the elements over dim (by default over all dimensions).
 void sum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Arithmetic mean of the elements of input over dim.
+TensorHandle mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the arithmetic mean of the elements over dim (by default over all dimensions).
 void mean_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Largest element of input over dim; ties share the gradient.
+TensorHandle amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Computes the maximum over dim (by default over all dimensions). Equal elements share the gradient.
 void amax_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-TensorHandle amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Smallest element of input over dim; ties share the gradient.
+TensorHandle amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Computes the minimum over dim (by default over all dimensions). Equal elements share the gradient.
 void amin_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-TensorHandle prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Product of the elements of input along dim (of all by default).
+TensorHandle prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the product of the elements along dim (by default of all elements).
 void prod_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements over dim, with 0 in place of NaN.
+TensorHandle nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the sum of the elements over dim; NaN counts as 0.
 void nansum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // How many elements over dim are not zero.
+TensorHandle count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // Counts the non-zero elements over dim.
 void count_nonzero_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {});
-TensorHandle any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether some element over dim is not zero.
+TensorHandle any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Tests whether any element over dim is non-zero.
 void any_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-TensorHandle all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether no element over dim is zero.
+TensorHandle all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Tests whether all elements over dim are non-zero.
 void all_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-TensorHandle logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // The logarithm of the sum of exp(input) over dim, computed without overflow.
+TensorHandle logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // Computes log(sum(exp(input))) over dim in a numerically stable way.
 void logsumexp_into(const TensorHandle& out, const TensorHandle& input, const Dims& dim, bool keepdim = false);
-TensorHandle nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Mean of the elements over dim that are not NaN.
+TensorHandle nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the mean of the elements over dim, ignoring NaN.
 void nanmean_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-Handles<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // The smallest and the largest element along dim, or of all.
+Handles<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Computes the minimum and the maximum along dim, or of all elements.
 void aminmax_into(const Handles<2>& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
-TensorHandle trace(const TensorHandle& input);  // The sum of the diagonal of a matrix.
+TensorHandle trace(const TensorHandle& input);  // Computes the sum of the diagonal elements of a matrix.
 
 }  // namespace pyburn::fn

@@ -4,9 +4,9 @@
 
 namespace pyburn::fn {
 
-Handles<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.
+Handles<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // Computes the states of a recurrent layer at all time steps from the projected inputs.
 void rnn_steps_into(const Handles<3>& out, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);
-Handles<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Gradient of rnn_steps, back through time.
+Handles<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Computes the gradient of rnn_steps (backpropagation through time).
 void rnn_steps_grad_into(const Handles<4>& out, const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);
 
 }  // namespace pyburn::fn

@@ -4,11 +4,11 @@
 
 namespace pyburn::fn {
 
-TensorHandle sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.
+TensorHandle sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.
 void sample_planes_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);
-TensorHandle sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).
+TensorHandle sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Computes the gradient of sample_planes with respect to its input.
 void sample_planes_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);
-TensorHandle sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.
+TensorHandle sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Computes the gradient of sample_planes with respect to its weight.
 void sample_planes_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);
 
 }  // namespace pyburn::fn

@@ -4,17 +4,17 @@
 
 namespace pyburn::fn {
 
-TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
+TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative sum along dim.
 void cumsum_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
-TensorHandle cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
+TensorHandle cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the cumulative product along dim.
 void cumprod_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
-TensorHandle logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
+TensorHandle logcumsumexp(const TensorHandle& input, int64_t dim);  // Computes log(cumsum(exp(input))) along dim in a numerically stable way.
 void logcumsumexp_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
-Handles<2> cummax(const TensorHandle& input, int64_t dim);  // The largest element so far along dim, and its position.
+Handles<2> cummax(const TensorHandle& input, int64_t dim);  // Computes the cumulative maximum along dim and its indices.
 void cummax_into(const Handles<2>& out, const TensorHandle& input, int64_t dim);
-Handles<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
+Handles<2> cummin(const TensorHandle& input, int64_t dim);  // Computes the cumulative minimum along dim and its indices.
 void cummin_into(const Handles<2>& out, const TensorHandle& input, int64_t dim);
-TensorHandle diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Differences of neighbours along dim, n times; prepend and append are joined to the ends first.
+TensorHandle diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Computes the n-th differences of neighbouring elements along dim, after prepend and append are concatenated.
 void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});
 
 }  // namespace pyburn::fn

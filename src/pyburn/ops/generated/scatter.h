@@ -4,21 +4,21 @@
 
 namespace pyburn::fn {
 
-TensorHandle gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // At each place of the index, the element of input at the same place, but for dim, where the index says which.
+TensorHandle gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // Gathers elements along dim: for dim=0 and 3 dimensions, out[i][j][k] = input[index[i][j][k]][j][k].
 void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);
-TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.
+TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
-TensorHandle scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src added at its own place, but for dim, where the index says which.
+TensorHandle scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // Adds src to a copy of input along dim at the given indices; duplicate indices accumulate.
 void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
-TensorHandle scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.
+TensorHandle scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // Reduces the elements of src into a copy of input along dim at the given indices with 'sum', 'prod', 'mean', 'amax' or 'amin'.
 void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);
-TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // input, with value at the places that the index names.
+TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // Writes value into a copy of input along dim at the given indices.
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);
-TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.
+TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // Adds ('add') or multiplies ('multiply') src into a copy of input along dim at the given indices.
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);
-TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // input, with value added ('add') or multiplied ('multiply') at the places that the index names.
+TensorHandle scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // Adds ('add') or multiplies ('multiply') value into a copy of input along dim at the given indices.
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);
-TensorHandle take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // gather, with input and indices stretched to each other; without dim both are flattened.
+TensorHandle take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // Gathers elements along dim, with input and indices broadcast to each other. Without dim both are flattened.
 void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});
 
 }  // namespace pyburn::fn

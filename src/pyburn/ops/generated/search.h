@@ -4,25 +4,25 @@
 
 namespace pyburn::fn {
 
-TensorHandle histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
+TensorHandle histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // Counts the elements in bins of equal width between min and max (by default the range of input).
 void histc_into(const TensorHandle& out, const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
-TensorHandle bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
-Handles<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
-TensorHandle searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.
+TensorHandle bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.
+Handles<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.
+TensorHandle searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Finds the indices at which values would be inserted into sorted_sequence, sorted along its last dimension, to keep it sorted.
 void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});
-TensorHandle searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where a number would have to be inserted into a sorted vector.
+TensorHandle searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Finds the index at which a number would be inserted into a sorted 1-d tensor to keep it sorted.
 void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});
-TensorHandle bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
+TensorHandle bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // Returns the index of the bucket between the sorted boundaries that each element belongs to.
 void bucketize_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);
-TensorHandle isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
+TensorHandle isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);  // Tests element-wise whether elements occur in test_elements (or do not, with invert=True).
 void isin_into(const TensorHandle& out, const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);
-TensorHandle quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
+TensorHandle quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes the q-th quantile of the elements along dim (of all elements by default). NaN propagates.
 void quantile_into(const TensorHandle& out, const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");
-TensorHandle quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles for several shares; a new first axis holds them.
+TensorHandle quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes several quantiles along dim; the first dimension of the result holds the quantiles.
 void quantile_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");
-TensorHandle nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantile of the elements that are not NaN.
+TensorHandle nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes the q-th quantile of the elements along dim, ignoring NaN.
 void nanquantile_into(const TensorHandle& out, const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");
-TensorHandle nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles of the elements that are not NaN, for several shares.
+TensorHandle nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // Computes several quantiles along dim, ignoring NaN; the first dimension of the result holds the quantiles.
 void nanquantile_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");
 
 }  // namespace pyburn::fn

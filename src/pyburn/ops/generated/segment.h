@@ -4,8 +4,8 @@
 
 namespace pyburn::fn {
 
-TensorHandle _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // The reduction of consecutive parts of input along axis 0.
+TensorHandle _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // Reduces consecutive segments of input along dimension 0.
 void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});
-TensorHandle segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by where they begin and the last one ends.
+TensorHandle segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by lengths or offsets.
 
 }  // namespace pyburn::fn

@@ -4,18 +4,18 @@
 
 namespace pyburn::fn {
 
-TensorHandle combinations(const TensorHandle& input, int64_t r = 2, bool with_replacement = false);  // A row for each choice of r elements of a vector, in order.
-TensorHandle renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);  // input, with the parts along dim whose norm of order p is above maxnorm shortened to it.
+TensorHandle combinations(const TensorHandle& input, int64_t r = 2, bool with_replacement = false);  // Returns all combinations of r elements of a 1-d tensor, one per row.
+TensorHandle renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);  // Scales the entries along dim whose p-norm exceeds maxnorm down to maxnorm.
 void renorm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);
-TensorHandle index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);  // input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names.
+TensorHandle index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);  // Reduces the entries of source into input along dim at the given indices with 'prod', 'mean', 'amax' or 'amin'.
 void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);
-TensorHandle sum_to_size(const TensorHandle& input, const Dims& size);  // The sums over the axes that broadcasting to the shape of input would stretch or add.
-TensorHandle narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // A copy of the part along dim that begins at start.
+TensorHandle sum_to_size(const TensorHandle& input, const Dims& size);  // Sums over the dimensions that were broadcast, so that the result has the given shape.
+TensorHandle narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // Returns a copy of the entries start to start + length along dim.
 void narrow_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t start, int64_t length);
-TensorHandle fill(const TensorHandle& input, const Operand& value);  // A tensor like input that is full of value, a number or a tensor with one element and no axes.
-TensorHandle fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.
-Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // The index along each axis of the elements that indices count in a tensor of the given shape.
-TensorHandle angle(const TensorHandle& input);  // The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.
+TensorHandle fill(const TensorHandle& input, const Operand& value);  // Returns a tensor like input filled with value, a number or a 0-d tensor.
+TensorHandle fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block.
+Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // Converts flat indices into a tuple of indices for each dimension of a tensor of the given shape.
+TensorHandle angle(const TensorHandle& input);  // Computes the angle of real numbers: 0 for non-negative, pi for negative elements, NaN for NaN.
 void angle_into(const TensorHandle& out, const TensorHandle& input);
 
 }  // namespace pyburn::fn

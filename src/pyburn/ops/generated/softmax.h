@@ -4,14 +4,14 @@
 
 namespace pyburn::fn {
 
-TensorHandle softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // exp(input), scaled to sum to 1 along dim.
+TensorHandle softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Applies softmax along dim: exp(x) / sum(exp(x)), in a numerically stable way.
 void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
-TensorHandle log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // The logarithm of softmax, computed without overflow.
+TensorHandle log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Computes the logarithm of softmax along dim in a numerically stable way.
 void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
-TensorHandle softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of softmax, from its output.
+TensorHandle softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Computes the gradient of softmax from its output.
 void softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
-TensorHandle log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of log_softmax, from its output.
+TensorHandle log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Computes the gradient of log_softmax from its output.
 void log_softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
-TensorHandle softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // softmax of -input.
+TensorHandle softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Applies softmin along dim: softmax(-input).
 
 }  // namespace pyburn::fn

@@ -4,39 +4,39 @@
 
 namespace pyburn::fn {
 
-TensorHandle _linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});  // The inverse of Moore and Penrose.
+TensorHandle _linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});  // Computes the Moore-Penrose pseudoinverse.
 void _linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});
-TensorHandle linalg_inv(const TensorHandle& A);  // The inverses of square matrices. An error if one is singular.
+TensorHandle linalg_inv(const TensorHandle& A);  // Computes the inverse of square matrices; a singular matrix raises an error.
 void linalg_inv_into(const TensorHandle& out, const TensorHandle& A);
-TensorHandle inverse(const TensorHandle& input);  // The same as linalg.inv.
+TensorHandle inverse(const TensorHandle& input);  // Computes the inverse of square matrices; alias of linalg.inv.
 void inverse_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle linalg_det(const TensorHandle& A);  // The determinants of square matrices. The gradient is that of regular ones.
+TensorHandle linalg_det(const TensorHandle& A);  // Computes the determinant of square matrices. The gradient requires non-singular matrices.
 void linalg_det_into(const TensorHandle& out, const TensorHandle& A);
-TensorHandle det(const TensorHandle& input);  // The same as linalg.det.
-Handles<2> slogdet(const TensorHandle& input);  // The same as linalg.slogdet.
-TensorHandle logdet(const TensorHandle& input);  // The logarithm of the determinants of square matrices; NaN where one is negative.
-TensorHandle linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.
+TensorHandle det(const TensorHandle& input);  // Computes the determinant of square matrices; alias of linalg.det.
+Handles<2> slogdet(const TensorHandle& input);  // Computes the sign and log-determinant of square matrices; alias of linalg.slogdet.
+TensorHandle logdet(const TensorHandle& input);  // Computes the logarithm of the determinant of square matrices; NaN where it is negative.
+TensorHandle linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // Solves A @ X = B (X @ A = B with left=False) for square matrices A. B may be a vector or a batch of vectors; batch dimensions broadcast.
 void linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool left = true);
-TensorHandle cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.
+TensorHandle cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // Solves A @ X = input, given the Cholesky factor L of A.
 void cholesky_solve_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& L, bool upper = false);
-TensorHandle cholesky_inverse(const TensorHandle& input, bool upper = false);  // The inverse of A, for the triangle that cholesky gives of it.
+TensorHandle cholesky_inverse(const TensorHandle& input, bool upper = false);  // Computes the inverse of a matrix from its Cholesky factor.
 void cholesky_inverse_into(const TensorHandle& out, const TensorHandle& input, bool upper = false);
-TensorHandle linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order.
+TensorHandle linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues of symmetric matrices in ascending order.
 void linalg_eigvalsh_into(const TensorHandle& out, const TensorHandle& A, const std::string& UPLO = "L");
-TensorHandle linalg_svdvals(const TensorHandle& A);  // The singular values of matrices, in descending order.
+TensorHandle linalg_svdvals(const TensorHandle& A);  // Computes the singular values of matrices in descending order.
 void linalg_svdvals_into(const TensorHandle& out, const TensorHandle& A);
-TensorHandle linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.
+TensorHandle linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
 void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
-TensorHandle pinverse(const TensorHandle& input, double rcond = 1e-15);  // The same as linalg.pinv with rtol=rcond.
-TensorHandle linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // How many singular values are above the larger of atol and rtol times the largest one.
+TensorHandle pinverse(const TensorHandle& input, double rcond = 1e-15);  // Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
+TensorHandle linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the rank: the number of singular values above max(atol, rtol * largest).
 void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
-TensorHandle linalg_matrix_power(const TensorHandle& A, int64_t n);  // The product of n factors A; of its inverse where n is negative.
+TensorHandle linalg_matrix_power(const TensorHandle& A, int64_t n);  // Computes the n-th power of square matrices; negative n uses the inverse.
 void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n);
-TensorHandle matrix_power(const TensorHandle& input, int64_t n);  // The same as linalg.matrix_power.
-TensorHandle linalg_matrix_exp(const TensorHandle& A);  // The sum of A^k / k! over all k.
-TensorHandle matrix_exp(const TensorHandle& input);  // The same as linalg.matrix_exp.
-Handles<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.
-TensorHandle linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Sums of the products of two batches of vectors along dim.
+TensorHandle matrix_power(const TensorHandle& input, int64_t n);  // Computes the n-th power of square matrices; alias of linalg.matrix_power.
+TensorHandle linalg_matrix_exp(const TensorHandle& A);  // Computes the matrix exponential.
+TensorHandle matrix_exp(const TensorHandle& input);  // Computes the matrix exponential; alias of linalg.matrix_exp.
+Handles<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // Solves the least-squares problem min ||input @ X - b||; returns the solution, residuals, rank and singular values.
+TensorHandle linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Computes the dot products of two batches of vectors along dim.
 void linalg_vecdot_into(const TensorHandle& out, const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);
 
 }  // namespace pyburn::fn

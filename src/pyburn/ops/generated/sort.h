@@ -4,22 +4,22 @@
 
 namespace pyburn::fn {
 
-Handles<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The elements in order along dim, and where they were. Equal elements keep their order.
+Handles<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // Sorts the elements along dim (stable); returns the sorted values and their indices.
 void sort_into(const Handles<2>& out, const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);
-Handles<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // The k largest (or smallest) elements along dim, largest first, and their positions.
+Handles<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // Returns the k largest (or smallest) elements along dim and their indices.
 void topk_into(const Handles<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
-Handles<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // The k-th smallest element along dim (counted from 1) and its position.
+Handles<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // Returns the k-th smallest element along dim (k counts from 1) and its index.
 void kthvalue_into(const Handles<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);
-Handles<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle element along dim (the lower one of two) and its position; NaN if there is one.
+Handles<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the median along dim (the lower one of two) and its index. NaN propagates.
 void median_into(const Handles<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
-Handles<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle one of the elements along dim that are not NaN, and its position.
+Handles<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // Returns the median along dim, ignoring NaN, and its index.
 void nanmedian_into(const Handles<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
-Handles<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // The most frequent element along dim (the smallest of several) and its last position.
+Handles<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // Returns the most frequent element along dim (the smallest of several) and its last index.
 void mode_into(const Handles<2>& out, const TensorHandle& input, int64_t dim = -1, bool keepdim = false);
-TensorHandle median(const TensorHandle& input);  // The middle element (the lower one of two); NaN if there is one.
-TensorHandle nanmedian(const TensorHandle& input);  // The middle one of the elements that are not NaN.
-TensorHandle argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The indices that sort input along dim.
-TensorHandle msort(const TensorHandle& input);  // The elements in order along the first axis.
+TensorHandle median(const TensorHandle& input);  // Returns the median of all elements (the lower one of two). NaN propagates.
+TensorHandle nanmedian(const TensorHandle& input);  // Returns the median of all elements, ignoring NaN.
+TensorHandle argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // Returns the indices that sort input along dim (stable).
+TensorHandle msort(const TensorHandle& input);  // Sorts the elements along the first dimension.
 void msort_into(const TensorHandle& out, const TensorHandle& input);
 
 }  // namespace pyburn::fn

@@ -4,31 +4,31 @@
 
 namespace pyburn::fn {
 
-TensorHandle i0(const TensorHandle& input);  // The modified Bessel function of the first kind of order 0.
+TensorHandle i0(const TensorHandle& input);  // Computes the modified Bessel function of the first kind of order 0 element-wise.
 void i0_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_i0e(const TensorHandle& input);  // exp(-|x|) i0(x).
+TensorHandle special_i0e(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the first kind of order 0: exp(-|x|) * i0(x).
 void special_i0e_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_i1(const TensorHandle& input);  // The modified Bessel function of the first kind of order 1.
+TensorHandle special_i1(const TensorHandle& input);  // Computes the modified Bessel function of the first kind of order 1 element-wise.
 void special_i1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_i1e(const TensorHandle& input);  // exp(-|x|) i1(x).
+TensorHandle special_i1e(const TensorHandle& input);  // Computes the exponentially scaled modified Bessel function of the first kind of order 1: exp(-|x|) * i1(x).
 void special_i1e_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_erfcx(const TensorHandle& input);  // exp(x^2) erfc(x), without underflow where x is large.
+TensorHandle special_erfcx(const TensorHandle& input);  // Computes the scaled complementary error function element-wise: exp(x^2) * erfc(x).
 void special_erfcx_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_ndtri(const TensorHandle& input);  // The inverse of ndtr: where the standard normal distribution function has the given value.
+TensorHandle special_ndtri(const TensorHandle& input);  // Computes the inverse of the standard normal distribution function element-wise.
 void special_ndtri_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_zeta(const Operand& input, const Operand& other);  // The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.
+TensorHandle special_zeta(const Operand& input, const Operand& other);  // Computes the Hurwitz zeta function: the sum of (k + other)^-input over k >= 0.
 void special_zeta_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle igamma(const TensorHandle& input, const TensorHandle& other);  // The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.
+TensorHandle igamma(const TensorHandle& input, const TensorHandle& other);  // Computes the regularised lower incomplete gamma function P(input, other) element-wise.
 void igamma_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle igammac(const TensorHandle& input, const TensorHandle& other);  // The regularised upper incomplete gamma function: 1 - igamma(input, other).
+TensorHandle igammac(const TensorHandle& input, const TensorHandle& other);  // Computes the regularised upper incomplete gamma function Q(input, other) element-wise.
 void igammac_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-TensorHandle special_ndtr(const TensorHandle& input);  // The standard normal distribution function.
+TensorHandle special_ndtr(const TensorHandle& input);  // Computes the standard normal distribution function element-wise.
 void special_ndtr_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_log_ndtr(const TensorHandle& input);  // The logarithm of ndtr, without underflow where x is very negative.
+TensorHandle special_log_ndtr(const TensorHandle& input);  // Computes the logarithm of the standard normal distribution function in a numerically stable way.
 void special_log_ndtr_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_xlog1py(const Operand& input, const Operand& other);  // input * log(1 + other), and 0 where input is 0.
+TensorHandle special_xlog1py(const Operand& input, const Operand& other);  // Computes input * log1p(other) element-wise; 0 where input is 0.
 void special_xlog1py_into(const TensorHandle& out, const Operand& input, const Operand& other);
-TensorHandle mvlgamma(const TensorHandle& input, int64_t p);  // The logarithm of the gamma function of p variables.
+TensorHandle mvlgamma(const TensorHandle& input, int64_t p);  // Computes the logarithm of the multivariate gamma function of dimension p element-wise.
 void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p);
 
 }  // namespace pyburn::fn

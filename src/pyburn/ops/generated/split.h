@@ -4,19 +4,19 @@
 
 namespace pyburn::fn {
 
-Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // The parts at each index along dim, which goes away; views.
-Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Pieces of equal size along dim, the last one possibly smaller; views.
-Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
-Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
-Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
-Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
-Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
-Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // The same for a number of pieces or indices that are elements of a tensor.
-Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
-Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
-Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.
-Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces on top of each other that begin at the given indices; views.
-Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces in depth, along axis 2; views.
-Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces in depth that begin at the given indices; views.
+Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // Removes the dimension dim and returns a tuple of views, one per index.
+Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Splits input along dim into chunks of the given size; the last one may be smaller. Returns views.
+Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Splits input along dim into chunks of the given sizes. Returns views.
+Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Splits input along dim into chunks of the given sizes. Returns views.
+Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views.
+Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views.
+Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Splits input along dim at the given indices. Returns views.
+Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views.
+Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input horizontally into equal parts: along dimension 1, or dimension 0 for 1-d tensors. Returns views.
+Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input horizontally at the given indices. Returns views.
+Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input vertically into equal parts along dimension 0. Returns views.
+Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input vertically at the given indices. Returns views.
+Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input depth-wise into equal parts along dimension 2. Returns views.
+Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input depth-wise at the given indices. Returns views.
 
 }  // namespace pyburn::fn

@@ -4,61 +4,61 @@
 
 namespace pyburn::fn {
 
-TensorHandle exp(const TensorHandle& input);  // e to the power of the elements.
+TensorHandle exp(const TensorHandle& input);  // Computes the exponential element-wise.
 void exp_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle exp2(const TensorHandle& input);  // 2 to the power of the elements.
+TensorHandle exp2(const TensorHandle& input);  // Computes 2^x element-wise.
 void exp2_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle expm1(const TensorHandle& input);  // exp(x) - 1, without loss of digits where x is small.
+TensorHandle expm1(const TensorHandle& input);  // Computes exp(x) - 1 element-wise, precisely for small x.
 void expm1_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle log(const TensorHandle& input);  // Natural logarithm of the elements.
+TensorHandle log(const TensorHandle& input);  // Computes the natural logarithm element-wise.
 void log_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle log2(const TensorHandle& input);  // Logarithm to the base 2 of the elements.
+TensorHandle log2(const TensorHandle& input);  // Computes the base-2 logarithm element-wise.
 void log2_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle log10(const TensorHandle& input);  // Logarithm to the base 10 of the elements.
+TensorHandle log10(const TensorHandle& input);  // Computes the base-10 logarithm element-wise.
 void log10_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle log1p(const TensorHandle& input);  // log(1 + x), without loss of digits where x is small.
+TensorHandle log1p(const TensorHandle& input);  // Computes log(1 + x) element-wise, precisely for small x.
 void log1p_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle special_entr(const TensorHandle& input);  // -x log(x): what each probability adds to the entropy; 0 at 0, -inf below.
+TensorHandle special_entr(const TensorHandle& input);  // Computes the entropy -x * log(x) element-wise; 0 at 0 and -inf for negative x.
 void special_entr_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle sin(const TensorHandle& input);  // Sine of the elements.
+TensorHandle sin(const TensorHandle& input);  // Computes the sine element-wise.
 void sin_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle cos(const TensorHandle& input);  // Cosine of the elements.
+TensorHandle cos(const TensorHandle& input);  // Computes the cosine element-wise.
 void cos_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle tan(const TensorHandle& input);  // Tangent of the elements.
+TensorHandle tan(const TensorHandle& input);  // Computes the tangent element-wise.
 void tan_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle asin(const TensorHandle& input);  // The angles whose sine is given.
+TensorHandle asin(const TensorHandle& input);  // Computes the arc sine element-wise.
 void asin_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle acos(const TensorHandle& input);  // The angles whose cosine is given.
+TensorHandle acos(const TensorHandle& input);  // Computes the arc cosine element-wise.
 void acos_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle atan(const TensorHandle& input);  // The angles whose tangent is given.
+TensorHandle atan(const TensorHandle& input);  // Computes the arc tangent element-wise.
 void atan_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle sinh(const TensorHandle& input);  // Hyperbolic sine of the elements.
+TensorHandle sinh(const TensorHandle& input);  // Computes the hyperbolic sine element-wise.
 void sinh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle cosh(const TensorHandle& input);  // Hyperbolic cosine of the elements.
+TensorHandle cosh(const TensorHandle& input);  // Computes the hyperbolic cosine element-wise.
 void cosh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle tanh(const TensorHandle& input);  // Hyperbolic tangent of the elements.
+TensorHandle tanh(const TensorHandle& input);  // Computes the hyperbolic tangent element-wise.
 void tanh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle asinh(const TensorHandle& input);  // Inverse of sinh.
+TensorHandle asinh(const TensorHandle& input);  // Computes the inverse hyperbolic sine element-wise.
 void asinh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle acosh(const TensorHandle& input);  // Inverse of cosh.
+TensorHandle acosh(const TensorHandle& input);  // Computes the inverse hyperbolic cosine element-wise.
 void acosh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle atanh(const TensorHandle& input);  // Inverse of tanh.
+TensorHandle atanh(const TensorHandle& input);  // Computes the inverse hyperbolic tangent element-wise.
 void atanh_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle erf(const TensorHandle& input);  // The error function of the elements.
+TensorHandle erf(const TensorHandle& input);  // Computes the error function element-wise.
 void erf_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle erfc(const TensorHandle& input);  // 1 - erf(x), without loss of digits where x is large.
+TensorHandle erfc(const TensorHandle& input);  // Computes the complementary error function 1 - erf(x) element-wise, precisely for large x.
 void erfc_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle erfinv(const TensorHandle& input);  // Inverse of erf.
+TensorHandle erfinv(const TensorHandle& input);  // Computes the inverse error function element-wise.
 void erfinv_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle lgamma(const TensorHandle& input);  // Logarithm of the absolute value of the gamma function.
+TensorHandle lgamma(const TensorHandle& input);  // Computes the logarithm of the absolute value of the gamma function element-wise.
 void lgamma_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle digamma(const TensorHandle& input);  // Derivative of lgamma.
+TensorHandle digamma(const TensorHandle& input);  // Computes the digamma function (the derivative of lgamma) element-wise.
 void digamma_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle polygamma(int64_t n, const TensorHandle& input);  // The derivative of order n of digamma.
+TensorHandle polygamma(int64_t n, const TensorHandle& input);  // Computes the n-th derivative of the digamma function element-wise.
 void polygamma_into(const TensorHandle& out, int64_t n, const TensorHandle& input);
-TensorHandle sinc(const TensorHandle& input);  // sin(pi x) / (pi x), and 1 where x is 0.
+TensorHandle sinc(const TensorHandle& input);  // Computes the normalised sinc function element-wise: sin(pi * x) / (pi * x), and 1 at 0.
 void sinc_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle logit(const TensorHandle& input, std::optional<double> eps = {});  // log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps].
+TensorHandle logit(const TensorHandle& input, std::optional<double> eps = {});  // Computes log(x / (1 - x)) element-wise; with eps, x is first clamped to [eps, 1 - eps].
 void logit_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> eps = {});
 
 }  // namespace pyburn::fn

@@ -4,36 +4,36 @@
 
 namespace pyburn::fn {
 
-TensorHandle neg(const TensorHandle& input);  // Minus the elements of input.
+TensorHandle neg(const TensorHandle& input);  // Negates the elements.
 void neg_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle abs(const TensorHandle& input);  // Absolute value of the elements.
+TensorHandle abs(const TensorHandle& input);  // Computes the absolute value element-wise.
 void abs_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle sign(const TensorHandle& input);  // 1, 0 or -1: the sign of the elements.
+TensorHandle sign(const TensorHandle& input);  // Returns the sign of the elements: -1, 0 or 1.
 void sign_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle floor(const TensorHandle& input);  // The largest integers that are not larger than the elements.
+TensorHandle floor(const TensorHandle& input);  // Rounds down element-wise.
 void floor_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle ceil(const TensorHandle& input);  // The smallest integers that are not smaller than the elements.
+TensorHandle ceil(const TensorHandle& input);  // Rounds up element-wise.
 void ceil_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle trunc(const TensorHandle& input);  // The elements without the digits after the point.
+TensorHandle trunc(const TensorHandle& input);  // Rounds towards zero element-wise.
 void trunc_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle round(const TensorHandle& input, int64_t decimals = 0);  // The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.
+TensorHandle round(const TensorHandle& input, int64_t decimals = 0);  // Rounds to the nearest integer, or to the given number of decimals, element-wise; ties go to the even neighbour.
 void round_into(const TensorHandle& out, const TensorHandle& input, int64_t decimals = 0);
-TensorHandle sqrt(const TensorHandle& input);  // Square root of the elements.
+TensorHandle sqrt(const TensorHandle& input);  // Computes the square root element-wise.
 void sqrt_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle rsqrt(const TensorHandle& input);  // One over the square root of the elements.
+TensorHandle rsqrt(const TensorHandle& input);  // Computes the reciprocal of the square root element-wise.
 void rsqrt_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle nan_to_num(const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});  // The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).
+TensorHandle nan_to_num(const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});  // Replaces NaN and infinities by finite numbers.
 void nan_to_num_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});
-TensorHandle square(const TensorHandle& input);  // The elements times themselves.
+TensorHandle square(const TensorHandle& input);  // Squares the elements.
 void square_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle reciprocal(const TensorHandle& input);  // One over the elements.
+TensorHandle reciprocal(const TensorHandle& input);  // Computes 1 / x element-wise.
 void reciprocal_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle frac(const TensorHandle& input);  // The digits after the point, with the sign of the elements.
+TensorHandle frac(const TensorHandle& input);  // Computes the fractional part element-wise, with the sign of the element.
 void frac_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle positive(const TensorHandle& input);  // input itself.
-TensorHandle deg2rad(const TensorHandle& input);  // Degrees as radians.
+TensorHandle positive(const TensorHandle& input);  // Returns input unchanged.
+TensorHandle deg2rad(const TensorHandle& input);  // Converts degrees to radians.
 void deg2rad_into(const TensorHandle& out, const TensorHandle& input);
-TensorHandle rad2deg(const TensorHandle& input);  // Radians as degrees.
+TensorHandle rad2deg(const TensorHandle& input);  // Converts radians to degrees.
 void rad2deg_into(const TensorHandle& out, const TensorHandle& input);
 
 }  // namespace pyburn::fn

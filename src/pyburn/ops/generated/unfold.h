@@ -4,9 +4,9 @@
 
 namespace pyburn::fn {
 
-TensorHandle im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.
+TensorHandle im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // Extracts sliding patches of input (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L); see nn.functional.unfold.
 void im2col_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
-TensorHandle col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.
+TensorHandle col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // Adds up patches from im2col into an image of the given size; see nn.functional.fold.
 void col2im_into(const TensorHandle& out, const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
 
 }  // namespace pyburn::fn

@@ -4,12 +4,12 @@
 
 namespace pyburn::fn {
 
-TensorHandle linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.
+TensorHandle linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the vector norm of order ord over dim: (sum |x|^ord)^(1/ord), or the largest or smallest |x| for infinite ord.
 void linalg_vector_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of order p over dim: (sum of |x|^p)^(1/p).
+TensorHandle norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the p-norm over dim: (sum |x|^p)^(1/p).
 void norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'.
+TensorHandle norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the Frobenius norm ('fro' or None) over dim, or the nuclear norm ('nuc') of matrices.
 void norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // The norm of order p of input - other.
+TensorHandle dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // Computes the p-norm of input - other.
 
 }  // namespace pyburn::fn

@@ -4,8 +4,8 @@
 
 namespace pyburn::fn {
 
-TensorHandle as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A view with any size and strides on the storage of input; the offset is the input's unless given.
-TensorHandle diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.
-TensorHandle unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // All windows of the given size along an axis, step apart; their elements are a new last axis. A view.
+TensorHandle as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // Returns a view of the storage of input with the given shape, strides and storage offset.
+TensorHandle diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // Returns a view of the diagonals of two dimensions as a new last dimension.
+TensorHandle unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // Returns a view of all windows of the given size along a dimension; a new last dimension holds their elements.
 
 }  // namespace pyburn::fn

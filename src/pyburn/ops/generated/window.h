@@ -4,10 +4,10 @@
 
 namespace pyburn::fn {
 
-TensorHandle hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.
-TensorHandle hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // alpha - beta cos(2 pi n / N).
-TensorHandle blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
-TensorHandle kaiser_window(int64_t window_length, bool periodic = true, double beta = 12.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).
-TensorHandle bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 1 - |2 n / N - 1|: a triangle.
+TensorHandle hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Hann window.
+TensorHandle hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Hamming window: alpha - beta * cos(2 * pi * n / N).
+TensorHandle blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Blackman window.
+TensorHandle kaiser_window(int64_t window_length, bool periodic = true, double beta = 12.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Kaiser window with shape parameter beta.
+TensorHandle bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Computes a Bartlett (triangular) window.
 
 }  // namespace pyburn::fn
