@@ -200,7 +200,11 @@ def test_nothing_is_written_through_links(tmp_path: Path, link: str) -> None:
     path.symlink_to(outside if link == "series" else outside / "file")
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and p.name != "run.lock"}
     learner = make_learner()
-    for write in (lambda: Run(folder, resume=3), lambda: Run(folder, resume=True), lambda: learner.fit(Batches(False), 1, run=folder, resume=True)):
+    for write in (
+        lambda: Run(folder, resume=3),
+        lambda: Run(folder, resume=True),
+        lambda: learner.fit(Batches(False), 1, run=folder, resume=True),
+    ):
         with pytest.raises(OSError, match=f"symbolic links inside a run folder are not followed.*{path.name}"):
             write()
     assert {p: p.read_bytes() for p in before} == before and [p.name for p in outside.iterdir()] == ["file"]

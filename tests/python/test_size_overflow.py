@@ -31,6 +31,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "diag": lambda: pyburn.diag(pyburn.ones(3), LARGEST),
     "narrow": lambda: pyburn.ones(8).narrow(0, LARGEST, 1),
     "narrow by a huge length": lambda: pyburn.ones(8).narrow(0, 1, LARGEST),
+    "narrow from far before the start": lambda: pyburn.ones(8).narrow(0, -LARGEST, 2**31),
     "split": lambda: pyburn.split(pyburn.ones(5), [LARGEST, LARGEST, 7]),
     "chunk": lambda: pyburn.chunk(pyburn.ones(0), 2**40),
     "tensor_split": lambda: pyburn.tensor_split(pyburn.ones(8), 2**40),
@@ -59,6 +60,8 @@ def test_huge_numbers_with_a_meaning() -> None:
     assert len(pyburn.split(v, LARGEST)) == 1 and len(pyburn.chunk(v, LARGEST)) == 8
     assert pyburn.equal(pyburn.eye(3).matrix_power(SMALLEST), pyburn.eye(3))
     assert pyburn.empty(2**40, 2**40, 0).numel() == 0
+    assert pyburn.ones(8).as_strided((0,), (1,), LARGEST - 1).tolist() == []
+    assert pyburn.ones(2, dtype=pyburn.float64).round(decimals=SMALLEST).isnan().all()
     assert pyburn.histc(pyburn.tensor([-1e308, 0.0, 1e308], dtype=pyburn.float64), 4).tolist() == [1, 0, 1, 1]
 
 

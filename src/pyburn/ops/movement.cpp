@@ -377,8 +377,9 @@ TensorHandle fn::narrow(const TensorHandle& input, int64_t dim, int64_t start, i
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;
   const bool fits =
-      planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(first) + uint64_t(length)) <= n : first <= n && length <= n - first;
-  require<IndexError>(length >= 0 && first >= 0 && fits, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
+      length >= 0 && first >= 0 &&
+      (planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(first) + uint64_t(length)) <= n : first <= n && length <= n - first);
+  require<IndexError>(fits, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
   return slice(input, d, first, first + length, 1);
 }
 

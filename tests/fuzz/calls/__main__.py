@@ -29,7 +29,7 @@ from oracles import WrongAnswerError
 
 OUTCOMES = ["returned", "refused", "type errors", "interrupted", "out of memory", "found"]
 COUNTERS = struct.Struct(f"<qd{len(OUTCOMES)}q")  # the number of the current call, when it began, one count per outcome
-IDLE = 10  # seconds of waiting count as one of computing: a machine that does other work as well is no hang
+IDLE = 100  # seconds of waiting count as one of computing: a machine that does other work as well is no hang
 TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminate", "what()")  # lines of a log worth showing
 
 

@@ -49,7 +49,9 @@ def refuse_links(folder: str | os.PathLike[str]) -> None:
     for here, folders, files in os.walk(folder):
         for name in (*folders, *files):
             if os.path.islink(path := os.path.join(here, name)):
-                reason = "symbolic links inside a run folder are not followed (replace it by what it points to; the folder itself may be a link)"
+                reason = (
+                    "symbolic links inside a run folder are not followed (replace it by what it points to; the folder itself may be a link)"
+                )
                 raise OSError(errno.ELOOP, reason, path)
 
 
