@@ -192,7 +192,9 @@ Grads grad_expand(const Expand& a, const GradContext& c) {
   return {extra ? reshape(total, from) : total};
 }
 Grads grad_slice(const Slice& a, const GradContext& c) {
-  return {embedded(c, [&](const TensorHandle& w) { return slice(w, a.dim, a.start, a.start + a.length * a.step, a.step); })};
+  return {embedded(c, [&](const TensorHandle& w) {
+    return slice(w, a.dim, a.start, a.length > 0 ? a.start + (a.length - 1) * a.step + 1 : a.start, a.step);
+  })};
 }
 Grads grad_select(const Select& a, const GradContext& c) {
   return {embedded(c, [&](const TensorHandle& w) { return select(w, a.dim, a.index); })};
