@@ -39,6 +39,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "padding for the same size": lambda: nn.Conv1d(1, 1, 3, padding="same", dilation=2**62)(pyburn.ones(1, 1, 5)),
     "output size of a transposed convolution": lambda: nn.ConvTranspose1d(1, 1, 3, stride=2**62)(pyburn.ones(1, 1, 5), output_size=[5]),
     "deformable convolution": lambda: nn.DeformConv2d(1, 1, 3, dilation=2**62)(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 18, 3, 3)),
+    "kron": lambda: pyburn.kron(pyburn.ones(1).expand(2**40), pyburn.ones(1).expand(2**40)),
+    "histogram": lambda: pyburn.histogram(pyburn.ones(3), LARGEST),
     "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(2**40, 2**40, 0, 3)),
     "narrow from far before the start": lambda: pyburn.ones(8).narrow(0, -LARGEST, 2**31),
     "split": lambda: pyburn.split(pyburn.ones(5), [LARGEST, LARGEST, 7]),
@@ -71,6 +73,7 @@ def test_huge_numbers_with_a_meaning() -> None:
     assert len(pyburn.split(v, LARGEST)) == 1 and len(pyburn.chunk(v, LARGEST)) == 8
     assert pyburn.equal(pyburn.eye(3).matrix_power(SMALLEST), pyburn.eye(3))
     assert pyburn.empty(2**40, 2**40, 0).numel() == 0
+    assert v.roll(SMALLEST).tolist() == v.tolist() and v.roll(SMALLEST + 1).tolist() == v.roll(1).tolist()
     x = pyburn.ones(4, requires_grad=True)
     x[1::LARGEST].sum().backward()
     assert x.grad.tolist() == [0, 1, 0, 0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import mmap
 import os
 import resource
@@ -30,7 +31,7 @@ from oracles import WrongAnswerError
 OUTCOMES = ["returned", "refused", "type errors", "interrupted", "out of memory", "found"]
 COUNTERS = struct.Struct(f"<qd{len(OUTCOMES)}q")  # the number of the current call, when it began, one count per outcome
 IDLE = 100  # seconds of waiting count as one of computing: a machine that does other work as well is no hang
-TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminate", "what()")  # lines of a log worth showing
+TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminate", "what()", "  File ")  # lines of a log worth showing
 
 
 def is_proper(error: BaseException) -> bool:
@@ -78,6 +79,7 @@ class Children:
         if not self.options.no_memory_limit:
             resource.setrlimit(resource.RLIMIT_AS, (self.options.megabytes << 20,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        faulthandler.register(signal.SIGUSR1)
         os.chdir(tempfile.mkdtemp(prefix="calls-"))
         warnings.simplefilter("ignore")
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
@@ -110,6 +112,8 @@ class Children:
                 os.kill(child, signal.SIGINT)
                 interrupted = number
             if late > self.options.patience or memory > 2 * self.options.megabytes << 20:
+                os.kill(child, signal.SIGUSR1)  # the log says where it is
+                time.sleep(0.5)
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return ("does not answer Ctrl-C" if late > self.options.patience else "takes too much memory"), number
