@@ -198,6 +198,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
   src/pyburn/decorators/autodiff/function.cpp
+  src/pyburn/decorators/autodiff/gradient_cycles.cpp
   src/pyburn/decorators/autodiff/history.cpp
   src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp

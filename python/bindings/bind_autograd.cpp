@@ -1,9 +1,11 @@
 // Differentiation for Python: the Tensor class's autograd attributes, modes, hooks and custom functions.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "objects.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/function.h"
+#include "pyburn/decorators/autodiff/gradient_cycles.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/interrupt.h"
@@ -237,6 +239,17 @@ auto without_gil(Fn fn) {
   return fn();
 }
 
+// Cycles of gradients and graphs alone have no object in Python that the collector could find: they are freed after its collections, from
+// the second generation on.
+void free_gradient_cycles_with_garbage() {
+  [[maybe_unused]] static const bool once = [] {
+    nb::module_::import_("gc").attr("callbacks").attr("append")(nb::cpp_function([](std::string_view phase, nb::dict about) {
+      if (phase == "stop" && nb::cast<int>(about["generation"]) > 0 && threads_without_gil.load() == 0) free_gradient_cycles();
+    }));
+    return true;
+  }();
+}
+
 std::string python_stack() {
   const GilAcquire gil;
   try {
@@ -303,6 +316,7 @@ void bind_autograd(nb::module_& m) {
   m.def("_backward", [](nb::handle tensors, nb::handle gradients, bool retain_graph, bool create_graph, nb::handle inputs) {
     const Tensors roots = tensors_of(tensors), leaves = tensors_of(inputs);
     const Grads g = tensors_of(gradients);
+    if (create_graph) free_gradient_cycles_with_garbage();
     without_gil([&] { backward(roots, g, retain_graph, create_graph, leaves); });
   });
   m.def("_grad", [](nb::handle outputs, nb::handle inputs, nb::handle gradients, bool retain_graph, bool create_graph, bool allow_unused) {
@@ -316,7 +330,9 @@ void bind_autograd(nb::module_& m) {
       "_set_grad",
       [](const TensorHandle& t, nb::handle g) {
         if (!g.is_none() && !is_tensor(g.ptr())) throw nb::type_error("assigned grad expected to be a Tensor or None");
-        set_grad(t, g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g));
+        const TensorHandle gradient = g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g);
+        if (gradient.defined() && wants_gradient(gradient)) free_gradient_cycles_with_garbage();
+        set_grad(t, gradient);
       },
       "t"_a, "g"_a.none());
   m.def("_requires_grad", [](const TensorHandle& t) { return wants_gradient(t); });

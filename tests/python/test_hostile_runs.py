@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,12 +16,14 @@ import numpy as np
 import pytest
 
 from pyburn.dashboard import Dashboard
+from pyburn.dashboard.curves import CurveCache
 from pyburn.train import Run, RunRecord, list_runs, read_run, write_report
 from pyburn.train.run.events import record
 from pyburn.train.run.inside import open_inside, touch_inside
 from pyburn.train.run.protobuf import pack
 
 from . import browser
+from .training_case import Batches, make_learner
 
 EVIL = "<script>window.hit=1</script>\"'><img src=x onerror=window.hit=1>"
 SECRET = "the secret of the machine"
@@ -193,6 +196,45 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "run.json").rename(tmp_path / "run.json")
     (folder / "run.json").symlink_to(tmp_path / "run.json")
     assert list_runs(tmp_path / "runs") == []
+
+
+@pytest.mark.parametrize("link", ["log.txt", "run.json", "series", "checkpoints/step-5.pyb", "predictions/a.png"])
+def test_nothing_is_written_through_links(tmp_path: Path, link: str) -> None:
+    """Neither Run nor a Learner writes to, or removes from, a folder with links inside; the folder itself may be one."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text(SECRET)
+    folder = good_run(tmp_path / "run")
+    path = folder / link
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside if link == "series" else outside / "file")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and p.name != "run.lock"}
+    learner = make_learner()
+    for write in (
+        lambda: Run(folder, resume=3),
+        lambda: Run(folder, resume=True),
+        lambda: learner.fit(Batches(False), 1, run=folder, resume=True),
+    ):
+        with pytest.raises(OSError, match=f"symbolic links inside a run folder are not followed.*{path.name}"):
+            write()
+    assert {p: p.read_bytes() for p in before} == before and [p.name for p in outside.iterdir()] == ["file"]
+    path.unlink()
+    (tmp_path / "link").symlink_to(folder)
+    Run(tmp_path / "link", resume=True).finish()
+
+
+def test_huge_series_files(tmp_path: Path) -> None:
+    folder = good_run(tmp_path / "run")
+    (tmp_path / "run/series/step/train").mkdir(parents=True, exist_ok=True)
+    with open(folder / "series/step/train/loss.f64", "r+b") as file:
+        file.truncate(1 << 40)  # sparse: nothing is stored
+    assert len(read_run(folder).series("step", "train", "loss")) == 0
+    assert CurveCache().rows(folder, "series/step/train/loss.f64").shape == (0, 4)
+    with pytest.raises(OSError, match="larger than"):
+        Run(folder, resume=3)
 
 
 @pytest.mark.parametrize(

@@ -517,6 +517,21 @@ def autocast(on):
     y.float().sum().backward()
 
 
+def gradients_with_a_history(on):
+    """The gradient of a leaf holds the graph, and the graph holds the leaf."""
+    layer, x = pyburn.nn.Linear(16, 16), leaf()
+    loss = (layer(x.reshape(16, 16)) ** 3).sum()
+    loss.backward(create_graph=on)
+    loss.backward(create_graph=on) if on else None
+
+
+def assigned_gradient_with_a_history(on):
+    x = leaf()
+    (g,) = autograd.grad((x**3).sum(), x, create_graph=True)
+    if on:
+        x.grad = g
+
+
 def functional_derivatives(on):
     x = pyburn.ones(4)
     f = lambda t: (t**3).sum()  # noqa: E731
@@ -542,6 +557,7 @@ def functional_derivatives(on):
         *[saved_tensors_hooks, packed_tensor_that_holds_the_result, saved_on_cpu],
         *[setup_context, differentiated_once, context_that_outlives_its_function],
         *[error_in_forward, error_in_backward, error_in_a_hook, error_in_pack_and_unpack, error_of_the_core],
+        *[gradients_with_a_history, assigned_gradient_with_a_history],
         *[in_place, views, dropped_graph, double_backward, gradient_modes, autocast, functional_derivatives],
     ]
 )
@@ -571,6 +587,26 @@ def test_hooks_of_tensors_that_others_hold_stay():
     gc.collect()
     total.backward()
     assert sorted(seen) == [("node", True), ("parameter", True), ("x", True), ("y", True)]
+
+
+def test_gradients_with_a_history_that_others_hold_stay():
+    """Of several leaves with such gradients, those stay that a tensor, a result or the gradient of another leaf still leads to."""
+
+    def graph():
+        x, y, z = leaf(), leaf(), leaf()
+        (x**2 * y).sum().backward(create_graph=True)
+        (z**2).sum().backward(create_graph=True)
+        return x, z.grad
+
+    before = pyburn.device("cpu").memory()["in_use"]
+    x, z_grad = graph()
+    gc.collect()
+    x.grad.sum().backward()  # 2xy: through y, which only the graph holds
+    z_grad.sum().backward()
+    assert x.grad.tolist() == z_grad.tolist() == [4.0] * N
+    del x, z_grad
+    gc.collect()
+    assert pyburn.device("cpu").memory()["in_use"] == before
 
 
 def test_a_node_has_one_object_while_it_is_held():

@@ -9,6 +9,7 @@ import pytest
 
 import pyburn
 import pyburn.nn.functional as F
+from pyburn import nn
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
@@ -31,7 +32,19 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "diag": lambda: pyburn.diag(pyburn.ones(3), LARGEST),
     "narrow": lambda: pyburn.ones(8).narrow(0, LARGEST, 1),
     "narrow by a huge length": lambda: pyburn.ones(8).narrow(0, 1, LARGEST),
+    "windows of a fractional pool": lambda: F.fractional_max_pool2d(pyburn.ones(2, 4, 6, 6), 2, output_size=LARGEST),
+    "pool with ceil_mode": lambda: F.max_pool1d(pyburn.ones(1, 8), 2, stride=LARGEST, padding=1, ceil_mode=True),
+    "size of an unpooled line": lambda: F.max_unpool1d(pyburn.ones(1, 1), pyburn.tensor([[0]]), 2, stride=LARGEST, output_size=[2]),
+    "padding for the same size": lambda: nn.Conv1d(1, 1, 3, padding="same", dilation=2**62)(pyburn.ones(1, 1, 5)),
+    "output size of a transposed convolution": lambda: nn.ConvTranspose1d(1, 1, 3, stride=2**62)(pyburn.ones(1, 1, 5), output_size=[5]),
+    "deformable convolution": lambda: nn.DeformConv2d(1, 1, 3, dilation=2**62)(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 18, 3, 3)),
+    "kron": lambda: pyburn.kron(pyburn.ones(1).expand(2**40), pyburn.ones(1).expand(2**40)),
+    "histogram": lambda: pyburn.histogram(pyburn.ones(3), LARGEST),
+    "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(2**40, 2**40, 0, 3)),
+    "narrow from far before the start": lambda: pyburn.ones(8).narrow(0, -LARGEST, 2**31),
     "split": lambda: pyburn.split(pyburn.ones(5), [LARGEST, LARGEST, 7]),
+    "split into rows": lambda: pyburn.split(pyburn.ones(1).expand(2**40), 1),
+    "unbind": lambda: pyburn.unbind(pyburn.ones(1).expand(2**40)),
     "chunk": lambda: pyburn.chunk(pyburn.ones(0), 2**40),
     "tensor_split": lambda: pyburn.tensor_split(pyburn.ones(8), 2**40),
     "eye": lambda: pyburn.eye(2**31, 2**33),
@@ -59,6 +72,13 @@ def test_huge_numbers_with_a_meaning() -> None:
     assert len(pyburn.split(v, LARGEST)) == 1 and len(pyburn.chunk(v, LARGEST)) == 8
     assert pyburn.equal(pyburn.eye(3).matrix_power(SMALLEST), pyburn.eye(3))
     assert pyburn.empty(2**40, 2**40, 0).numel() == 0
+    assert v.roll(SMALLEST).tolist() == v.tolist() and v.roll(SMALLEST + 1).tolist() == v.roll(1).tolist()
+    x = pyburn.ones(4, requires_grad=True)
+    x[1::LARGEST].sum().backward()
+    assert x.grad.tolist() == [0, 1, 0, 0]
+    assert nn.CrossMapLRN2d(LARGEST)(pyburn.ones(1, 1, 1, 1)).item() == pytest.approx(1.0)
+    assert pyburn.ones(8).as_strided((0,), (1,), LARGEST - 1).tolist() == []
+    assert pyburn.ones(2, dtype=pyburn.float64).round(decimals=SMALLEST).isnan().all()
     assert pyburn.histc(pyburn.tensor([-1e308, 0.0, 1e308], dtype=pyburn.float64), 4).tolist() == [1, 0, 1, 1]
 
 

@@ -3,8 +3,10 @@
 
 #include "device_fixture.h"
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/decorators/autodiff/gradient_cycles.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/functions.h"
+#include "pyburn/runtime/allocator.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
 
@@ -273,6 +275,29 @@ TEST_F(Autograd, ALongChainIsFreedWithoutRecursion) {
   backward(y);
   y = Tensor();
   EXPECT_EQ(grad_values(x), Values{1});
+}
+
+TEST_F(Autograd, GradientsWithAHistoryAreFreedWithTheirLeaves) {
+  const int64_t before = host_memory().in_use;
+  Tensor kept = leaf({1, 2, 3});
+  TensorHandle result;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor x = leaf(Values(1000, 1)), y = leaf({1, 2, 3});
+    backward(sum(x * x) * sum(y * kept), {}, false, true);
+    if (i == 2) result = sum(grad_of(x));
+  }
+  free_gradient_cycles();
+  EXPECT_TRUE(grad_of(kept).requires_grad()) << "somebody holds the leaf";
+  EXPECT_GE(host_memory().in_use, before + 4000) << "and what its gradient reads";
+  backward(sum(grad_of(kept)));
+  EXPECT_EQ(values(result), (Values{28000}));
+  set_grad(kept, {});
+  free_gradient_cycles();
+  EXPECT_GE(host_memory().in_use, before + 4000) << "the result holds the last graph";
+  result = {};
+  kept = {};
+  free_gradient_cycles();
+  EXPECT_EQ(host_memory().in_use, before);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..train.run.inside import open_inside
+from ..train.run.inside import MOST_SERIES_BYTES, open_inside
 from ..train.run.scalar_files import rows_of
 from ..train.run.svg_plots import thinned
 
@@ -27,11 +27,13 @@ class CurveCache:
         self._bytes, self._limit, self._lock = 0, limit, threading.Lock()
 
     def rows(self, folder: Path, name: str) -> np.ndarray:
-        """Returns the rows (step, epoch, time, value) of a series file; none if the file does not exist."""
+        """Returns the rows (step, epoch, time, value) of a series file; none if the file does not exist or is too large."""
         path = folder / name
         try:
             with open_inside(folder, name) as file:
                 about = os.fstat(file.fileno())
+                if about.st_size > MOST_SERIES_BYTES:
+                    return np.zeros((0, 4))
                 mark = about.st_size, about.st_mtime_ns
                 with self._lock:
                     if path in self._kept and self._kept[path][0] == mark:

@@ -5,6 +5,7 @@
 #include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pad.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -41,7 +42,7 @@ Dims pad_amounts(const ConvConfig<N>& c) {
     if (c.padding.rule.empty()) {
       before = after = c.padding.sizes[i];
     } else if (c.padding.rule == "same") {
-      const int64_t total = c.dilation[i] * (c.kernel_size[i] - 1);
+      const int64_t total = c.dilation[i] * (Checked(c.kernel_size[i]) - 1);
       before = total / 2;
       after = total - before;
     }

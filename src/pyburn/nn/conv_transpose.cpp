@@ -4,6 +4,7 @@
 #include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/conv_functions.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -69,9 +70,10 @@ Dims ConvTranspose<N>::output_padding_for(const TensorHandle& x, const Dims& out
   bool fits = true;
   for (int i = 0; i < N; ++i) {
     const int64_t wanted = output_size[given - N + i];
-    smallest.push_back((x.shape()[lead + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + 1);
-    largest.push_back(smallest[i] + stride[i] - 1);
-    rest.push_back(wanted - smallest[i]);
+    const Checked reach = Checked(dilation[i]) * (kernel[i] - 1) + 1, step = stride[i];
+    smallest.push_back((x.shape()[lead + i] - 1) * step - 2 * Checked(padding[i]) + reach);
+    largest.push_back(smallest[i] + step - 1);
+    rest.push_back(wanted - Checked(smallest[i]));
     fits = fits && smallest[i] <= wanted && wanted <= largest[i];
   }
   require<ValueError>(fits, "requested an output size of {}, but valid sizes range from {} to {} (for an input of {})", output_size,

@@ -11,6 +11,7 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/operators.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::nn {
 namespace {
@@ -30,7 +31,7 @@ TensorHandle deform_conv2d(const TensorHandle& x, const TensorHandle& offset, co
   require(x.rank() == 4, "[deform_conv2d] expected images (N, C, H, W): got {}", x.shape());
   require(weight.rank() == 4, "[deform_conv2d] expected a weight (O, C, H, W): got {}", weight.shape());
   const int64_t n = x.shape()[0], channels = x.shape()[1], outputs = weight.shape()[0], per_group = weight.shape()[1];
-  const int64_t kernel[2] = {weight.shape()[2], weight.shape()[3]}, taps = kernel[0] * kernel[1];
+  const int64_t kernel[2] = {weight.shape()[2], weight.shape()[3]}, taps = Checked(kernel[0]) * kernel[1];
   const int64_t groups = per_group > 0 ? channels / per_group : 0;
   require(taps > 0 && groups > 0 && groups * per_group == channels && outputs % groups == 0,
       "[deform_conv2d] the weight does not fit: got {} for {}", weight.shape(), x.shape());
@@ -39,7 +40,7 @@ TensorHandle deform_conv2d(const TensorHandle& x, const TensorHandle& offset, co
   for (int i = 0; i < 2; ++i) {
     require<ValueError>(steps[i] > 0 && around[i] >= 0 && apart[i] > 0,
         "[deform_conv2d] stride and dilation must be positive, and padding not negative: got {}, {} and {}", steps, apart, around);
-    const int64_t room = x.shape()[2 + i] + 2 * around[i] - apart[i] * (kernel[i] - 1) - 1;
+    const int64_t room = x.shape()[2 + i] + 2 * Checked(around[i]) - Checked(apart[i]) * (kernel[i] - 1) - 1;
     require(room >= 0, "[deform_conv2d] the kernel is larger than the padded input: got {} for {}", weight.shape(), x.shape());
     out[i] = room / steps[i] + 1;
   }
@@ -94,7 +95,7 @@ void DeformConv2d::reset_parameters() { init::layer_default_(tensor("weight"), t
 TensorHandle DeformConv2d::forward(const TensorHandle& x, const TensorHandle& offset, const TensorHandle& mask) {
   const DeformConv2dConfig& c = config_;
   require(x.rank() == 4 && x.shape()[1] == c.in_channels, "expected images (N, {}, H, W): got {}", c.in_channels, x.shape());
-  const int64_t moves = 2 * c.offset_groups * c.kernel_size[0] * c.kernel_size[1];
+  const int64_t moves = 2 * Checked(c.offset_groups) * c.kernel_size[0] * c.kernel_size[1];
   require(offset.rank() == 4 && offset.shape()[1] == moves, "expected offsets (N, {}, H, W): got {}", moves, offset.shape());
   return deform_conv2d(x, offset, needed(*this, "weight"), tensor("bias"), c.stride, c.padding, c.dilation, mask);
 }

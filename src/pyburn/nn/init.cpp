@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/random.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/operators.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::nn::init {
 namespace {
@@ -33,9 +34,9 @@ void uniform_of_deviation_(const TensorHandle& x, double std, Generator* generat
 Fans fans(const TensorHandle& weight) {
   require<ValueError>(
       weight.rank() >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions: got {}", weight.shape());
-  int64_t receptive = 1;
+  Checked receptive = 1;
   for (int i = 2; i < weight.rank(); ++i) receptive *= weight.shape()[i];
-  return {weight.shape()[1] * receptive, weight.shape()[0] * receptive};
+  return {Checked(weight.shape()[1]) * receptive, Checked(weight.shape()[0]) * receptive};
 }
 
 double calculate_gain(std::string_view nonlinearity, std::optional<double> param) {

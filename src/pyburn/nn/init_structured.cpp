@@ -66,12 +66,13 @@ void dirac_(const TensorHandle& weight, int64_t groups) {
       shape.rank() >= 3 && shape.rank() <= 5, "Only tensors with 3, 4, or 5 dimensions are supported: got {}", weight.shape());
   require<ValueError>(groups > 0 && shape[0] % groups == 0, "dim 0 must be divisible by groups: got {} and {}", shape[0], groups);
   std::vector<double> values(size_t(weight.numel()), 0);
+  if (weight.numel() == 0) return;
   int64_t taps = 1, centre = 0;
-  for (int i = 2; i < shape.rank(); ++i) taps *= shape[i], centre = centre * shape[i] + shape[i] / 2;
+  for (int i = 2; i < shape.rank(); ++i) taps *= shape[i], centre = centre * shape[i] + shape[i] / 2;  // fits: fewer than elements
   const int64_t per_group = shape[0] / groups;
   for (int64_t g = 0; g < groups; ++g)
-    for (int64_t d = 0; taps > 0 && d < std::min(per_group, shape[1]); ++d)
-      values[size_t(((g * per_group + d) * shape[1] + d) * taps + centre)] = 1;
+    for (int64_t d = 0; d < std::min(per_group, shape[1]); ++d)
+      values[size_t(((g * per_group + d) * shape[1] + d) * taps + centre)] = 1;  // fits: the place of an element
   write(weight, values);
 }
 

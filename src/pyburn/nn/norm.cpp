@@ -65,7 +65,7 @@ TensorHandle LocalResponseNormFunction::operator()(const TensorHandle& x) const 
 TensorHandle CrossMapLRN2dFunction::operator()(const TensorHandle& x) const {
   require(x.rank() == 4, "CrossMapLRN2d: expected input to be 4D, got {}D instead", x.rank());
   require<ValueError>(size > 0, "expected a size of at least 1: got {}", size);
-  const int64_t width = (size + 1) / 2 * 2 - 1;
+  const int64_t width = size - 1 + size % 2;
   return fn::local_response_norm(x, width, alpha.to_double() * double(width) / double(size), beta.to_double(), k.to_double());
 }
 

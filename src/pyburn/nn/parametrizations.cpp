@@ -38,7 +38,7 @@ TensorHandle norm_except(const TensorHandle& v, int64_t dim) {
 }
 
 TensorHandle with_norm(const TensorHandle& v, const TensorHandle& norm, int64_t dim) {
-  return v * (v.numel() ? norm / norm_except(v, dim) : norm);  // without elements there is no norm to divide by
+  return v.numel() ? v * (norm / norm_except(v, dim)) : v * norm;  // without elements there is no norm to divide by
 }
 
 TensorHandle as_rows(const TensorHandle& weight, int64_t dim) { return fn::flatten(fn::movedim(weight, {dim}, {0}), 1); }

@@ -57,7 +57,7 @@ TensorHandle RotaryEncoding::forward_from(const TensorHandle& x, int64_t start) 
   const TensorHandle &cosines = tensor("cosines"), &sines = tensor("sines");
   require<ValueError>(cosines.defined() && sines.defined() && cosines.rank() == 2 && sines.shape() == cosines.shape(),
       "expected matrices of the same shape as 'cosines' and 'sines'");
-  const int64_t features = 2 * cosines.shape()[1];
+  const int64_t features = 2 * cosines.shape()[1];  // fits: at most 2^61
   require(x.rank() >= 2 && x.shape()[x.rank() - 1] == features, "expected tokens (..., S, {}): got {}", features, x.shape());
   const int64_t length = x.shape()[x.rank() - 2];
   require(start >= 0 && start <= cosines.shape()[0] - length, "expected positions below max_sequence_length {}: got {} from {} on",

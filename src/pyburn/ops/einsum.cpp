@@ -12,6 +12,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -341,7 +342,7 @@ TensorHandle fn::kron(const TensorHandle& input, const TensorHandle& other) {
     const int x = i - (rank - input.rank()), y = i - (rank - other.rank());
     left.push_back(x < 0 ? 1 : input.shape()[x]), left.push_back(1);
     right.push_back(1), right.push_back(y < 0 ? 1 : other.shape()[y]);
-    size.push_back(left[2 * i] * right[2 * i + 1]);
+    size.push_back(Checked(left[2 * i]) * right[2 * i + 1]);
   }
   return independent(reshape(reshape(input, left) * reshape(other, right), size));
 }

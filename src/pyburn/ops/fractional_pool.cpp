@@ -10,6 +10,7 @@
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -82,8 +83,8 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
       require<ValueError>(ratio > 0 && ratio < 1, "expected output_ratio between 0 and 1: got {}", ratio);
       outputs[i] = int64_t(double(extent) * ratio);
     }
-    require(outputs[i] + kernel[i] - 1 <= extent, "windows of {}, {} of them, are too large relative to the input: got {}", kernel[i],
-        outputs[i], input.shape());
+    require(Checked(outputs[i]) + kernel[i] - 1 <= extent, "windows of {}, {} of them, are too large relative to the input: got {}",
+        kernel[i], outputs[i], input.shape());
   }
   const int64_t n = x.shape()[0], channels = x.shape()[1];
   const bool more = samples.defined() && samples.rank() == 3 && samples.shape()[0] > n;  // than the examples need

@@ -11,6 +11,7 @@
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/search.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -82,7 +83,7 @@ Handles<2> fn::histogram(const TensorHandle& input, int64_t bins, const Optional
   TensorHandle low = given ? number(range ? (*range)[0] : 0) : amin(x), high = given ? number(range ? (*range)[1] : 1) : amax(x);
   const TensorHandle flat = eq(low, high);
   low = where(flat, low - 0.5, low), high = where(flat, high + 0.5, high);
-  const TensorHandle parts = arange(0, bins + 1, 1, x.dtype(), &x.device()) / double(bins), span = high - low;
+  const TensorHandle parts = arange(0, int64_t(Checked(bins) + 1), 1, x.dtype(), &x.device()) / double(bins), span = high - low;
   const TensorHandle inside = logical_and(ge(x, low), le(x, high));
   const TensorHandle bin = minimum(cast(where(inside, (x - low) / span * double(bins), 0.0), DType::int64), bins - 1);
   return counted(x, bin, inside, low + parts * span, weight, density);

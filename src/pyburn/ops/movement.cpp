@@ -192,7 +192,9 @@ Grads grad_expand(const Expand& a, const GradContext& c) {
   return {extra ? reshape(total, from) : total};
 }
 Grads grad_slice(const Slice& a, const GradContext& c) {
-  return {embedded(c, [&](const TensorHandle& w) { return slice(w, a.dim, a.start, a.start + a.length * a.step, a.step); })};
+  return {embedded(c, [&](const TensorHandle& w) {
+    return slice(w, a.dim, a.start, a.length > 0 ? a.start + (a.length - 1) * a.step + 1 : a.start, a.step);
+  })};
 }
 Grads grad_select(const Select& a, const GradContext& c) {
   return {embedded(c, [&](const TensorHandle& w) { return select(w, a.dim, a.index); })};
@@ -377,8 +379,9 @@ TensorHandle fn::narrow(const TensorHandle& input, int64_t dim, int64_t start, i
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;
   const bool fits =
-      planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(first) + uint64_t(length)) <= n : first <= n && length <= n - first;
-  require<IndexError>(length >= 0 && first >= 0 && fits, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
+      length >= 0 && first >= 0 &&
+      (planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(first) + uint64_t(length)) <= n : first <= n && length <= n - first);
+  require<IndexError>(fits, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
   return slice(input, d, first, first + length, 1);
 }
 

@@ -111,9 +111,10 @@ Grads grad_avg_input(const AvgPool& a, const GradContext& c) {
 PoolAxis fixed_axis(int64_t extent, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
   PoolAxis axis{extent, 0, kernel, stride, padding, dilation};
   const int64_t room = extent + 2 * Checked(padding) - Checked(dilation) * (kernel - 1) - 1;
-  if (room + (ceil_mode ? stride - 1 : 0) < 0) return axis;
-  axis.out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (axis.out - 1) * Checked(stride) >= extent + padding)
+  const int64_t reached = Checked(room) + (ceil_mode ? stride - 1 : 0);
+  if (reached < 0) return axis;
+  axis.out = reached / stride + 1;
+  if (ceil_mode && (axis.out - 1) * Checked(stride) >= extent + Checked(padding))
     --axis.out;  // the last window starts inside, or in the padding before
   return axis;
 }

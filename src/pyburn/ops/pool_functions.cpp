@@ -391,7 +391,7 @@ TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const 
     while (given.size() > axes) given = Dims(std::span<const int64_t>(given.begin() + 1, given.end()));
     require<ValueError>(given.size() == axes, "expected {} numbers for output_size: got {}", axes, *output_size);
     for (int i = 0; i < axes; ++i)
-      require<ValueError>(given[i] > size[i] - a.stride[i] && given[i] < size[i] + a.stride[i],
+      require<ValueError>(given[i] > size[i] - Checked(a.stride[i]) && given[i] < size[i] + Checked(a.stride[i]),
           "output_size is not one that this pooling may have had: got {} for {}", given, size);
     size = given;
   }

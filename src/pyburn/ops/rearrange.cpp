@@ -238,7 +238,7 @@ TensorHandle fn::roll(const TensorHandle& input, const Dims& shifts, const Optio
     require<IndexError>(input.rank() > 0, "[roll] there is no axis {}: got rank 0", (*dims)[i]);
     const int axis = normalise_dim((*dims)[i], input.rank());
     const int64_t n = input.shape()[axis];
-    const int64_t split = n ? ((-shifts[i]) % n + n) % n : 0;
+    const int64_t split = n ? (n - shifts[i] % n) % n : 0;
     if (split) y = cat({slice(y, axis, split, n), slice(y, axis, 0, split)}, axis);
   }
   return y.is_same(input) ? clone(input) : y;

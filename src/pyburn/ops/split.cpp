@@ -142,6 +142,7 @@ int down(const TensorHandle& input) {
 
 Tensors fn::unbind(const TensorHandle& input, int64_t dim) {
   const int axis = axis_of(input, dim, "unbind");
+  check_pieces(input.shape()[axis], "unbind");
   Tensors parts;
   for (int64_t i = 0; i < input.shape()[axis]; ++i) parts.push_back(select(input, axis, i));
   return parts;
@@ -150,6 +151,7 @@ Tensors fn::split(const TensorHandle& input, int64_t split_size, int64_t dim) {
   const int axis = axis_of(input, dim, "split");
   const int64_t n = input.shape()[axis];
   require(split_size > 0 || (split_size == 0 && n == 0), "[split] split_size must be positive: got {}", split_size);
+  if (split_size > 0) check_pieces(divide_up(n, split_size), "split");
   Dims starts{0};
   while (split_size > 0 && split_size < n - starts.back()) starts.push_back(starts.back() + split_size);
   return cut(input, axis, starts);

@@ -16,10 +16,10 @@ namespace {
 
 Layout layout_as_strided(const AsStrided& a, const Layout&) {
   require(a.size.size() == a.stride.size(), "mismatch in length of strides and shape: got {} and {}", a.size, a.stride);
-  checked_numel(a.size);
+  const int64_t elements = checked_numel(a.size);
   for (int64_t s : a.stride) require(s >= 0, "strides must not be negative: got {}", a.stride);
   require(a.offset >= 0, "storage_offset must not be negative: got {}", a.offset);
-  return {a.size, a.stride, a.offset};
+  return {a.size, a.stride, elements > 0 ? a.offset : 0};  // no address follows from an offset that nothing bounds
 }
 // dy is added up in a buffer that stands for the storage; the input reads its gradient from there.
 Grads grad_as_strided(const AsStrided& a, const GradContext& c) {

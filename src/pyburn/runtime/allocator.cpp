@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pyburn/support/address_sanitizer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
@@ -57,6 +58,7 @@ void* system_allocate(int64_t size) {
 }
 
 void system_free(void* p, int64_t size) {
+  allow_memory(p, size_t(size));  // the system may map something else there
   reserved.fetch_sub(size, std::memory_order_relaxed);
   size >= kHuge ? (void)munmap(p, size_t(size)) : std::free(p);
 }
@@ -200,8 +202,11 @@ void* allocate(int64_t bytes) {
 
 void* host_allocate(int64_t bytes) {
   void* p = allocate(bytes);
+  const int64_t size = rounded(bytes > 0 ? bytes : 1);
+  allow_memory(p, size_t(size));
   if (poison) [[unlikely]]
-    std::fill_n(static_cast<uint32_t*>(p), rounded(bytes > 0 ? bytes : 1) / int64_t(sizeof poison), poison);
+    std::fill_n(static_cast<uint32_t*>(p), size / int64_t(sizeof poison), poison);
+  forbid_memory(static_cast<char*>(p) + bytes, size_t(size - bytes));
   return p;
 }
 
@@ -209,6 +214,8 @@ void host_free(void* p, int64_t bytes) noexcept {
   if (!p) return;
   const int64_t size = rounded(bytes > 0 ? bytes : 1);
   auto* block = static_cast<Block*>(p);
+  allow_memory(block, sizeof *block);
+  forbid_memory(block + 1, size_t(size) - sizeof *block);
   if (size <= kSmall) {
     note_small(-size);
     const int64_t bin = size / kSmallStep - 1;

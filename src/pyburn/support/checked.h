@@ -46,5 +46,7 @@ requires OneIsChecked<A, B> Checked operator*(A a, B b) { return Checked(a).time
 
 // How many steps of this length cover n: the quotient, rounded up. n >= 0, step > 0.
 constexpr int64_t divide_up(int64_t n, int64_t step) { return n / step + (n % step != 0); }
+// Where a part begins when n is cut into equal parts; n times their number may not fit into 64 bits.
+constexpr int64_t part_begin(int64_t n, int64_t part, int64_t parts) { return n / parts * part + n % parts * part / parts; }
 
 }  // namespace pyburn

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import mmap
 import os
 import resource
@@ -20,6 +21,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 from generate import text_of
@@ -28,7 +30,8 @@ from oracles import WrongAnswerError
 
 OUTCOMES = ["returned", "refused", "type errors", "interrupted", "out of memory", "found"]
 COUNTERS = struct.Struct(f"<qd{len(OUTCOMES)}q")  # the number of the current call, when it began, one count per outcome
-TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminate", "what()")  # lines of a log worth showing
+IDLE = 100  # seconds of waiting count as one of computing: a machine that does other work as well is no hang
+TELLING = ("runtime error", "ERROR: AddressSanitizer", "/src/pyburn/", "terminate", "what()", "  File ")  # lines of a log worth showing
 
 
 def is_proper(error: BaseException) -> bool:
@@ -76,6 +79,7 @@ class Children:
         if not self.options.no_memory_limit:
             resource.setrlimit(resource.RLIMIT_AS, (self.options.megabytes << 20,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        faulthandler.register(signal.SIGUSR1)
         os.chdir(tempfile.mkdtemp(prefix="calls-"))
         warnings.simplefilter("ignore")
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
@@ -90,7 +94,8 @@ class Children:
 
     def watch(self, child: int) -> tuple[str, int]:
         """Waits for a child. How it ended ('' if well), and the number of the call it was in."""
-        interrupted = -1
+        interrupted = watched = -1
+        spent_before = 0.0
         while True:
             done, status = os.waitpid(child, os.WNOHANG)
             number, began, *_ = COUNTERS.unpack(self.shared[:])
@@ -98,21 +103,29 @@ class Children:
                 if os.WIFSIGNALED(status):
                     return f"killed by {signal.Signals(os.WTERMSIG(status)).name}", number
                 return (f"exit code {os.WEXITSTATUS(status)}" if os.WEXITSTATUS(status) else ""), number
-            late = time.monotonic() - began - self.options.seconds if began else 0
+            spent, memory = self._usage(child)
+            if number != watched:
+                watched, spent_before = number, spent
+            waited = (time.monotonic() - began) / IDLE if began else 0
+            late = max(spent - spent_before, waited) - self.options.seconds
             if late > 0 and interrupted != number:
                 os.kill(child, signal.SIGINT)
                 interrupted = number
-            if late > self.options.patience or self._memory(child) > 2 * self.options.megabytes << 20:
+            if late > self.options.patience or memory > 2 * self.options.megabytes << 20:
+                os.kill(child, signal.SIGUSR1)  # the log says where it is
+                time.sleep(0.5)
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return ("does not answer Ctrl-C" if late > self.options.patience else "takes too much memory"), number
-            time.sleep(0.005)
+            time.sleep(0.01)
 
     @staticmethod
-    def _memory(child: int) -> int:
+    def _usage(child: int) -> tuple[float, int]:
+        """Seconds of processor time and bytes of memory that a child has taken."""
         with contextlib.suppress(OSError, IndexError):
-            return int(Path(f"/proc/{child}/statm").read_text().split()[1]) * resource.getpagesize()
-        return 0
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), int(fields[21]) * resource.getpagesize()
+        return 0.0, 0
 
     def run(self, first: int, end: int) -> int:
         """Runs calls from first on, until all have run or one ends the child. Where to go on."""
@@ -154,13 +167,18 @@ class Children:
         print(self.findings[-1], flush=True)
 
 
+def summary(total: Counter[str]) -> str:
+    past = sum(total[k] for k in ("returned", "refused", "interrupted", "out of memory"))
+    return ", ".join(f"{total[k]} {k}" for k in OUTCOMES) + f" ({100 * past / max(total.total(), 1):.0f} % past the argument checks)"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20_000, help="calls in all")
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=500, help="calls per child")
-    parser.add_argument("--seconds", type=float, default=3, help="a call that takes longer is interrupted")
+    parser.add_argument("--seconds", type=float, default=3, help="a call that computes longer is interrupted")
     parser.add_argument("--patience", type=float, default=3, help="seconds that an interrupted call may take to come back")
     parser.add_argument("--megabytes", type=int, default=4096, help="memory of a child")
     parser.add_argument("--no-memory-limit", action="store_true", help="watch memory only: sanitizers reserve terabytes of addresses")
@@ -173,13 +191,14 @@ def main() -> int:
             print(f"--- {number}\n{text}", flush=True)
             print("   ", *run_call(text))
         return 0
-    children, at = Children(options), options.first
+    children = Children(options)
     text_of(options.seed, 0)  # the tables are made once, before the children
-    while at < end:
-        at = children.run(at, min(at + options.batch, end))
-    total = children.total
-    past = sum(total[k] for k in ("returned", "refused", "interrupted", "out of memory"))
-    print(", ".join(f"{total[k]} {k}" for k in OUTCOMES), f"({100 * past / max(options.runs, 1):.0f} % past the argument checks)")
+    for at, stop in pairwise(options.first + options.runs * quarter // 4 for quarter in range(5)):
+        before, first = children.total.copy(), at
+        while at < stop:
+            at = children.run(at, min(at + options.batch, stop))
+        print(f"calls {first} to {stop}: {summary(children.total - before)}", flush=True)
+    print(summary(children.total))
     return 1 if children.findings else 0
 
 

@@ -83,9 +83,10 @@ def _damage(call: ast.Call, rng: random.Random, options: dict[str, list[str]]) -
         i = rng.randrange(len(node.elts))
         node.elts[i] = _node(rng.choice(_kind(node.elts[i])))
         return
-    if choice < 0.35 and isinstance(node, (ast.Call, ast.Attribute)):
-        views = HUGE if choice < 0.22 else VIEWS
-        replacement = _node(f"(lambda a: a{rng.choice(views)})({ast.unparse(node)})")
+    if choice < 0.45 and isinstance(node, (ast.Call, ast.Attribute)):
+        text = ast.unparse(node)
+        edged = f"edged({text}, {rng.randrange(8)}, {rng.randrange(8)})"
+        replacement = _node(edged if choice > 0.35 else f"(lambda a: a{rng.choice(HUGE if choice < 0.22 else VIEWS)})({text})")
     else:
         replacement = _node(rng.choice(_kind(node) if rng.random() < 0.93 else EVERYTHING))
     if isinstance(holder, list):

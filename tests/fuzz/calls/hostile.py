@@ -64,6 +64,25 @@ def tensor(elements: Any, dtype: Any = None) -> Any:
     return _moved(pyburn.tensor(elements, dtype=dtype))
 
 
+def edged(x: Any, place: int, which: int) -> Any:
+    """The same tensor (or list of tensors) with one extreme value of its dtype in it."""
+    if not isinstance(x, pyburn.Tensor):
+        return [edged(part, place, which) for part in x]
+    if x.numel() == 0 or x.device == pyburn.device("meta"):
+        return x
+    if x.dtype.is_floating_point:
+        limits = pyburn.finfo(x.dtype)
+        extremes = [pyburn.nan, pyburn.inf, -pyburn.inf, limits.max, limits.min, limits.tiny, -0.0, limits.eps]
+    elif x.dtype == pyburn.bool:
+        extremes = [True, False]
+    else:
+        limits = pyburn.iinfo(x.dtype)
+        extremes = [limits.max, limits.max, limits.max - 1, limits.max // 2 + 1, limits.min, limits.min, limits.max // 2**32, 0]
+    y = x.clone().contiguous()
+    y.reshape(-1)[place % y.numel()] = extremes[which % len(extremes)]
+    return y
+
+
 # --- objects that lie or fail ---
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 MOST_BYTES = 32 << 20  # per JSON file, image, or line of a JSONL file
+MOST_SERIES_BYTES = 1 << 30  # per series file: 32 million values
 _SAFE = os.open in os.supports_dir_fd  # everywhere but on Windows
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -57,6 +58,17 @@ def replace_inside(folder: str | os.PathLike[str], name: str, data: bytes) -> No
         raise
 
 
+def refuse_links(folder: str | os.PathLike[str]) -> None:
+    """Raises OSError if there is a symbolic link below a folder: writing through it would change files in other places."""
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if os.path.islink(path := os.path.join(here, name)):
+                reason = (
+                    "symbolic links inside a run folder are not followed (replace it by what it points to; the folder itself may be a link)"
+                )
+                raise OSError(errno.ELOOP, reason, path)
+
+
 def _descend(folder: str | os.PathLike[str], name: str, flags: int) -> int:
     try:
         os.fsencode(name)
@@ -87,10 +99,9 @@ def _descend(folder: str | os.PathLike[str], name: str, flags: int) -> int:
 def read_inside(folder: str | os.PathLike[str], name: str, most: int = MOST_BYTES) -> bytes:
     """Returns the content of a file below a folder. Raises OSError like `open_inside`, or if it has more than `most` bytes."""
     with open_inside(folder, name) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"larger than {most} bytes", name)
-    return data
+        if os.fstat(file.fileno()).st_size <= most and len(data := file.read(most + 1)) <= most:
+            return data
+    raise OSError(errno.EFBIG, f"larger than {most} bytes", name)
 
 
 def tail_inside(folder: str | os.PathLike[str], name: str, most: int) -> str:

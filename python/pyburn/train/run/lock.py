@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..._forks import close_in_children
 from ..errors import RunInUseError
+from .inside import refuse_links
 
 try:
     import fcntl
@@ -31,12 +32,18 @@ class RunLock:
 
     Raises:
         RunInUseError: Another Run, of this process or another one, holds the lock. The message names the process.
+        OSError: There is a symbolic link in the folder. Whoever holds the lock writes and deletes files there.
     """
 
     def __init__(self, folder: Path) -> None:
         self._file: io.FileIO | None = None
         self._path = folder / NAME
         self.acquire()
+        try:
+            refuse_links(folder)
+        except OSError:
+            self.release()
+            raise
 
     def acquire(self) -> None:
         """Takes the lock if it is not already held."""

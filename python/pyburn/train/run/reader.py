@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .checked_fields import checked_checkpoint, checked_notes, checked_samples, checked_status, checked_table_line, loads
-from .inside import lines_inside, names_inside, open_inside, read_inside
+from .inside import MOST_SERIES_BYTES, lines_inside, names_inside, read_inside
 from .scalar_files import KINDS, rows_of, series_file, series_of_file
 from .tables import checked_table
 
@@ -99,8 +99,7 @@ class RunRecord:
     def series(self, kind: str, split: str, name: str) -> np.ndarray:
         """Returns a series as rows of step, epoch, time and value, in the order logged; no rows if there is no such series."""
         try:
-            with open_inside(self.folder, series_file(kind, split, name)) as file:
-                return rows_of(file.read())
+            return rows_of(read_inside(self.folder, series_file(kind, split, name), MOST_SERIES_BYTES))
         except OSError:
             return np.zeros((0, 4))
 

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from .append_file import AppendFile, replace_bytes, replace_text
+from .inside import MOST_SERIES_BYTES, read_inside
 
 KINDS = ("step", "epoch")
 _RECORD = struct.Struct("<4d")  # step, epoch, time, value
@@ -72,7 +73,7 @@ class ScalarFiles:
             kept = [line for line in path.read_bytes().splitlines(keepends=True) if stays(line, step, epoch)]
             replace_bytes(path, b"".join(kept))
         for path in (self.folder / "series").glob("*/*/*.f64"):
-            rows = read_series(path)
+            rows = rows_of(read_inside(self.folder, path.relative_to(self.folder).as_posix(), MOST_SERIES_BYTES))
             late = (rows[:, 1] > epoch) & (series_of_file(path)[0] == "epoch") if epoch is not None else False
             kept_rows = rows[(rows[:, 0] <= step) & ~np.asarray(late)]
             if kept_rows.nbytes != path.stat().st_size:
@@ -90,13 +91,8 @@ def stays(line: bytes, step: int, epoch: int | None) -> bool:
         return False  # a partial line of a killed process
 
 
-def read_series(path: Path) -> np.ndarray:
-    """Returns the rows of a series file: step, epoch, time, value. A partial last row of a killed process is ignored."""
-    return rows_of(path.read_bytes())
-
-
 def rows_of(data: bytes) -> np.ndarray:
-    """Returns the rows in the content of a series file."""
+    """Returns the rows in the content of a series file: step, epoch, time, value. A partial last row of a killed process is ignored."""
     return np.frombuffer(data, "<f8", count=len(data) // _RECORD.size * 4).reshape(-1, 4)
 
 

@@ -7,6 +7,7 @@
 #include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/runtime/door_ops.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -112,7 +113,7 @@ void IndexedRows::visit_places(Row row) {
   parallel_for(outer_ * parts, parts > 1 ? 1 : std::max<int64_t>(1, kGrain / (count_ * row_)), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t o = unit / parts, part = unit % parts, base = offset_of_outer(o);
-      const int64_t first = span_ * part / parts, last = span_ * (part + 1) / parts;
+      const int64_t first = part_begin(span_, part, parts), last = part_begin(span_, part + 1, parts);
       for (int64_t p = 0; p < count_; ++p)
         if (offsets[p] >= first && offsets[p] < last) row(base + offsets[p], o * count_ + p);
     }

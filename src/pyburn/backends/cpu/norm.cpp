@@ -15,6 +15,7 @@
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/streaming-inl.h"
 #include "pyburn/ops/normalisation.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -109,7 +110,7 @@ void normalise_backward(const NormaliseRows& a, Inputs in, Outputs out) {
     ScratchBuffer<T> g(n), normal(n);
     for (int64_t part = begin; part < end; ++part) {
       double* dw = sums.data() + part * 2 * channels;
-      for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
+      for (int64_t row = part_begin(rows, part, parts); row < part_begin(rows, part + 1, parts); ++row)
         backward_of_row(r, a.centred, row, dy.data<T>() + row * n, x.data<T>() + row * n, mean.data<T>()[row], rstd.data<T>()[row],
             weight.defined() ? weight.data<T>() : nullptr, dx.template data<T>() + row * n, g.data(), normal.data(), dw, dw + channels);
     }

@@ -4,6 +4,7 @@
 
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/interrupt.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -125,8 +126,8 @@ void reduce_with(const FoldFunctions& fold, const Reduce& a, double parameter, c
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i % parts;
       const Block b = block_at(i / parts);
-      fold_part(fold, parameter, plan, from + b.x * fold.element, b.results, extent * part / parts, extent * (part + 1) / parts,
-          partial_at(part, b.first));
+      fold_part(fold, parameter, plan, from + b.x * fold.element, b.results, part_begin(extent, part, parts),
+          part_begin(extent, part + 1, parts), partial_at(part, b.first));
     }
   });
   for (int64_t i = 0; i < blocks; ++i) {

@@ -10,6 +10,7 @@
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -134,7 +135,7 @@ void visit_in_order(const Pairing& pairs, int64_t elements, Visit visit) {
   const int64_t parts = elements > kGrain ? num_threads() : 1, span = (pairs.extent - 1) * pairs.strides[pairs.dim] + 1;
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      const int64_t first = span * part / parts, last = span * (part + 1) / parts;
+      const int64_t first = part_begin(span, part, parts), last = part_begin(span, part + 1, parts);
       pairs.visit(-1, 0, 0, [&](int64_t offset, int64_t place) {
         if (offset >= first && offset < last) visit(offset, place);
       });

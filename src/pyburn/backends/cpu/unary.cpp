@@ -26,7 +26,7 @@ void add_unary(KernelTable& k) {
   unary(k, "trunc", Floats(), [](auto x) HWY_ATTR { return std::trunc(x); });
   for (const char* op : {"floor", "ceil", "trunc", "round"}) unary(k, op, Integers(), [](auto x) HWY_ATTR { return x; });
   unary_with<Round>(k, "round", Floats(), []<class T>(const Round& a, T) {
-    const T scale = T(std::pow(10.0, double(a.decimals < 0 ? -a.decimals : a.decimals)));
+    const T scale = T(std::pow(10.0, std::abs(double(a.decimals))));
     const T up = a.decimals < 0 ? T(1) : scale, down = a.decimals < 0 ? scale : T(1);
     return [up, down](T x) HWY_ATTR { return std::nearbyint(x * up / down) / up * down; };
   });

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "pyburn/decorators/autodiff/gradient_cycles.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
@@ -100,6 +101,7 @@ void set_grad(const TensorHandle& t, const TensorHandle& g) {
   }
   History& h = ensure_history(t);
   (h.retained ? h.retained->grad : h.grad) = g;
+  if (g.defined() && g.requires_grad() && is_leaf(t) && t.requires_grad()) note_gradient_cycle(*accumulator_of(t));
 }
 
 void set_requires_grad(const TensorHandle& t, bool on) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "pyburn/decorators/autodiff/gradient_cycles.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/decorators/autodiff/modes.h"
 #include "pyburn/ir/grad_context.h"
@@ -297,6 +298,7 @@ std::string OpNode::name() const {  // "log_softmax" -> "LogSoftmaxBackward0"
 }
 
 AccumulateGrad::~AccumulateGrad() {
+  if (may_close_cycle) forget_gradient_cycle(*this);
   std::lock_guard lock(accumulator_mutex);
   if (History* h = history_of(leaf_); h && h->accumulator == this) h->accumulator = nullptr;
 }
@@ -367,6 +369,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
       forget_base(h.grad);
     }
   }
+  if (h.grad.requires_grad()) note_gradient_cycle(*this);
   lock.reset();
   if (h.hooks) {
     const std::vector<OutputHook> hooks = *h.hooks;  // a copy: a hook may remove itself

@@ -167,6 +167,7 @@ class AccumulateGrad final : public Node {
   std::string name() const override { return "AccumulateGrad"; }
   void visit_references(ReferenceVisitor& v) const override;
   const TensorHandle& leaf() const { return leaf_; }
+  bool may_close_cycle = false;  // see gradient_cycles.h
 
  private:
   TensorHandle leaf_;
