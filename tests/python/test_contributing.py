@@ -1,6 +1,6 @@
-"""The walk-through "Add an operation" of CONTRIBUTING.md works as written.
+"""The walk-throughs "Add an operation" and "Add a graph pass" of CONTRIBUTING.md work as written.
 
-Its blocks are applied to a copy of the repository, where the generator and the layer check must agree with the result. To save the rebuild
+Their blocks are applied to a copy of the repository, where the generator and the layer check must agree with the result. To save the rebuild
 of the whole library, the new sources are then built as a plugin for the installed one.
 """
 
@@ -37,6 +37,22 @@ pyburn.softcap = pyburn.load_library({library!r}).softcap
 pyburn.backend.__path__.insert(0, {backend!r})  # its numpy_backend
 """
 
+PASS_PROGRAM = """
+#include <cstdio>
+#include "pyburn/graph/passes.h"
+#include "pyburn/inference/capture.h"
+#include "pyburn/pyburn.h"
+using namespace pyburn;
+int main() {{
+  try {{
+    start();
+    {trial}
+  }} catch (const Error& e) {{
+    return std::fprintf(stderr, "%s\\n", e.what()), 1;
+  }}
+}}
+"""
+
 AFTER = """
 assert 0.49 < pyburn.softcap(pyburn.tensor([100.0], device="numpy"), 0.5).item() <= 0.5
 """
@@ -48,9 +64,9 @@ class Block(NamedTuple):
     text: str
 
 
-def walk_through() -> list[Block]:
+def walk_through(title: str = "Add an operation") -> list[Block]:
     page = (ROOT / "CONTRIBUTING.md").read_text()
-    section = page.split("## Add an operation")[1].split("\n## ")[0]
+    section = page.split(f"## {title}\n")[1].split("\n## ")[0]
     options = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
     return [Block(language, {k: a or b for k, a, b in options.findall(info)}, text) for language, info, text in BLOCK.findall(section)]
 
@@ -76,7 +92,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("walk_through")
     for folder in ("src", "python", "tools", "cmake", "docs"):
         shutil.copytree(ROOT / folder, copy / folder)
-    for block in walk_through():
+    for block in [*walk_through(), *walk_through("Add a graph pass")]:
         if "file" in block.options:
             apply(block, copy)
     subprocess.run([sys.executable, "tools/generate.py"], cwd=copy, check=True)
@@ -107,3 +123,17 @@ def test_the_operation_works(tree: Path, tmp_path: Path) -> None:
     trial = next(block.text for block in walk_through() if block.language == "python" and "file" not in block.options)
     program = BEFORE.format(library=str(library), backend=str(tree / "python/pyburn/backend")) + trial + AFTER
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
+def test_the_graph_pass_works(tree: Path, tmp_path: Path) -> None:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    (trial,) = (block.text for block in walk_through("Add a graph pass") if block.language == "cpp" and "file" not in block.options)
+    (tree / "pass_trial.cpp").write_text(PASS_PROGRAM.format(trial=trial))
+    (library,) = Path(pyburn.cmake_dir()).parents[1].glob("libpyburn.so.*")
+    program = tmp_path / "pass_trial"
+    flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Isrc", f"-Wl,-rpath,{library.parent}"]
+    sources = ["pass_trial.cpp", "src/pyburn/graph/passes/cancel_negations.cpp"]
+    subprocess.run([compiler, *flags, *sources, "-o", str(program), str(library)], cwd=tree, check=True)
+    subprocess.run([str(program)], check=True)
