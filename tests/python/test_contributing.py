@@ -1,7 +1,7 @@
 """The walk-throughs "Add an operation" and "Add a graph pass" of CONTRIBUTING.md work as written.
 
-Their blocks are applied to a copy of the repository, where the generator and the layer check must agree with the result. To save the rebuild
-of the whole library, the new sources are then built as a plugin for the installed one.
+Their blocks are applied to a copy of the repository, where the generator and the layer check must agree with the result. To save the
+rebuild of the whole library, the new sources are then built as a plugin for the installed one.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         return 16 * self.cpb_mlp(self.relative_coords_table).reshape(-1, self.num_heads).sigmoid()
 
     def _qkv(self, windows: Tensor) -> Tensor:
-        bias = self.qkv.bias
+        bias: Tensor | None = self.qkv.bias
         if bias is not None:  # the keys have no bias
             length = bias.numel() // 3
             bias = pyburn.cat([bias[:length], pyburn.zeros_like(bias[:length]), bias[2 * length :]])

@@ -370,7 +370,8 @@ constinit FunctionInfo functions[] = {
         .samples = kFloatingSamples,
         .in_place = true},
     {.schema = "celu(Tensor input, float alpha=1.0) -> Tensor",
-        .doc = "Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) - 1).",
+        .doc = "Applies the continuously differentiable exponential linear unit element-wise: x where x > 0, else alpha * (exp(x / alpha) "
+               "- 1).",
         .example = "pyburn.celu(pyburn.tensor([-1., 1.]))",
         .samples = "t(2, 3)\nt(), 0.5\nt(0, 3)\nt(4, 3).T, 2.0\nt(2, 1).expand(2, 5)\nt(5, dtype=f64)\nt(5, dtype=f16)\nt(2), 0.0 ! alpha",
         .in_place = true},
@@ -385,12 +386,14 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.tanhshrink(pyburn.tensor([-1., 3.]))",
         .samples = "t(2, 3)\nt()\nt(0, 3)\nt(4, 3).T\nt(2, 1).expand(2, 5)\nt(5, dtype=f64)\nt(5, dtype=f16)\nNone ! Tensor"},
     {.schema = "prelu(Tensor input, Tensor weight) -> Tensor",
-        .doc = "Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per channel (dimension 1).",
+        .doc = "Applies the parametric rectified linear unit: x where x > 0, else weight * x. The weight has one element, or one per "
+               "channel (dimension 1).",
         .example = "pyburn.prelu(pyburn.tensor([-1., 1.]), pyburn.tensor([0.5]))",
         .samples = "t(2, 3), t(3)\nt(2, 3, 4), t(1)\nt(2, 3, 4), t(3)\nt(5), t(1)\nt(), t(1)\nt(0, 3), t(3)\nt(3, 2).T, t(3)\n"
                    "t(2, 1).expand(2, 3), t(3)\nt(5, dtype=f64), t(1, dtype=f64)\nt(2, 3), t(2) ! channel"},
     {.schema = "glu(Tensor input, int dim=-1) -> Tensor",
-        .doc = "Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the second.",
+        .doc = "Applies the gated linear unit: splits input into two halves along dim and returns the first half times the sigmoid of the "
+               "second.",
         .torch = "torch.nn.functional.glu",
         .example = "pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))",
         .samples = "t(2, 4)\nt(4, 3), 0\nt(2, 6, 3), dim=1\nt(0, 4)\nt(4, 3).T\nt(2, 1).expand(2, 4)\nt(4, dtype=f64)\nt() ! axis\nt(2, 3) "

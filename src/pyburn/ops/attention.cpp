@@ -152,7 +152,8 @@ namespace op {
 constinit OpInfo attention = define<Attention, infer, grad_attention, decompose_attention>(
     {.schema = "attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool is_causal, float scale) -> (Tensor output, Tensor "
                "logsumexp)",
-        .doc = "Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp of the scores.",
+        .doc = "Computes attention over (batch, head, token, feature), softmax(scale * query @ key.T + mask) @ value, and the log-sum-exp "
+               "of the scores.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .saves = inputs | outputs,

@@ -104,7 +104,8 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.atleast_3d(pyburn.tensor(1.), pyburn.ones(2))",
         .samples = kSeveral},
     {.schema = "meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]",
-        .doc = "Creates coordinate grids from 1-d tensors: one expanded view per dimension. With indexing='xy' the first two dimensions are swapped.",
+        .doc = "Creates coordinate grids from 1-d tensors: one expanded view per dimension. With indexing='xy' the first two dimensions "
+               "are swapped.",
         .torch = "lambda tensors, indexing='ij': torch.meshgrid(*tensors, indexing=indexing)",
         .example = "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')",
         .samples =

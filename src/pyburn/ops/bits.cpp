@@ -74,7 +74,8 @@ t(5, dtype=i64) ! floating)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "view.dtype(Tensor input, DType dtype) -> Tensor",
-        .doc = "Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. Returns a view where the backend's memory allows it.",
+        .doc = "Reinterprets the bytes of input as another dtype. If the element sizes differ, the last dimension grows or shrinks. "
+               "Returns a view where the backend's memory allows it.",
         .torch = "lambda x, dtype: x.detach().view(dtype)",
         .example = "pyburn.tensor([1.]).view(pyburn.int32)",
         .samples = R"(

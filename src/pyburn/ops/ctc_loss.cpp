@@ -196,7 +196,8 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', "
                "bool zero_infinity=False) -> Tensor",
-        .doc = "Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or concatenated (sum of lengths).",
+        .doc = "Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or "
+               "concatenated (sum of lengths).",
         .torch = "torch.nn.functional.ctc_loss",
         .example = "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), pyburn.tensor([3]), pyburn.tensor([1]))",
         .samples = R"(

@@ -94,7 +94,8 @@ tensor([5]), t(5, 3) ! out of range)"},
     {.schema = "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
                "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
                "bool include_last_offset=False, int? padding_idx=None) -> Tensor",
-        .doc = "Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an offset.",
+        .doc = "Computes sums, means or maxima of bags of embedding vectors; a bag is a row of input, or a part of it that begins at an "
+               "offset.",
         .torch = "torch.nn.functional.embedding_bag",
         .example = "pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')",
         .samples = R"(

@@ -18,7 +18,8 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "fractional_max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, "
                "Tensor? _random_samples=None) -> (Tensor output, Tensor indices)",
-        .doc = "Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices of the maxima.",
+        .doc = "Applies 2-d fractional max pooling (randomly placed windows) to input (N, C, H, W) or (C, H, W); also returns the indices "
+               "of the maxima.",
         .torch = "lambda x, k, output_size=None, output_ratio=None, _random_samples=None: torch.nn.functional.fractional_max_pool2d(x, k, "
                  "output_size, output_ratio, True, _random_samples)",
         .example = "pyburn.fractional_max_pool2d_with_indices(pyburn.ones(1, 1, 5, 5), 2, 3)[0].shape",
@@ -38,7 +39,8 @@ t(1, 1, 4, 5), 2, 2, None, t(1, 2, 2) ! samples
 t(1, 1, 4, 5), 4, 3 ! too large)"},
     {.schema = "fractional_max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, "
                "Tensor? _random_samples=None) -> (Tensor output, Tensor indices)",
-        .doc = "Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the indices of the maxima.",
+        .doc = "Applies 3-d fractional max pooling (randomly placed windows) to input (N, C, D, H, W) or (C, D, H, W); also returns the "
+               "indices of the maxima.",
         .torch = "lambda x, k, output_size=None, output_ratio=None, _random_samples=None: torch.nn.functional.fractional_max_pool3d(x, k, "
                  "output_size, output_ratio, True, _random_samples)",
         .example = "pyburn.fractional_max_pool3d_with_indices(pyburn.ones(1, 1, 5, 5, 5), 2, 3)[0].shape",

@@ -98,7 +98,8 @@ t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
 namespace op {
 constinit OpInfo grid_sample = define<GridSample, infer_sample, grad_sample, decompose_sample>(
     {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
-        .doc = "Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d inputs.",
+        .doc = "Samples input (N, C, H, W) at the coordinates in grid (N, H_out, W_out, 2), which are (x, y) pairs in [-1, 1]; also 3-d "
+               "inputs.",
         .kind = Kind::gather,
         .reads = {{1}, {0, 1}},
         .torch = "torch.nn.functional.grid_sample",

@@ -190,7 +190,8 @@ t(), t(), tensor(1.)
 t(0), t(0), t(0)
 t(2), t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
-        .doc = "Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1.",
+        .doc = "Computes the cosine embedding loss: 1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where "
+               "it is -1.",
         .torch =
             "lambda a, b, y, margin=0, reduction='mean': torch.nn.functional.cosine_embedding_loss(a, b, y, margin, reduction=reduction)",
         .example = "pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))",

@@ -112,7 +112,8 @@ namespace op {
 constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>(
     {.schema = "normalise_rows(Tensor input, Tensor? weight, Tensor? bias, int rows, int groups, int inner, float eps, bool centred) -> "
                "(Tensor output, Tensor mean, Tensor rstd)",
-        .doc = "Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, group_norm, instance_norm and rms_norm.",
+        .doc = "Normalises rows to mean 0 (if centred) and variance 1, then scales and shifts them: the building block of layer_norm, "
+               "group_norm, instance_norm and rms_norm.",
         .autocast = Autocast::full,
         .saves = later_outputs,
         .reads = {{0, 1}, {0}, {0}},
@@ -226,7 +227,8 @@ t() ! at least 3
 t(2, 3) ! at least 3)"},
     {.schema = "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
                "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
-        .doc = "Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running statistics.",
+        .doc = "Applies batch normalisation to input (N, C, ...): uses and updates batch statistics in training mode, else the running "
+               "statistics.",
         .torch = "torch.nn.functional.batch_norm",
         .example = "pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))",
         .samples = R"(

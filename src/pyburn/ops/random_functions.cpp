@@ -27,16 +27,19 @@ namespace {
 
 constinit FunctionInfo functions[] = {
     {.schema = "gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor",
-        .doc = "Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the soft samples.",
+        .doc = "Samples from the Gumbel-softmax distribution along dim. With hard=True, returns one-hot vectors with the gradient of the "
+               "soft samples.",
         .example = "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)"},
     {.schema =
             "rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> "
             "Tensor",
-        .doc = "Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else their mean.",
+        .doc = "Applies the randomised leaky ReLU: the slope of negative elements is sampled from [lower, upper) in training mode, else "
+               "their mean.",
         .example = "pyburn.rrelu(pyburn.tensor([-48., 1.]))",
         .in_place = true},
     {.schema = "random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor",
-        .doc = "Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that the dtype represents exactly.",
+        .doc = "Fills input with random integers from [from_, to), from [0, from_) if only one bound is given, or from all integers that "
+               "the dtype represents exactly.",
         .example = "pyburn.empty(3).random_(10).shape"},
     {.schema = "geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor",
         .doc = "Fills input with samples from the geometric distribution with success probability p.",

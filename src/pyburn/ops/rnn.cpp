@@ -46,7 +46,8 @@ t(), t(2, 3), t(3, 4), t(3, 3), t(3), t(3) ! axes)";
 constinit FunctionInfo functions[] = {
     {.schema = "lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
                "bidirectional, bool batch_first) -> (Tensor output, Tensor hn, Tensor cn)",
-        .doc = "Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).",
+        .doc = "Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial "
+               "states (h_0, c_0).",
         .example = "pyburn.lstm(pyburn.ones(5, 1, 3), [pyburn.zeros(1, 1, 2)] * 2, [pyburn.ones(8, 3), pyburn.ones(8, 2)], False, 1, 0.0, "
                    "False, False, False)[0].shape",
         .samples = R"(

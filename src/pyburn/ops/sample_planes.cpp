@@ -65,7 +65,8 @@ Grads grad_weight(const SamplePlanes&, const GradContext& c) {
 namespace op {
 constinit OpInfo sample_planes =
     define<SamplePlanes, infer_sample, grad_sample>({.schema = "sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor",
-        .doc = "Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative places are skipped.",
+        .doc = "Computes sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M), giving (N, C, M); negative "
+               "places are skipped.",
         .kind = Kind::gather,
         .reads = {{1, 2}, {}, {0, 1}},
         .torch = "lambda x, p, w: torch.einsum('nckm,nkm->ncm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "

@@ -194,7 +194,8 @@ t(3, 4), 0, t(2, 4) ! index
 t(3, 4), 2, index(2, 4, below=3) ! dim out of range)"});
 constinit OpInfo scatter_src =
     define<Gather, infer_scatter, grad_scatter>({.schema = "scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
-        .doc = "Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For duplicate indices the last one wins.",
+        .doc = "Writes src into a copy of input along dim: for dim=0 and 3 dimensions, out[index[i][j][k]][j][k] = src[i][j][k]. For "
+               "duplicate indices the last one wins.",
         .kind = Kind::gather,
         .reads = {{1}, {}, {1}},
         .in_place = true,

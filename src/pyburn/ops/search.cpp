@@ -88,7 +88,8 @@ index(below=4) ! vector
 t(4) ! integer)"});
 constinit OpInfo distinct = define<Distinct, nullptr>(
     {.schema = "distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)",
-        .doc = "Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of equal neighbours.",
+        .doc = "Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of "
+               "equal neighbours.",
         .kind = Kind::dynamic,
         .no_grad = "the result depends on comparisons",
         .torch =

@@ -104,7 +104,8 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, "
                "bool unsafe=False, Scalar? initial=None) -> Tensor",
-        .doc = "Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by lengths or offsets.",
+        .doc = "Reduces consecutive segments of data along axis with 'sum', 'prod', 'mean', 'max' or 'min'; the segments are given by "
+               "lengths or offsets.",
         .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
         .samples = R"(
 t(5), 'sum', lengths=tensor([2, 3])

@@ -176,7 +176,8 @@ tensor([[[2., 1.], [0.5, 3.]]]).expand(2, 2, 2)
 t() ! matrices
 t(2, 3) ! square)"},
     {.schema = "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
-        .doc = "Solves A @ X = B (X @ A = B with left=False) for square matrices A. B may be a vector or a batch of vectors; batch dimensions broadcast.",
+        .doc = "Solves A @ X = B (X @ A = B with left=False) for square matrices A. B may be a vector or a batch of vectors; batch "
+               "dimensions broadcast.",
         .torch = "torch.linalg.solve",
         .example = "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([1., 1.]))",
         .samples = R"(
