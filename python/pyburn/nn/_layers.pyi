@@ -373,8 +373,6 @@ class Conv1d(Module):
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
         ...
-    @property
-    def output_padding(self) -> Any: ...
 
 class Conv2d(Module):
     """Applies a 2-d convolution. Input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out) or (C_out, H_out, W_out).
@@ -411,8 +409,6 @@ class Conv2d(Module):
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
         ...
-    @property
-    def output_padding(self) -> Any: ...
 
 class Conv3d(Module):
     """Applies a 3-d convolution. Input (N, C_in, D, H, W) or (C_in, D, H, W), output with C_out channels.
@@ -449,8 +445,6 @@ class Conv3d(Module):
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
         ...
-    @property
-    def output_padding(self) -> Any: ...
 
 class ReLU(Module):
     """Applies the rectified linear unit element-wise: max(0, x).
