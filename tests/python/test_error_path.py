@@ -44,7 +44,7 @@ CASES = {
     "an operation of a Python module": (lambda: nn.Sequential(Own()), "in Sequential.0 (Own): [matmul] inner dimensions differ"),
     "several inputs": (lambda: nn.Sequential(nn.LSTM(3, 4)), "in Sequential.0 (LSTM): "),
     "with hooks": (lambda: hooked(nn.Sequential(hooked(nn.Linear(5, 2)))), "in Sequential.0 (Linear 5 → 2): expected 5 features, got 4"),
-    "a module alone": (lambda: nn.Linear(5, 2), "expected 5 features, got 4"),
+    "a module alone": (lambda: nn.Linear(5, 2), "[linear] expected 5 features, got 4"),
     "inside a C++ layer": (
         lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), 2),
         "in TransformerEncoder.layers.0.self_attn (MultiheadAttention): ",

@@ -48,7 +48,7 @@ TEST_F(NNContainers, ErrorsSayWhereTheyArose) {
   const std::string what = "expected 5 features, got 4: input of shape (3, 4)";
   EXPECT_EQ(message_of([&] { outer->call(ones({3, 4})); }), "in Sequential.1.1 (Linear 5 → 2): " + what);
   EXPECT_EQ(message_of([&] { inner->call(ones({3, 4})); }), "in Sequential.1 (Linear 5 → 2): " + what);
-  EXPECT_EQ(message_of([&] { nn::Linear(5, 2).call(ones({3, 4})); }), what);
+  EXPECT_EQ(message_of([&] { nn::Linear(5, 2).call(ones({3, 4})); }), "[linear] " + what);
 
   nn::TransformerEncoder stack({.layer = {.d_model = 8, .nhead = 2}, .num_layers = 2});
   const std::string deep = message_of([&] { stack.call(ones({3, 2, 9})); });

@@ -33,6 +33,19 @@ struct Record {
   ErrorOrigin origin;
 };
 thread_local Record record;
+
+// "[linear] expected ..." without a function that is named like the layer.
+std::string_view without_function(std::string_view message, std::string_view layer) {
+  const size_t end = message.find("] ");
+  if (!message.starts_with('[') || end == message.npos) return message;
+  const auto plain = [](std::string_view name) {
+    std::string letters;
+    for (char c : name)
+      if (c != '_') letters += c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+    return letters;
+  };
+  return plain(message.substr(1, end - 1)) == plain(layer.substr(0, layer.find(' '))) ? message.substr(end + 2) : message;
+}
 bool is_of(const Error& error) { return record.error == &error && record.text == error.what(); }
 
 }  // namespace
@@ -48,7 +61,7 @@ ErrorOrigin origin_of(Module& module, std::string message) {
 std::string message_at(Module& module, const ErrorOrigin& origin) {
   for (const auto& [path, part] : module.named_modules())
     if (part.get() == origin.module && !path.empty())
-      return format("in {}.{} ({}): {}", module.display_name(), path, origin.layer, origin.message);
+      return format("in {}.{} ({}): {}", module.display_name(), path, origin.layer, without_function(origin.message, origin.layer));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Errors say where in a model they arose: "in Sequential.12 (Linear 15 → 16): [linear] expected 15 features, got 16".
+// Errors say where in a model they arose: "in Sequential.12 (Linear 15 → 16): expected 15 features, got 16".
 #pragma once
 #include <string>
 
