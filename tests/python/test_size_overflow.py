@@ -34,8 +34,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "narrow by a huge length": lambda: pyburn.ones(8).narrow(0, 1, LARGEST),
     "windows of a fractional pool": lambda: F.fractional_max_pool2d(pyburn.ones(2, 4, 6, 6), 2, output_size=LARGEST),
     "pool with ceil_mode": lambda: F.max_pool1d(pyburn.ones(1, 8), 2, stride=LARGEST, padding=1, ceil_mode=True),
-    "size of an unpooled line": lambda: F.max_unpool1d(
-        pyburn.ones(1, 1), pyburn.tensor([[0]]), 2, stride=LARGEST, output_size=[2]),
+    "size of an unpooled line": lambda: F.max_unpool1d(pyburn.ones(1, 1), pyburn.tensor([[0]]), 2, stride=LARGEST, output_size=[2]),
     "padding for the same size": lambda: nn.Conv1d(1, 1, 3, padding="same", dilation=2**62)(pyburn.ones(1, 1, 5)),
     "output size of a transposed convolution": lambda: nn.ConvTranspose1d(1, 1, 3, stride=2**62)(pyburn.ones(1, 1, 5), output_size=[5]),
     "deformable convolution": lambda: nn.DeformConv2d(1, 1, 3, dilation=2**62)(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 18, 3, 3)),
@@ -45,7 +44,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "fractional pool of an empty expanded batch": lambda: F.fractional_max_pool2d(pyburn.empty(0, 1, 4, 1).expand(0, 1, 4, 2**62), 2, 2),
     "hidden units of a cell": lambda: nn.LSTMCell(4, 2**62),
     "rows of an embedding": lambda: nn.Embedding(SMALLEST, 3, padding_idx=1),
-    "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(2**40, 2**40, 0, 3)),
+    "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(0, 2**40, 2**40, 3)),
     "narrow from far before the start": lambda: pyburn.ones(8).narrow(0, -LARGEST, 2**31),
     "split": lambda: pyburn.split(pyburn.ones(5), [LARGEST, LARGEST, 7]),
     "split into rows": lambda: pyburn.split(pyburn.ones(1).expand(2**40), 1),

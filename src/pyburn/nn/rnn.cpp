@@ -11,9 +11,9 @@
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/log.h"
-#include "pyburn/support/checked.h"
 
 namespace pyburn::nn {
 namespace {

@@ -5,8 +5,8 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rnn.h"
-#include "pyburn/support/error.h"
 #include "pyburn/support/checked.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn::nn {
 
