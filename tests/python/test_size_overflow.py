@@ -76,6 +76,7 @@ def test_huge_numbers_with_a_meaning() -> None:
     assert len(pyburn.split(v, LARGEST)) == 1 and len(pyburn.chunk(v, LARGEST)) == 8
     assert pyburn.equal(pyburn.eye(3).matrix_power(SMALLEST), pyburn.eye(3))
     assert pyburn.empty(2**40, 2**40, 0).numel() == 0
+    assert pyburn.vander(pyburn.ones(0), N=2**62).numel() == 0 and pyburn.cov(x, correction=SMALLEST).abs().max() < 1e-15
     assert v.roll(SMALLEST).tolist() == v.tolist() and v.roll(SMALLEST + 1).tolist() == v.roll(1).tolist()
     x = pyburn.ones(4, requires_grad=True)
     x[1::LARGEST].sum().backward()
