@@ -192,10 +192,10 @@ class NestedReader {
 
 template <class T>
 PyObject* number(const std::byte* p) {
+  if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != std::byte{0});  // a view of other data holds any byte
   T v;
   std::memcpy(&v, p, sizeof(T));
-  if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
-  else if constexpr (!std::is_integral_v<T>) return PyFloat_FromDouble(double(v));
+  if constexpr (!std::is_integral_v<T>) return PyFloat_FromDouble(double(v));
   else if constexpr (std::is_signed_v<T>) return PyLong_FromLongLong(v);
   else return PyLong_FromUnsignedLongLong(v);
 }

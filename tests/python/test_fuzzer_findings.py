@@ -26,6 +26,14 @@ def test_a_wide_pad_does_not_make_up_for_a_cut_that_is_too_deep() -> None:
     assert F.pad(pyburn.ones(2), (5, -1)).tolist() == [0, 0, 0, 0, 0, 1]
 
 
+def test_positions_of_extrema_in_no_lines() -> None:
+    assert pyburn.ones(3, 0).min(0).indices.tolist() == pyburn.ones(3, 0).argmax(0).tolist() == []
+
+
+def test_bytes_of_other_data_as_bool() -> None:
+    assert pyburn.tensor([0, 224], dtype=pyburn.uint8).view(pyburn.bool).tolist() == [False, True]
+
+
 def test_indices_into_a_tensor_without_axes() -> None:
     """They read behind the one element."""
     x, three = pyburn.tensor(2.5), pyburn.tensor([0, 0, 0])

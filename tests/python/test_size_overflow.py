@@ -40,7 +40,11 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "deformable convolution": lambda: nn.DeformConv2d(1, 1, 3, dilation=2**62)(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 18, 3, 3)),
     "kron": lambda: pyburn.kron(pyburn.ones(1).expand(2**40), pyburn.ones(1).expand(2**40)),
     "histogram": lambda: pyburn.histogram(pyburn.ones(3), LARGEST),
-    "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(2**40, 2**40, 0, 3)),
+    "fractional pool of an empty batch": lambda: F.fractional_max_pool2d(pyburn.empty(0, 1, 4, 2**62), 2, 2),
+    "fractional pool of an empty expanded batch": lambda: F.fractional_max_pool2d(pyburn.empty(0, 1, 4, 1).expand(0, 1, 4, 2**62), 2, 2),
+    "hidden units of a cell": lambda: nn.LSTMCell(4, 2**62),
+    "rows of an embedding": lambda: nn.Embedding(SMALLEST, 3, padding_idx=1),
+    "fans": lambda: nn.init.xavier_uniform_(pyburn.empty(0, 2**40, 2**40, 3)),
     "narrow from far before the start": lambda: pyburn.ones(8).narrow(0, -LARGEST, 2**31),
     "split": lambda: pyburn.split(pyburn.ones(5), [LARGEST, LARGEST, 7]),
     "split into rows": lambda: pyburn.split(pyburn.ones(1).expand(2**40), 1),
@@ -72,6 +76,7 @@ def test_huge_numbers_with_a_meaning() -> None:
     assert len(pyburn.split(v, LARGEST)) == 1 and len(pyburn.chunk(v, LARGEST)) == 8
     assert pyburn.equal(pyburn.eye(3).matrix_power(SMALLEST), pyburn.eye(3))
     assert pyburn.empty(2**40, 2**40, 0).numel() == 0
+    assert pyburn.vander(pyburn.ones(0), N=2**62).numel() == 0 and pyburn.cov(x, correction=SMALLEST).abs().max() < 1e-15
     assert v.roll(SMALLEST).tolist() == v.tolist() and v.roll(SMALLEST + 1).tolist() == v.roll(1).tolist()
     x = pyburn.ones(4, requires_grad=True)
     x[1::LARGEST].sum().backward()

@@ -17,7 +17,7 @@ C checked(C c) {
   if (!c.padding_idx) return c;
   const int64_t n = c.num_embeddings, row = c.padding_idx->to_int();
   require<AssertionFailed>(
-      row >= -n && row < n, "{}adding_idx must be within num_embeddings ({}): got {}", requires { c.mode; } ? "p" : "P", n, row);
+      n > 0 && row >= -n && row < n, "{}adding_idx must be within num_embeddings ({}): got {}", requires { c.mode; } ? "p" : "P", n, row);
   c.padding_idx = row < 0 ? row + n : row;
   return c;
 }

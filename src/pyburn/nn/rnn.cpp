@@ -11,6 +11,7 @@
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/log.h"
 
@@ -55,7 +56,7 @@ RecurrentResult run(const Recurrence& r, const TensorHandle& x, const TensorHand
 // The first states, zeros where absent, checked against what the layer wants.
 TensorHandle first_state(
     const Recurrence& r, const TensorHandle& given, const TensorHandle& x, int64_t batch, int64_t size, const char* what) {
-  const Dims wanted{r.num_layers * r.directions(), batch, size};
+  const Dims wanted{Checked(r.num_layers) * r.directions(), batch, size};
   if (!given.defined()) return fn::zeros(wanted, x.dtype(), &x.device());
   require(given.shape() == Shape(wanted), "Expected {} size {}, got {}", what, Shape(wanted), given.shape());
   return given;

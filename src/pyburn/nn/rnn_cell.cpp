@@ -5,6 +5,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rnn.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -13,7 +14,7 @@ template <class C>
 RecurrentCell<C>::RecurrentCell(C config, Placement p) : Layer<C>(std::move(config)) {
   const C& c = this->config_;
   if (c.hidden_size != 0) check_size(c.hidden_size, "hidden_size");  // a cell without state is allowed
-  const int64_t rows = C::gates * c.hidden_size;
+  const int64_t rows = Checked(C::gates) * c.hidden_size;
   this->register_parameter("weight_ih", Parameter(fn::empty({rows, c.input_size}, p.dtype, p.device)));
   this->register_parameter("weight_hh", Parameter(fn::empty({rows, c.hidden_size}, p.dtype, p.device)));
   for (const char* name : {"bias_ih", "bias_hh"})

@@ -273,7 +273,7 @@ TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const Tensor
   auto finished = [&](const TensorHandle& c) { return c.numel() == 1 ? reshape(c, Dims{}) : c; };
   if (!weight.defined()) {
     const TensorHandle centred = x - mean(x, Dims{1}, true);
-    return finished(matmul(centred, transpose(centred, 0, 1)) / double(std::max<int64_t>(observations - correction, 0)));
+    return finished(matmul(centred, transpose(centred, 0, 1)) / std::max(double(observations) - double(correction), 0.0));
   }
   weight = cast(weight, x.dtype());
   const TensorHandle total = sum(weight), centred = x - unsqueeze(sum(x * weight, Dims{1}) / total, 1);

@@ -107,7 +107,7 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
     index = i == 0 ? along : index * x.shape()[2 + i] + along;  // fits: places of elements
   }
   const int64_t windows = Shape(outputs).numel(), window = Shape(kernel).numel();
-  int64_t elements = 1;
+  Checked elements = 1;
   for (int i = 2; i < x.rank(); ++i) elements *= x.shape()[i];
   const TensorHandle plane = reshape(x, Dims{n, channels, elements}), flat = reshape(index, Dims{n, channels, windows * window});
   const TensorHandle seen = reshape(gather(detach(plane), 2, flat), Dims{n, channels, windows, window});

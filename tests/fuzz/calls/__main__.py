@@ -80,6 +80,7 @@ class Children:
             resource.setrlimit(resource.RLIMIT_AS, (self.options.megabytes << 20,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         faulthandler.register(signal.SIGUSR1)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         os.chdir(tempfile.mkdtemp(prefix="calls-"))
         warnings.simplefilter("ignore")
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):

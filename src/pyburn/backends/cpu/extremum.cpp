@@ -79,6 +79,7 @@ void extremum(const ArgReduce& a, const TensorHandle& x_, TensorHandle* values, 
       });
       return;
     }
+    if (inner == 0) return;
     const int64_t strips = (inner + kStrip - 1) / kStrip;
     parallel_for(axis.outer * strips, std::max<int64_t>(1, kGrain / n / std::min(inner, kStrip)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
