@@ -99,6 +99,7 @@ def test_no_interval_is_taken_from_the_time_of_day() -> None:
         if "time.time()" in path.read_text()
     }
     assert found == {
+        "pyburn/compat/tensorboard.py",  # wall_time of events
         "pyburn/train/checkpoints.py",  # Entry.time
         "pyburn/train/run/events.py",  # wall_time of events
         "pyburn/train/run/folder.py",  # created, updated, finished

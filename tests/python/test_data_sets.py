@@ -255,15 +255,10 @@ def test_examples_of_docstrings(name: str) -> None:
 
 
 def test_the_same_classes_under_the_names_of_torch() -> None:
-    import pyburn.utils.data.dataloader
-    import pyburn.utils.data.dataset
-    import pyburn.utils.data.distributed
-    import pyburn.utils.data.sampler
+    import pyburn.utils.data
 
     for name in pyburn.utils.data.__all__:
         assert getattr(pyburn.utils.data, name) is getattr(pyburn.data, name)
-    assert pyburn.utils.data.dataloader.DataLoader is DataLoader
-    assert pyburn.utils.data.distributed.DistributedSampler is DistributedSampler
     assert set(pyburn.data.__all__) <= set(dir(pyburn.data))
     with pytest.raises(AttributeError):
         pyburn.data.no_such_thing  # noqa: B018

@@ -24,7 +24,7 @@ try:
 except pyburn.OutOfMemoryError as error:
     print(error)
 del first
-print(pyburn.zeros(60 << 20, dtype=pyburn.uint8).sum().item())  # what is freed can be used again
+print(pyburn.zeros(60 << 20, dtype=pyburn.uint8)[0].item())  # what is freed can be used again
 """,
     )
     assert done.returncode == 0, done.stderr
@@ -36,4 +36,4 @@ print(pyburn.zeros(60 << 20, dtype=pyburn.uint8).sum().item())  # what is freed 
 @pytest.mark.parametrize("limit", ["much", "-5", "4Gb", "1e300", "nan"])
 def test_an_unreadable_limit_is_an_error(limit):
     done = run(limit, "import pyburn; pyburn.zeros(100000)")
-    assert f"expected a number of bytes such as 500M or 4G: got {limit}" in done.stderr and "ValueError" in done.stderr
+    assert f"expected a number of bytes such as 500M or 4G: got {limit}" in done.stderr and "ArgumentError" in done.stderr

@@ -68,7 +68,7 @@ def delete(record: RunRecord, key: str | None) -> dict[str, Any]:
         return {"files": len(sizes), "bytes": sum(sizes.values()), "key": proof.hexdigest()}
     if key != proof.hexdigest():
         raise ValueError("the run has changed meanwhile: ask again")
-    lock = RunLock(record.folder) if (record.folder / LOCK).is_file() else None
+    lock = RunLock(record.folder, links=True) if (record.folder / LOCK).is_file() else None  # links are removed, not followed
     try:
         (record.folder / "run.json").unlink(missing_ok=True)  # first: the folder is no run from here on
         for path in paths:

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._on_demand import stub_places
+from .._on_demand import stub_places as _stub_places
 from . import legacy as _legacy
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def gaussian_nll_loss(
     return _core.gaussian_nll_loss(input, target, var, full, eps, reduction)
 
 
-_places = stub_places(__file__)
+_places = _stub_places(__file__)
 __all__ = sorted({*_places, *_ALIASES, *_IN_PLACE, *_METHODS, "gaussian_nll_loss"})
 globals().update({name: getattr(importlib.import_module(f".{place}", __package__), name) for name, place in _places.items()})
 globals().update({alias: getattr(_core, name) for alias, name in _ALIASES.items()})

@@ -298,16 +298,16 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     return _core.where(condition, self, other)
 
 
-def _of_a_function(name: str, example: str) -> Any:
+def _of_a_function(name: str, example: str, function: str = "") -> Any:
     """Returns a method that calls the pyburn function of that name, which is imported on the first call."""
 
     def method(self: Tensor, *arguments: Any, **named: Any) -> Any:
         import pyburn
 
-        return getattr(pyburn, name)(self, *arguments, **named)
+        return getattr(pyburn.linalg if function else pyburn, function or name)(self, *arguments, **named)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"pyburn.{name} of the tensor.\n\n>>> {example}"
+    method.__doc__ = f"pyburn.{f'linalg.{function}' if function else name} of the tensor.\n\n>>> {example}"
     return method
 
 
@@ -327,7 +327,7 @@ def install() -> None:
     setattr(Tensor, "_repr_html_", tensor_html)  # noqa: B010
     setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
     for name, example in _FUNCTIONS.items():
-        setattr(Tensor, name, _of_a_function(name, example))
+        setattr(Tensor, name, _of_a_function(name, example, {"orgqr": "householder_product"}.get(name, "")))
     for function in (
         to, cpu, type_as, nonzero, new, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,

@@ -141,11 +141,11 @@ Grads grad_linear(const NoAttrs&, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   const Shape& weight = c.meta(1).shape;
   const int64_t k = weight.back(), n = weight.rank() == 2 ? weight[0] : 1;
-  const int64_t rows = n == 0 ? 0 : dy.numel() / n;
+  const int64_t rows = k == 0 ? (n == 0 ? 0 : dy.numel() / n) : c.meta(0).shape.numel() / k;
   Grads grads(3, {});
   if (c.needs(0)) grads[0] = weight.rank() == 2 ? product(dy, c.input(1)) : unsqueeze(dy, -1) * c.input(1);
   if (c.needs(1)) {
-    const TensorHandle x = reshape(c.input(0), Dims{n == 0 ? 0 : rows, k});
+    const TensorHandle x = reshape(c.input(0), Dims{rows, k});
     grads[1] = reshape(product(transpose(reshape(dy, Dims{rows, n}), 0, 1), x), weight);
   }
   if (c.needs(2)) grads[2] = summed_to(dy, c.meta(2).shape);

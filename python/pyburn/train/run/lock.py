@@ -29,18 +29,20 @@ class RunLock:
 
     Args:
         folder: The run folder, which must exist.
+        links: Whether there may be symbolic links in it.
 
     Raises:
         RunInUseError: Another Run, of this process or another one, holds the lock. The message names the process.
         OSError: There is a symbolic link in the folder. Whoever holds the lock writes and deletes files there.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, links: bool = False) -> None:
         self._file: io.FileIO | None = None
         self._path = folder / NAME
         self.acquire()
         try:
-            refuse_links(folder)
+            if not links:
+                refuse_links(folder)
         except OSError:
             self.release()
             raise

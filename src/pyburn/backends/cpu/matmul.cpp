@@ -198,7 +198,7 @@ void bmm_plus(const Blend& blend, const TensorHandle& start, const TensorHandle&
 // linear as one product: all axes of the input but the last are rows, the weight is seen turned.
 void multiply_linear(Inputs in, TensorHandle& y, Finish finish) {
   const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
-  const int64_t n = weight.shape()[0], k = weight.shape()[1], rows = n == 0 ? 0 : y.numel() / n;
+  const int64_t n = weight.shape()[0], k = weight.shape()[1], rows = x.numel() / k;
   const Shape left{1, rows, k};
   const TensorHandle a = alias(x, {left, view_strides(x.layout(), left).value(), x.layout().offset});
   const TensorHandle b = alias(weight, {Shape{1, k, n}, Dims{0, weight.strides()[1], weight.strides()[0]}, weight.layout().offset});
