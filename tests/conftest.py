@@ -20,6 +20,7 @@ SERIAL = (
     "tests/python/test_hostile_runs.py",
     "tests/python/test_interrupt.py",
     "tests/python/test_memory_limit.py",
+    "tests/python/test_package.py",
     "tests/python/test_robustness.py",
     "tests/python/test_servers.py",
 )
