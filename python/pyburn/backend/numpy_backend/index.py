@@ -94,21 +94,21 @@ class IndexKernels:
 def along(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> np.ndarray:
     """Returns an index along dim as a vector; raises if it is out of range."""
     extent = x.shape[dim] if x.ndim else 1
-    check_range(index, 0, extent, f"[{op}] index out of range in self: got {{}} for extent {extent}")
+    check_range(index, 0, extent, f"[{op.lstrip('_')}] index out of range in self: got {{}} for extent {extent}")
     return index.reshape(-1)
 
 
 def within(shape: tuple[int, ...], indices: Any, first: int, op: str) -> tuple[Any, ...]:
     """Returns an index tuple for the dimensions from `first` on; raises if one is out of range. Negative indices count from the end."""
     for axis, (extent, index) in enumerate(zip(shape[first:], indices)):
-        check_range(index, -extent, extent, f"[{op}] index {{}} is out of bounds for dimension {axis} with size {extent}")
+        check_range(index, -extent, extent, f"[{op.lstrip('_')}] index {{}} is out of bounds for dimension {axis} with size {extent}")
     return (slice(None),) * first + tuple(indices)
 
 
 def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndarray, ...]:
     """Returns the positions in x that an index of gather refers to."""
     x, index = np.atleast_1d(x), np.atleast_1d(index)
-    check_range(index, 0, x.shape[dim], f"[{op}] index {{}} is out of bounds for dimension {dim} with size {x.shape[dim]}")
+    check_range(index, 0, x.shape[dim], f"[{op.lstrip('_')}] index {{}} is out of bounds for dimension {dim} with size {x.shape[dim]}")
     grid: list[Any] = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
     grid[dim] = index
     return tuple(grid)
