@@ -72,7 +72,8 @@ def default_text(value: Any) -> str:
 def markdown(doc: str, signature: inspect.Signature | None = None) -> str:
     """A docstring as Markdown; `signature` completes types and defaults."""
     parts = []
-    for section in Docstring(doc, lineno=1).parse(Parser.google, warnings=False):
+    parser: Any = Parser.google
+    for section in Docstring(doc, lineno=1).parse(parser, warnings=False):
         if section.kind is DocstringSectionKind.text:
             parts.append(with_code_blocks(section.value))
         elif section.kind in (DocstringSectionKind.parameters, DocstringSectionKind.other_parameters, DocstringSectionKind.attributes):

@@ -59,7 +59,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         (layers if title.startswith("nn: ") else packages).append({title.removeprefix("nn: "): path})
     position = next(i for i, page in enumerate(packages) if "pyburn.nn.functional" in page)
     packages.insert(position, {"pyburn.nn": layers})
-    for section in config.nav:
+    for section in config.nav or ():
         if "Reference" in section:
             section["Reference"] = [section["Reference"][0], operations, *packages, *section["Reference"][1:]]
         if "Examples" in section:
