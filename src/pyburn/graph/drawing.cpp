@@ -149,9 +149,12 @@ std::string to_svg(const Graph& g) {
   for (const Box& b : boxes)
     for (const auto& [from, v] : b.from) {
       const Box& a = boxes[size_t(from)];
-      const double y0 = a.y + kHeight, middle = (y0 + b.y) / 2;
-      text += format("<path d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#8a8a8a\"/>\n", number(a.x), number(y0), number(a.x),
-          number(middle), number(b.x), number(middle), number(b.x), number(b.y));
+      const double y0 = a.y + kHeight;
+      const bool skips = b.layer > a.layer + 1;  // goes around the boxes between
+      const double side = std::max(a.x + a.width / 2, b.x + b.width / 2) + kGap, x0 = skips ? side : a.x, x1 = skips ? side : b.x;
+      const double bend = skips ? kLayer : (b.y - y0) / 2;
+      text += format("<path d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#8a8a8a\"/>\n", number(a.x), number(y0), number(x0),
+          number(y0 + bend), number(x1), number(b.y - bend), number(b.x), number(b.y));
     }
   for (const Box& b : boxes)
     text += format(
