@@ -44,10 +44,11 @@ def _heap_in_use() -> int:
     return info.uordblks + info.hblkhd
 
 
-def in_use() -> Memory:
+def in_use(pause: float = 0.0) -> Memory:
     for _ in range(3):  # what the first collection finalises may release more
         gc.collect()
         sys._clear_type_cache()  # classes that come and go fill it over a thousand iterations
+    time.sleep(pause)  # a collection may end threads, whose join() returns before they have told the allocator what they freed
     return Memory(pyburn.device("cpu").memory()["in_use"], sys.getallocatedblocks(), _heap_in_use())
 
 
@@ -55,31 +56,29 @@ def growth(program: Program, feature: bool, count: int, pause: float = 0.0) -> t
     """What `2 * count` iterations leave behind, and their number, after as many that fill caches and pools."""
     for _ in range(2 * count):
         program(feature)
-    time.sleep(pause)
-    before = in_use()
+    before = in_use(pause)
     for _ in range(2 * count):
         program(feature)
-    time.sleep(pause)
-    after = in_use()
+    after = in_use(pause)
     return Memory(*(a - b for a, b in zip(after, before))), 2 * count
 
 
 def check(program: Program, count: int = 20, more: int = 10) -> None:
     """Fails where the program, with the feature or without it, leaves something behind in each iteration.
 
-    Bytes of tensors are exact. Python, malloc and the core's pools fill caches of their own, which end at some size: a second run, `more`
-    times as long, tells them from leaks.
+    Python, malloc and the core's pools fill caches of their own, which end at some size, and a thread that has just ended may still hold a
+    batch: a second run, `more` times as long, tells them from leaks. A tensor takes 64 bytes at least.
     """
     for feature in (False, True):
         for factor, blocks, heap in ((1, 0, 0), (more, 64, 1 << 16)):
             left, iterations = growth(program, feature, factor * count)
-            if left.tensors != 0:  # join() returns before a thread has told the allocator what it has freed
-                left, iterations = growth(program, feature, factor * count, pause=0.1)
+            for pause in (0.1, 0.3):  # a leak comes again
+                if left.tensors > 0:
+                    left, iterations = growth(program, feature, factor * count, pause)
             what = f"{program.__name__}({feature}) leaves behind per iteration: " + ", ".join(
                 f"{value / iterations:.1f} {name}" for name, value in left._asdict().items()
             )
-            assert left.tensors == 0, what
-            if left.blocks < iterations / 2 + blocks and left.heap < 64 * iterations + heap:
+            if left.tensors < 16 * iterations and left.blocks < iterations / 2 + blocks and left.heap < 64 * iterations + heap:
                 break
         else:
             pytest.fail(what)
