@@ -5,6 +5,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/file_error.cpp
+  src/pyburn/support/file_pages.cpp
   src/pyburn/support/fork_safe_mutex.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/late_error.cpp
@@ -147,7 +148,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
+  src/pyburn/backends/cpu/conv/depthwise_pixels.cpp
   src/pyburn/backends/cpu/conv/small_planes.cpp
+  src/pyburn/backends/cpu/file_storage.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused/product.cpp
