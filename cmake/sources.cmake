@@ -112,6 +112,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/aliases.cpp
+  src/pyburn/graph/choose_layouts.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/extents.cpp
   src/pyburn/graph/fit_extents.cpp

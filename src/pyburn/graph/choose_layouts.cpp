@@ -17,6 +17,8 @@ Layout channels_last(const Layout& l) {
   return {s, Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}, l.offset};
 }
 
+constexpr int64_t kFewChannels = 4;  // of a source: they would fill no vector
+
 // What a convolution is to the choice.
 enum class Convolution : uint8_t { none, depthwise, pointwise, other };
 
@@ -24,7 +26,6 @@ Convolution convolution_of(const LoweredNode& node) {
   if (&node.op.info() != &op::conv2d) return Convolution::none;
   const Conv& a = node.op.ref().as<Conv>();
   const Shape &x = node.in[0].layout.shape, &w = node.in[1].layout.shape;
-  constexpr int64_t kFewChannels = 4;  // they would fill no vector
   if (w[1] == 1 && w[0] == a.groups && x[1] == a.groups && a.groups > kFewChannels) return Convolution::depthwise;
   const bool one_tap = w[2] * w[3] == 1 && a.stride == Dims{1, 1} && a.padding == Dims{0, 0};
   return one_tap && w[1] > kFewChannels ? Convolution::pointwise : Convolution::other;
@@ -81,14 +82,13 @@ class Chooser {
     if (convolution_of(n) != Convolution::none) {
       for (int64_t i = 1; i < n.in.size(); ++i)
         if (n.in[i].slot >= 0) fixed_[size_t(n.in[i].slot)] = true;
+      if (convolution_of(n) == Convolution::other && n.in[1].layout.shape[1] <= kFewChannels) fixed_[size_t(n.out[0].slot)] = true;
       return;
     }
     const bool whole_planes = &op == &op::avg_pool && n.out[0].layout.shape.rank() == 4 && !is_image(n.out[0].layout.shape);
     if (whole_planes) return;
     int32_t together = -1;
-    for (const auto* list : {&n.in}) {
-      for (const LoweredOperand& o : *list) join(o, op.kind == Kind::elementwise, together);
-    }
+    for (const LoweredOperand& o : n.in) join(o, op.kind == Kind::elementwise, together);
     for (const LoweredOperand& o : n.out) join(o, op.kind == Kind::elementwise, together);
   }
   void join(const LoweredOperand& o, bool any_order, int32_t& together) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "pyburn/graph/choose_layouts.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
@@ -152,6 +153,7 @@ PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend
     : program_(std::move(program)), device_(device), backend_(backend) {
   hoist_constants(program_, device, backend);
   drop_unread(program_);
+  if (backend.capabilities().channels_last) choose_layouts(program_);
   fuse(program_, backend);
   reuse_storages(program_);
   const std::vector<SlotUse> uses = slot_uses(program_);

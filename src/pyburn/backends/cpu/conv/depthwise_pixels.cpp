@@ -11,17 +11,15 @@
 
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
-#include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTaskWork = 1 << 18;        // multiply-adds that are worth a task
-constexpr int64_t kStripBytes = 96 * 1024;    // of the source of a task for one vector of channels: it stays in L2
-constexpr int64_t kFewestRows = 4;            // of results, where there are so many: rows between tasks are copied twice
-constexpr int kMostColumns = 8;               // sums enough to keep the processor busy
+constexpr int64_t kTaskWork = 1 << 18;      // multiply-adds that are worth a task
+constexpr int64_t kTaskBytes = 256 * 1024;  // of the source of a task, which meets one vector of channels after the other: it stays in L2
+constexpr int kMostColumns = 8;             // sums enough to keep the processor busy
 constexpr int64_t kLanes = kVector<float>;
 
 int64_t vectors_of(const ConvGeometry& g) { return divided_up(g.groups, kLanes); }
@@ -33,111 +31,150 @@ void pack(const ConvGeometry& g, const float* weight, float* packed) {
     for (int64_t t = 0; t < g.taps(); ++t) packed[(c / kLanes * g.taps() + t) * kLanes + c % kLanes] = weight[c * g.taps() + t];
 }
 
-// One vector of channels of the rows of the source that a task needs, with the zeros around the image.
-struct Strip {
-  const float* data;
-  int64_t row, tap_row, tap_column;  // steps: to the next row of results, to the next taps
-  int64_t column;                    // to the next result
+// A vector of channels, of which `count` exist.
+class Channels {
+ public:
+  using D = hn::ScalableTag<float>;
+  explicit Channels(int64_t count) : count_(count) {
+#if HWY_TARGET <= HWY_AVX2
+    mask_ = hn::FirstN(D(), size_t(count));
+#endif
+  }
+  hn::Vec<D> load(const float* p) const {
+#if HWY_TARGET <= HWY_AVX2
+    return hn::MaskedLoad(mask_, D(), p);
+#else
+    return load_first(D(), p, count_);  // a masked load would read the whole vector
+#endif
+  }
+  void store(hn::Vec<D> v, float* p) const { store_first(v, D(), p, count_); }
+
+ private:
+  int64_t count_;
+#if HWY_TARGET <= HWY_AVX2
+  hn::Mask<D> mask_;
+#endif
 };
 
-// Results side by side. Each is summed in the order of the taps.
-template <int columns, int step>
-void sum_taps(const ConvGeometry& g, const Strip& s, const float* from, const float* weights, const float* bias, int64_t channels, float* to,
-    int64_t to_column) {
+// Results side by side, from taps [y_begin, y_end) of the kernel down.
+struct SumsOfTaps {
+  const ConvGeometry& g;
+  Images<const float> source;
+  const float* from;        // the place of the first tap of the first result, which may be outside
+  int64_t column;           // its column; those of the source are [0, g.x.in)
+  int64_t y_begin, y_end;
+  const float *weights, *bias;
+  float* to;
+  int64_t to_column;
+};
+
+// Kernels of known width: a column of the source is loaded once for all results that meet it. Each result is summed in the order of the
+// taps.
+template <int columns, int kernel, int stride>
+void sum_taps(const SumsOfTaps& s, const Channels& channels) {
+  constexpr int width = (columns - 1) * stride + kernel;
   const hn::ScalableTag<float> d;
-  const int64_t column = step ? step * kLanes : s.column;
-  hn::Vec<decltype(d)> sums[columns];
-  const auto start = bias ? load_first(d, bias, channels) : hn::Zero(d);
+  hn::Vec<decltype(d)> sums[columns], weight[kernel];
+  const auto start = s.bias ? channels.load(s.bias) : hn::Zero(d);
   HWY_UNROLL(8)
   for (int i = 0; i < columns; ++i) sums[i] = start;
-  for (int64_t y = 0; y < g.y.kernel; ++y, from += s.tap_row) {
+  const float* from = s.from + s.y_begin * s.g.y.dilation * s.source.row;
+  const float* weights = s.weights + s.y_begin * kernel * kLanes;
+  for (int64_t y = s.y_begin; y < s.y_end; ++y, from += s.g.y.dilation * s.source.row, weights += kernel * kLanes) {
+    HWY_UNROLL(8)
+    for (int k = 0; k < kernel; ++k) weight[k] = hn::LoadU(d, weights + k * kLanes);
     const float* at = from;
-    for (int64_t x = 0; x < g.x.kernel; ++x, at += s.tap_column, weights += kLanes) {
-      const auto weight = hn::LoadU(d, weights);
+    HWY_UNROLL(24)
+    for (int j = 0; j < width; ++j, at += s.source.column) {
+      if (uint64_t(s.column + j) >= uint64_t(s.g.x.in)) continue;
+      const auto x = channels.load(at);
       HWY_UNROLL(8)
-      for (int i = 0; i < columns; ++i) sums[i] = hn::MulAdd(weight, hn::LoadU(d, at + i * column), sums[i]);
+      for (int k = 0; k < kernel; ++k)
+        if (j >= k && (j - k) % stride == 0 && (j - k) / stride < columns)
+          sums[(j - k) / stride] = hn::MulAdd(weight[k], x, sums[(j - k) / stride]);
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < columns; ++i) store_first(sums[i], d, to + i * to_column, channels);
+  for (int i = 0; i < columns; ++i) channels.store(sums[i], s.to + i * s.to_column);
 }
 
-using SumTaps = void (*)(const ConvGeometry&, const Strip&, const float*, const float*, const float*, int64_t, float*, int64_t);
-template <int step>
-SumTaps sum_function(int64_t columns) {
-  static constexpr auto table = []<int... c>(std::integer_sequence<int, c...>) {
-    return std::array<SumTaps, kMostColumns>{sum_taps<c + 1, step>...};
+// Any kernel.
+void sum_any_taps(const SumsOfTaps& s, int64_t columns, const Channels& channels) {
+  const hn::ScalableTag<float> d;
+  const ConvAxis& axis = s.g.x;
+  for (int64_t i = 0; i < columns; ++i) {
+    auto sum = s.bias ? channels.load(s.bias) : hn::Zero(d);
+    for (int64_t y = s.y_begin; y < s.y_end; ++y)
+      for (int64_t k = 0; k < axis.kernel; ++k) {
+        const int64_t j = i * axis.stride + k * axis.dilation;
+        if (uint64_t(s.column + j) >= uint64_t(axis.in)) continue;
+        const auto x = channels.load(s.from + y * s.g.y.dilation * s.source.row + j * s.source.column);
+        sum = hn::MulAdd(hn::LoadU(d, s.weights + (y * axis.kernel + k) * kLanes), x, sum);
+      }
+    channels.store(sum, s.to + i * s.to_column);
+  }
+}
+
+using SumTaps = void (*)(const SumsOfTaps&, const Channels&);
+using SumTable = std::array<SumTaps, kMostColumns>;
+template <int kernel, int stride>
+const SumTable& table_of() {
+  static constexpr SumTable table = []<int... c>(std::integer_sequence<int, c...>) {
+    return SumTable{sum_taps<c + 1, kernel, stride>...};
   }
   (std::make_integer_sequence<int, kMostColumns>());
-  return table[size_t(columns - 1)];
+  return table;
 }
-SumTaps sum_function(int64_t step, int64_t columns) {
-  if (step == 1) return sum_function<1>(columns);
-  return step == 2 ? sum_function<2>(columns) : sum_function<0>(columns);
+// Null: any kernel.
+const SumTable* table_for(const ConvAxis& x) {
+  if (x.dilation != 1 || x.stride > 2) return nullptr;
+  const bool one = x.stride == 1;
+  switch (x.kernel) {
+    case 3:
+      return one ? &table_of<3, 1>() : &table_of<3, 2>();
+    case 5:
+      return one ? &table_of<5, 1>() : &table_of<5, 2>();
+    case 7:
+      return one ? &table_of<7, 1>() : &table_of<7, 2>();
+    default:
+      return nullptr;
+  }
 }
 
 // Rows [begin, end) of the results of an image.
-class RowsTask {
- public:
-  RowsTask(const ConvGeometry& g, int64_t begin, int64_t end)
-      : g_(g), begin_(begin), end_(end), first_(begin * g.y.stride - g.y.padding), rows_(reach(g.y, end - begin)), width_(reach(g.x, g.x.out)) {}
-
-  static int64_t reach(const ConvAxis& a, int64_t results) { return (results - 1) * a.stride + (a.kernel - 1) * a.dilation + 1; }
-  int64_t strip_size() const { return rows_ * width_ * kLanes; }
-
-  // `strip`: zeros where the image has no elements.
-  void run(const float* image, const Images<const float>& source, const float* packed, const float* bias, float* result,
-      const Images<float>& to, float* strip) const {
-    const Strip s{strip, g_.y.stride * width_ * kLanes, g_.y.dilation * width_ * kLanes, g_.x.dilation * kLanes, g_.x.stride * kLanes};
-    const int64_t parts = divided_up(g_.x.out, kMostColumns);
-    for (int64_t c = 0; c < g_.groups; c += kLanes, packed += g_.taps() * kLanes) {
-      const int64_t channels = std::min(kLanes, g_.groups - c);
-      copy(image + c, source, channels, strip);
-      for (int64_t y = begin_; y < end_; ++y)
-        for (int64_t part = 0; part < parts; ++part) {
-          const int64_t x = g_.x.out * part / parts, columns = g_.x.out * (part + 1) / parts - x;
-          sum_function(g_.x.stride, columns)(g_, s, strip + (y - begin_) * s.row + x * s.column, packed, bias ? bias + c : nullptr, channels,
-              result + c + y * to.row + x * to.column, to.column);
-        }
+void convolve_rows(const ConvGeometry& g, const Images<const float>& source, const float* packed, const float* bias,
+    const Images<float>& result, int64_t image, int64_t begin, int64_t end) {
+  const SumTable* table = table_for(g.x);
+  const int64_t parts = divided_up(g.x.out, kMostColumns);
+  for (int64_t c = 0; c < g.groups; c += kLanes, packed += g.taps() * kLanes) {
+    const Channels channels(std::min(kLanes, g.groups - c));
+    const float* from = source.data + image * source.image + c;
+    float* to = result.data + image * result.image + c;
+    for (int64_t y = begin; y < end; ++y) {
+      const int64_t top = y * g.y.stride - g.y.padding;
+      const int64_t y_begin = top < 0 ? std::min(g.y.kernel, divided_up(-top, g.y.dilation)) : 0;
+      const int64_t y_end = std::clamp(divided_up(g.y.in - top, g.y.dilation), y_begin, g.y.kernel);
+      for (int64_t part = 0; part < parts; ++part) {
+        const int64_t x = g.x.out * part / parts, columns = g.x.out * (part + 1) / parts - x, left = x * g.x.stride - g.x.padding;
+        const SumsOfTaps s{g, source, from + top * source.row + left * source.column, left, y_begin, y_end, packed, bias ? bias + c : nullptr,
+            to + y * result.row + x * result.column, result.column};
+        if (table) (*table)[size_t(columns - 1)](s, channels);
+        else sum_any_taps(s, columns, channels);
+      }
     }
   }
-
- private:
-  void copy(const float* from, const Images<const float>& source, int64_t channels, float* strip) const {
-    const hn::ScalableTag<float> d;
-    const int64_t padding = g_.x.padding, count = std::min(g_.x.in, width_ - padding);
-    for (int64_t y = std::max<int64_t>(first_, 0); y < std::min(first_ + rows_, g_.y.in); ++y) {
-      const float* p = from + y * source.row;
-      float* q = strip + ((y - first_) * width_ + padding) * kLanes;
-      for (int64_t x = 0; x < count; ++x, p += source.column, q += kLanes) hn::StoreU(load_first(d, p, channels), d, q);
-    }
-  }
-
-  const ConvGeometry& g_;
-  const int64_t begin_, end_, first_, rows_, width_;  // first_: row of the source, may be outside
-};
-
-// Rows of results at a time.
-int64_t rows_at_once(const ConvGeometry& g) {
-  const int64_t width = RowsTask::reach(g.x, g.x.out) * kLanes * int64_t(sizeof(float));
-  const int64_t fitting = (kStripBytes / width - (g.y.kernel - 1) * g.y.dilation) / g.y.stride;
-  const int64_t worth = divided_up(kTaskWork, g.x.out * g.groups * g.taps());
-  const int64_t rows = std::clamp(fitting, std::min(kFewestRows, g.y.out), std::max(kFewestRows, worth));
-  return divided_up(g.y.out, divided_up(g.y.out, rows));
 }
 
 void convolve(
     const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
-  const int64_t rows = rows_at_once(g), blocks = divided_up(g.y.out, rows);
-  const int64_t work = rows * g.x.out * g.groups * g.taps();
-  parallel_for(g.batch * blocks, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work)), [&](int64_t first, int64_t last) {
-    ScratchBuffer<float> strip(RowsTask(g, 0, rows).strip_size());
+  const int64_t row_bytes = g.x.in * g.groups * int64_t(sizeof(float)), row_work = std::max<int64_t>(1, g.x.out * g.groups * g.taps());
+  const int64_t fitting = std::max<int64_t>(1, kTaskBytes / (row_bytes * g.y.stride)), worth = divided_up(kTaskWork, row_work);
+  const int64_t blocks = divided_up(g.y.out, std::min({fitting, worth, g.y.out})), rows = divided_up(g.y.out, blocks);
+  parallel_for(g.batch * blocks, std::max<int64_t>(1, kTaskWork / (rows * row_work)), [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      const int64_t image = i / blocks, begin = i % blocks * rows, end = std::min(g.y.out, begin + rows);
-      if (begin >= end) continue;
-      const RowsTask task(g, begin, end);
-      std::fill_n(strip.data(), task.strip_size(), 0.0f);
-      task.run(source.data + image * source.image, source, packed, bias, result.data + image * result.image, result, strip.data());
+      const int64_t image = i / blocks, begin = std::min(g.y.out, i % blocks * rows), end = std::min(g.y.out, begin + rows);
+      if (begin == end) continue;
+      convolve_rows(g, source, packed, bias, result, image, begin, end);
       finish(image, 0, g.groups, begin * g.x.out, (end - begin) * g.x.out);
     }
   });

@@ -57,8 +57,33 @@ struct PanelTask {
   }
 };
 
+// Channels of the result contiguous, one group: a task makes whole pixels, which are finished in one go.
+void convolve_pixels(
+    const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
+  constexpr int64_t kFewest = 2 * kTileRows;
+  const int64_t pixels = g.pixels(), worth = divided_up(pixels * g.channels * g.outputs, kTaskWork);
+  const int64_t split = std::min({divided_up(kTasks, g.batch), worth, divided_up(pixels, kFewest)});
+  const int64_t parts = std::max(divided_up(pixels, kPixels), split), step = divided_up(pixels, parts);
+  parallel_for(g.batch * parts, std::max<int64_t>(1, kTaskWork / (step * g.channels * g.outputs)), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t image = task / parts, pixel = std::min(pixels, task % parts * step), count = std::min(pixels, pixel + step) - pixel;
+      if (count == 0) continue;
+      float* to = result.data + image * result.image + pixel * result.column;
+      for (int64_t channel = 0; channel < g.outputs; channel += kWidth) {
+        const int64_t columns = std::min(kWidth, g.outputs - channel);
+        const PanelTask t{g, source.data + image * source.image + pixel * source.column, source.column, source.channel,
+            packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
+        source.channel == 1 ? t.run<LeftOrder::rows>(count, to + channel, result.column)
+                            : t.run<LeftOrder::columns>(count, to + channel, result.column);
+      }
+      finish(image, 0, g.outputs, pixel, count);
+    }
+  });
+}
+
 void convolve(
     const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
+  if (result.channel == 1 && g.groups == 1) return convolve_pixels(g, source, packed, bias, result, finish);
   const int64_t pixels = g.pixels(), panels = divided_up(g.outputs, kWidth), whole = g.batch * g.groups * panels;
   const int64_t worth = divided_up(pixels * g.channels * std::min(kWidth, g.outputs), kTaskWork);
   const int64_t parts = std::max(divided_up(pixels, kPixels), std::min(divided_up(kTasks, whole), worth));

@@ -98,7 +98,11 @@ class FusedProduct {
       for (const TensorHandle* t : in) fits &= !overlap(*t, out[k]);
       if (fits && (!chosen_ || body_.outputs[k] == result_)) chosen_ = &out[k], as_seen = out[k].layout();
     }
-    if (!chosen_) scratch_ = scratch(in[0]->device(), seen.shape, made.dtype);
+    if (!chosen_) {
+      scratch_ = scratch(in[0]->device(), seen.shape, made.dtype);
+      const bool follows = out[0].shape() == seen.shape && is_dense(out[0].layout());  // the order in which the rest is computed
+      if (follows) as_seen.strides = out[0].layout().strides;
+    }
     Layout as_made = viewed() ? contiguous_layout(made.shape) : as_seen;
     as_made.offset = as_seen.offset = room().layout().offset;
     memory_ = make_tensor(room().device(), made.dtype, as_made, room().impl()->storage);
