@@ -6,8 +6,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
@@ -19,7 +17,6 @@ namespace {
 
 constexpr int64_t kTaskWork = 1 << 18;      // multiply-adds that are worth a task
 constexpr int64_t kTaskBytes = 256 * 1024;  // of the source of a task, which meets one vector of channels after the other: it stays in L2
-constexpr int kMostColumns = 8;             // sums enough to keep the processor busy
 constexpr int64_t kLanes = kVector<float>;
 
 int64_t vectors_of(const ConvGeometry& g) { return divided_up(g.groups, kLanes); }
@@ -56,111 +53,111 @@ class Channels {
 #endif
 };
 
-// Results side by side, from taps [y_begin, y_end) of the kernel down.
-struct SumsOfTaps {
+// A row of results of one vector of channels.
+struct Row {
   const ConvGeometry& g;
-  Images<const float> source;
-  const float* from;        // the place of the first tap of the first result, which may be outside
-  int64_t column;           // its column; those of the source are [0, g.x.in)
-  int64_t y_begin, y_end;
+  const Channels& channels;
+  const float* from;  // column 0 of the row of the source that the first tap down meets
+  int64_t source_row, source_column;
+  int64_t y_begin, y_end;  // taps down that lie inside of the image
   const float *weights, *bias;
   float* to;
   int64_t to_column;
 };
 
-// Kernels of known width: a column of the source is loaded once for all results that meet it. Each result is summed in the order of the
-// taps.
-template <int columns, int kernel, int stride>
-void sum_taps(const SumsOfTaps& s, const Channels& channels) {
+// Results [x, x + columns) of a row, for kernels of known width: a column of the source is loaded once for all results that meet it. Each
+// result is summed in the order of the taps. `inside`: all columns that they meet are.
+template <int columns, int kernel, int stride, bool inside>
+HWY_INLINE void sum_taps(const Row& r, int64_t x) {
   constexpr int width = (columns - 1) * stride + kernel;
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sums[columns], weight[kernel];
-  const auto start = s.bias ? channels.load(s.bias) : hn::Zero(d);
+  const auto start = r.bias ? r.channels.load(r.bias) : hn::Zero(d);
   HWY_UNROLL(8)
   for (int i = 0; i < columns; ++i) sums[i] = start;
-  const float* from = s.from + s.y_begin * s.g.y.dilation * s.source.row;
-  const float* weights = s.weights + s.y_begin * kernel * kLanes;
-  for (int64_t y = s.y_begin; y < s.y_end; ++y, from += s.g.y.dilation * s.source.row, weights += kernel * kLanes) {
+  const int64_t down = r.g.y.dilation * r.source_row, column = x * stride - r.g.x.padding;
+  const float *from = r.from + r.y_begin * down + column * r.source_column, *weights = r.weights + r.y_begin * kernel * kLanes;
+  for (int64_t y = r.y_begin; y < r.y_end; ++y, from += down, weights += kernel * kLanes) {
     HWY_UNROLL(8)
     for (int k = 0; k < kernel; ++k) weight[k] = hn::LoadU(d, weights + k * kLanes);
     const float* at = from;
     HWY_UNROLL(24)
-    for (int j = 0; j < width; ++j, at += s.source.column) {
-      if (uint64_t(s.column + j) >= uint64_t(s.g.x.in)) continue;
-      const auto x = channels.load(at);
+    for (int j = 0; j < width; ++j, at += r.source_column) {
+      if (!inside && uint64_t(column + j) >= uint64_t(r.g.x.in)) continue;
+      const auto value = r.channels.load(at);
       HWY_UNROLL(8)
       for (int k = 0; k < kernel; ++k)
         if (j >= k && (j - k) % stride == 0 && (j - k) / stride < columns)
-          sums[(j - k) / stride] = hn::MulAdd(weight[k], x, sums[(j - k) / stride]);
+          sums[(j - k) / stride] = hn::MulAdd(weight[k], value, sums[(j - k) / stride]);
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < columns; ++i) channels.store(sums[i], s.to + i * s.to_column);
+  for (int i = 0; i < columns; ++i) r.channels.store(sums[i], r.to + (x + i) * r.to_column);
+}
+
+template <int columns, int kernel, int stride>
+HWY_INLINE void sum_taps(const Row& r, int64_t x) {
+  const int64_t first = x * stride - r.g.x.padding, last = first + (columns - 1) * stride + kernel;
+  if (first >= 0 && last <= r.g.x.in) sum_taps<columns, kernel, stride, true>(r, x);
+  else sum_taps<columns, kernel, stride, false>(r, x);
+}
+template <int kernel, int stride>
+void sum_row(const Row& r) {
+  const int64_t count = r.g.x.out;
+  int64_t x = 0;
+  if (count % 8 != 0 && count % 7 == 0)  // the planes of most networks
+    for (; x < count; x += 7) sum_taps<7, kernel, stride>(r, x);
+  for (; x + 8 <= count; x += 8) sum_taps<8, kernel, stride>(r, x);
+  if (count - x >= 4) sum_taps<4, kernel, stride>(r, x), x += 4;
+  if (count - x >= 2) sum_taps<2, kernel, stride>(r, x), x += 2;
+  if (count - x >= 1) sum_taps<1, kernel, stride>(r, x);
 }
 
 // Any kernel.
-void sum_any_taps(const SumsOfTaps& s, int64_t columns, const Channels& channels) {
+void sum_any_row(const Row& r) {
   const hn::ScalableTag<float> d;
-  const ConvAxis& axis = s.g.x;
-  for (int64_t i = 0; i < columns; ++i) {
-    auto sum = s.bias ? channels.load(s.bias) : hn::Zero(d);
-    for (int64_t y = s.y_begin; y < s.y_end; ++y)
+  const ConvAxis& axis = r.g.x;
+  for (int64_t x = 0; x < axis.out; ++x) {
+    auto sum = r.bias ? r.channels.load(r.bias) : hn::Zero(d);
+    for (int64_t y = r.y_begin; y < r.y_end; ++y)
       for (int64_t k = 0; k < axis.kernel; ++k) {
-        const int64_t j = i * axis.stride + k * axis.dilation;
-        if (uint64_t(s.column + j) >= uint64_t(axis.in)) continue;
-        const auto x = channels.load(s.from + y * s.g.y.dilation * s.source.row + j * s.source.column);
-        sum = hn::MulAdd(hn::LoadU(d, s.weights + (y * axis.kernel + k) * kLanes), x, sum);
+        const int64_t column = axis.position(x, k);
+        if (uint64_t(column) >= uint64_t(axis.in)) continue;
+        const auto value = r.channels.load(r.from + y * r.g.y.dilation * r.source_row + column * r.source_column);
+        sum = hn::MulAdd(hn::LoadU(d, r.weights + (y * axis.kernel + k) * kLanes), value, sum);
       }
-    channels.store(sum, s.to + i * s.to_column);
+    r.channels.store(sum, r.to + x * r.to_column);
   }
 }
 
-using SumTaps = void (*)(const SumsOfTaps&, const Channels&);
-using SumTable = std::array<SumTaps, kMostColumns>;
-template <int kernel, int stride>
-const SumTable& table_of() {
-  static constexpr SumTable table = []<int... c>(std::integer_sequence<int, c...>) {
-    return SumTable{sum_taps<c + 1, kernel, stride>...};
-  }
-  (std::make_integer_sequence<int, kMostColumns>());
-  return table;
-}
-// Null: any kernel.
-const SumTable* table_for(const ConvAxis& x) {
-  if (x.dilation != 1 || x.stride > 2) return nullptr;
+using SumRow = void (*)(const Row&);
+SumRow sum_function(const ConvAxis& x) {
+  if (x.dilation != 1 || x.stride > 2) return sum_any_row;
   const bool one = x.stride == 1;
   switch (x.kernel) {
     case 3:
-      return one ? &table_of<3, 1>() : &table_of<3, 2>();
+      return one ? sum_row<3, 1> : sum_row<3, 2>;
     case 5:
-      return one ? &table_of<5, 1>() : &table_of<5, 2>();
+      return one ? sum_row<5, 1> : sum_row<5, 2>;
     case 7:
-      return one ? &table_of<7, 1>() : &table_of<7, 2>();
+      return one ? sum_row<7, 1> : sum_row<7, 2>;
     default:
-      return nullptr;
+      return sum_any_row;
   }
 }
 
 // Rows [begin, end) of the results of an image.
 void convolve_rows(const ConvGeometry& g, const Images<const float>& source, const float* packed, const float* bias,
     const Images<float>& result, int64_t image, int64_t begin, int64_t end) {
-  const SumTable* table = table_for(g.x);
-  const int64_t parts = divided_up(g.x.out, kMostColumns);
+  const SumRow sum = sum_function(g.x);
   for (int64_t c = 0; c < g.groups; c += kLanes, packed += g.taps() * kLanes) {
     const Channels channels(std::min(kLanes, g.groups - c));
-    const float* from = source.data + image * source.image + c;
-    float* to = result.data + image * result.image + c;
     for (int64_t y = begin; y < end; ++y) {
-      const int64_t top = y * g.y.stride - g.y.padding;
+      const int64_t top = g.y.position(y, 0);
       const int64_t y_begin = top < 0 ? std::min(g.y.kernel, divided_up(-top, g.y.dilation)) : 0;
       const int64_t y_end = std::clamp(divided_up(g.y.in - top, g.y.dilation), y_begin, g.y.kernel);
-      for (int64_t part = 0; part < parts; ++part) {
-        const int64_t x = g.x.out * part / parts, columns = g.x.out * (part + 1) / parts - x, left = x * g.x.stride - g.x.padding;
-        const SumsOfTaps s{g, source, from + top * source.row + left * source.column, left, y_begin, y_end, packed, bias ? bias + c : nullptr,
-            to + y * result.row + x * result.column, result.column};
-        if (table) (*table)[size_t(columns - 1)](s, channels);
-        else sum_any_taps(s, columns, channels);
-      }
+      sum({g, channels, source.data + image * source.image + c + top * source.row, source.row, source.column, y_begin, y_end, packed,
+          bias ? bias + c : nullptr, result.data + image * result.image + c + y * result.row, result.column});
     }
   }
 }

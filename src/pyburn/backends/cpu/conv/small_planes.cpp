@@ -60,7 +60,9 @@ struct PanelTask {
 // Channels of the result contiguous, one group: a task makes whole pixels, which are finished in one go.
 void convolve_pixels(
     const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
-  constexpr int64_t kFewest = 2 * kTileRows;
+  constexpr int64_t kFewest = 2 * kTileRows, kFinishedBytes = 24 * 1024;  // of results that are finished in L1
+  const int64_t fitting = kFinishedBytes / (g.outputs * int64_t(sizeof(float))) / kFewest * kFewest;
+  const int64_t at_once = finish ? std::max(kFewest, fitting) : kPixels;
   const int64_t pixels = g.pixels(), worth = divided_up(pixels * g.channels * g.outputs, kTaskWork);
   const int64_t split = std::min({divided_up(kTasks, g.batch), worth, divided_up(pixels, kFewest)});
   const int64_t parts = std::max(divided_up(pixels, kPixels), split), step = divided_up(pixels, parts);
@@ -68,15 +70,19 @@ void convolve_pixels(
     for (int64_t task = begin; task < end; ++task) {
       const int64_t image = task / parts, pixel = std::min(pixels, task % parts * step), count = std::min(pixels, pixel + step) - pixel;
       if (count == 0) continue;
-      float* to = result.data + image * result.image + pixel * result.column;
-      for (int64_t channel = 0; channel < g.outputs; channel += kWidth) {
-        const int64_t columns = std::min(kWidth, g.outputs - channel);
-        const PanelTask t{g, source.data + image * source.image + pixel * source.column, source.column, source.channel,
-            packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
-        source.channel == 1 ? t.run<LeftOrder::rows>(count, to + channel, result.column)
-                            : t.run<LeftOrder::columns>(count, to + channel, result.column);
+      for (int64_t i = 0; i < count; i += at_once) {
+        const int64_t here = std::min(at_once, count - i);
+        const float* from = source.data + image * source.image + (pixel + i) * source.column;
+        float* to = result.data + image * result.image + (pixel + i) * result.column;
+        for (int64_t channel = 0; channel < g.outputs; channel += kWidth) {
+          const int64_t columns = std::min(kWidth, g.outputs - channel);
+          const PanelTask t{
+              g, from, source.column, source.channel, packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
+          source.channel == 1 ? t.run<LeftOrder::rows>(here, to + channel, result.column)
+                              : t.run<LeftOrder::columns>(here, to + channel, result.column);
+        }
+        finish(image, 0, g.outputs, pixel + i, here);
       }
-      finish(image, 0, g.outputs, pixel, count);
     }
   });
 }
