@@ -4,6 +4,7 @@
 
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/pool.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -27,16 +28,15 @@ Convolution convolution_of(const LoweredNode& node) {
   const Conv& a = node.op.ref().as<Conv>();
   const Shape &x = node.in[0].layout.shape, &w = node.in[1].layout.shape;
   if (w[1] == 1 && w[0] == a.groups && x[1] == a.groups && a.groups > kFewChannels) return Convolution::depthwise;
-  const bool one_tap = w[2] * w[3] == 1 && a.stride == Dims{1, 1} && a.padding == Dims{0, 0};
+  const bool one_tap = w[2] * w[3] == 1 && a.padding == Dims{0, 0};
   return one_tap && w[1] > kFewChannels ? Convolution::pointwise : Convolution::other;
 }
 
 class Chooser {
  public:
   explicit Chooser(LoweredProgram& program)
-      : p_(program), parent_(program.slots.size()), shape_(program.slots.size()), flips_(program.slots.size()) {
+      : p_(program), parent_(program.slots.size()), shape_(program.slots.size()), flips_(program.slots.size()), fixed_(program.slots.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
-    fixed_.resize(p_.slots.size());
   }
 
   void run() {
@@ -49,10 +49,7 @@ class Chooser {
     for (const LoweredNode& n : p_.nodes) connect(n);
     for (size_t s = 0; s < fixed_.size(); ++s)
       if (fixed_[s]) fixed_[root(int32_t(s))] = true;
-    for (const LoweredNode& n : p_.nodes)
-      if (convolution_of(n) == Convolution::depthwise && can_flip(n.in[0]) && can_flip(n.out[0]))
-        flips_[root(n.in[0].slot)] = flips_[root(n.out[0].slot)] = true;
-    spread();
+    weigh();
     for (LoweredNode& n : p_.nodes) {
       for (LoweredOperand& o : n.in) flip(o);
       for (LoweredOperand& o : n.out) flip(o);
@@ -102,20 +99,20 @@ class Chooser {
     together = o.slot;
   }
 
-  // Pointwise convolutions pass the order on to images that meet only such convolutions.
-  void spread() {
-    std::vector<bool> suits(p_.slots.size(), true);
-    for (const LoweredNode& n : p_.nodes)
-      if (convolution_of(n) == Convolution::other) suits[root(n.in[0].slot)] = suits[root(n.out[0].slot)] = false;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const LoweredNode& n : p_.nodes) {
-        if (convolution_of(n) != Convolution::pointwise || !can_flip(n.in[0]) || !can_flip(n.out[0])) continue;
-        const size_t a = root(n.in[0].slot), b = root(n.out[0].slot);
-        if (flips_[a] == flips_[b] || !suits[flips_[a] ? b : a]) continue;
-        flips_[a] = flips_[b] = changed = true;
-      }
+  // Each convolution votes for the images that it reads and writes, in multiply-adds: what it gains or loses, roughly.
+  void weigh() {
+    constexpr int64_t kDepthwise = 16, kPointwise = 4, kOther = -1;
+    std::vector<int64_t> votes(p_.slots.size());
+    for (const LoweredNode& n : p_.nodes) {
+      const Convolution kind = convolution_of(n);
+      if (kind == Convolution::none) continue;
+      const Shape& w = n.in[1].layout.shape;
+      const int64_t work = int64_t(Checked(n.out[0].layout.shape.numel()) * w[1] * w[2] * w[3]) / 64;
+      const int64_t vote = kind == Convolution::depthwise ? kDepthwise : kind == Convolution::pointwise ? kPointwise : kOther;
+      for (const LoweredOperand& o : {n.in[0], n.out[0]})
+        if (can_flip(o)) votes[root(o.slot)] += work * vote;
     }
+    for (size_t s = 0; s < votes.size(); ++s) flips_[s] = votes[s] > 0;
   }
 
   void flip(LoweredOperand& o) {

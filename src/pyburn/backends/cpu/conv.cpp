@@ -164,6 +164,7 @@ template <class T>
 Path forward_path(const ConvGeometry& g, const ConvPlan& plan, const TensorHandle& x, const TensorHandle& y) {
   const bool channels_last = is_channels_last(x) && is_channels_last(y);
   if (std::is_same_v<T, float> && g.depthwise() && channels_last && is_ordered<T>(x) && is_ordered<T>(y)) return Path::depthwise_pixels;
+  if (goes_by_pixels<T>(g) && !g.pointwise() && g.groups == 1 && channels_last && g.pixels() >= kFewPixels) return Path::small_planes;
   const bool small = goes_by_pixels<T>(g) && g.pointwise() && suits_small_planes(g, channels_last);
   return small ? Path::small_planes : path_of<T>(g, plan);
 }
