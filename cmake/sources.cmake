@@ -5,6 +5,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/file_error.cpp
+  src/pyburn/support/file_pages.cpp
   src/pyburn/support/fork_safe_mutex.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/late_error.cpp
@@ -111,6 +112,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/aliases.cpp
+  src/pyburn/graph/choose_layouts.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/extents.cpp
   src/pyburn/graph/fit_extents.cpp
@@ -147,7 +149,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
+  src/pyburn/backends/cpu/conv/depthwise_pixels.cpp
   src/pyburn/backends/cpu/conv/small_planes.cpp
+  src/pyburn/backends/cpu/file_storage.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused/product.cpp

@@ -19,9 +19,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from child import Timed
 
-from models.zoo import MODELS
+from models.zoo import MODELS, OTHERS
 
-BY_NAME = {m.name: m for m in MODELS}
+BY_NAME = {m.name: m for m in MODELS + OTHERS}
 
 
 def resident() -> int:

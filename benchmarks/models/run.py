@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from machine import describe  # noqa: E402
 
-from models.zoo import MODELS, Model  # noqa: E402
+from models.zoo import MODELS, OTHERS, Model  # noqa: E402
 
 
 class Side:
@@ -79,6 +79,7 @@ def measure(model: Model, batch: int, threads: int, folder: Path, pythons: dict[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help="a model; may be given several times")
+    parser.add_argument("--others", action="store_true", help="models of the same kind that the aims do not name")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
@@ -90,7 +91,7 @@ def main() -> None:
     print(", ".join(f"{k} {v}" for k, v in describe().items()))
     print("model                batch threads  pyburn ms    ORT ms  ratio   load  first  memory  difference")
     lines, ratios = [], []
-    for model in MODELS:
+    for model in OTHERS if options.others else MODELS:
         if options.only and model.name not in options.only:
             continue
         for batch in options.batch:

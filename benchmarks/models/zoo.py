@@ -87,6 +87,76 @@ def u_net(torch: Any, vision: Any) -> Any:
     return UNet()
 
 
+def gpt2_blocks(torch: Any, vision: Any) -> Any:
+    """Blocks of GPT-2 as its authors and exporters write them: attention, GELU and layer norm in elementary operations."""
+    nn = torch.nn
+
+    class Norm(nn.Module):  # type: ignore[name-defined]
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.weight, self.bias = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+
+        def forward(self, x: Any) -> Any:
+            centred = x - x.mean(-1, keepdim=True)
+            return self.weight * (centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)) + self.bias
+
+    class Block(nn.Module):  # type: ignore[name-defined]
+        def __init__(self, size: int, heads: int, tokens: int) -> None:
+            super().__init__()
+            self.heads, self.size = heads, size
+            self.norm1, self.norm2 = Norm(size), Norm(size)
+            self.attend, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
+            self.up, self.down = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+            self.register_buffer("mask", torch.ones(tokens, tokens).tril().reshape(1, 1, tokens, tokens))
+
+        def split(self, x: Any) -> Any:
+            return x.reshape(x.shape[0], x.shape[1], self.heads, self.size // self.heads).transpose(1, 2)
+
+        def forward(self, x: Any) -> Any:
+            query, key, value = map(self.split, self.attend(self.norm1(x)).split(self.size, 2))
+            scores = query @ key.transpose(-2, -1) / (self.size // self.heads) ** 0.5
+            shares = torch.softmax(scores.masked_fill(self.mask == 0, float("-inf")), -1)
+            x = x + self.out((shares @ value).transpose(1, 2).reshape(x.shape))
+            h = self.up(self.norm2(x))
+            h = 0.5 * h * (1 + torch.tanh((2 / 3.141592653589793) ** 0.5 * (h + 0.044715 * h * h * h)))
+            return x + self.down(h)
+
+    return nn.Sequential(*[Block(768, 12, 128) for _ in range(4)])
+
+
+def gru(torch: Any, vision: Any) -> Any:
+    class Tagger(torch.nn.Module):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.gru = torch.nn.GRU(64, 128, num_layers=2, batch_first=True, bidirectional=True)
+            self.head = torch.nn.Linear(256, 16)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.gru(x)[0])
+
+    return Tagger()
+
+
+def eegnet(torch: Any, vision: Any) -> Any:
+    """EEGNet: convolutions along time, over channels, depthwise and separable."""
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(1, 8, (1, 64), padding=(0, 32), bias=False),
+        nn.BatchNorm2d(8),
+        nn.Conv2d(8, 16, (22, 1), groups=8, bias=False),
+        nn.BatchNorm2d(16),
+        nn.ELU(),
+        nn.AvgPool2d((1, 4)),
+        nn.Conv2d(16, 16, (1, 16), padding=(0, 8), groups=16, bias=False),
+        nn.Conv2d(16, 16, 1, bias=False),
+        nn.BatchNorm2d(16),
+        nn.ELU(),
+        nn.AvgPool2d((1, 8)),
+        nn.Flatten(),
+        nn.Linear(16 * 32, 4),
+    )
+
+
 def vision_model(name: str, **options: Any) -> Callable[[Any, Any], Any]:
     return lambda torch, vision: getattr(vision, name)(weights=None, **options)
 
@@ -103,4 +173,18 @@ MODELS = [
     Model("MobileNetV3-small", vision_model("mobilenet_v3_small"), IMAGE),
     Model("EfficientNet-B0", vision_model("efficientnet_b0"), IMAGE),
     Model("GoogLeNet", vision_model("googlenet", aux_logits=False, init_weights=False), IMAGE),
+]
+# Of the same kind; measured on request, so that no pass or kernel is made for the models above only.
+OTHERS = [
+    Model("GPT-2 blocks", gpt2_blocks, (128, 768)),
+    Model("GRU", gru, (50, 64)),
+    Model("EEGNet", eegnet, (1, 22, 1024)),
+    Model("DenseNet-121", vision_model("densenet121"), IMAGE),
+    Model("ShuffleNetV2", vision_model("shufflenet_v2_x1_0"), IMAGE),
+    Model("RegNetY-400MF", vision_model("regnet_y_400mf"), IMAGE),
+    Model("ConvNeXt-T", vision_model("convnext_tiny"), IMAGE),
+    Model("Swin-T", vision_model("swin_t"), IMAGE),
+    Model("SqueezeNet", vision_model("squeezenet1_1"), IMAGE),
+    Model("MobileNetV2", vision_model("mobilenet_v2"), IMAGE),
+    Model("VGG-11", vision_model("vgg11"), IMAGE),
 ]

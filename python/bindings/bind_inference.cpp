@@ -183,7 +183,11 @@ void bind_inference(nb::module_& m) {
         return list;
       });
   m.def("_capture", capture_function);
-  m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
+  m.def("_load_session", [](const std::string& path, nb::handle device) {
+    Device& home = to_device(device.ptr());
+    const GilRelease released;
+    return SessionObject{Session::load(path, home)};
+  });
 
   nb::class_<Profile>(m, "Profile", "Where the time of a session goes. str() gives a table, the slowest steps first.")
       .def("__str__", [](const Profile& p) { return to_text(p); })

@@ -117,7 +117,7 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
         A Session that runs the graph.
     """
     target = _core._default_device() if device is None else device
-    return Session(_core._load_graph(os.fspath(path), target), target)
+    return _core._load_session(os.fspath(path), target)
 
 
 def _save(self: Session, path: str | os.PathLike[str]) -> None:

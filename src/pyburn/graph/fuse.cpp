@@ -72,7 +72,7 @@ class Cutter {
   void follow_product(const FuseStructure::Node& node) {
     const Operand& made = all_.nodes[size_t(begin_)].out[0];
     for (const Operand& o : node.in)
-      if (o.slot == made.slot && o.extent == made.extent && o.dtype == made.dtype) {
+      if (o.slot == made.slot && o.dtype == made.dtype && (o.extent >= 0 ? o.extent == made.extent : o.layout == made.layout)) {
         shape_ = o.shape;
         access_[size_t(o.slot)].layout = product_layout_ = o.layout;
         return;

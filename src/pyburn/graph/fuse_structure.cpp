@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pyburn/graph/fuse.h"
+#include "pyburn/ops/conv.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/support/fault.h"
@@ -47,12 +48,18 @@ bool may_end_run(const LoweredNode& node) {
   return node.in[0].dtype == node.out[0].dtype && node.in[0].slot != node.out[0].slot && shape.numel() > 0;
 }
 
-// Into memory in plain order, from elsewhere.
+bool is_channels_last(const Layout& l) {
+  const Shape& s = l.shape;
+  return s.rank() == 4 && l.strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
+}
+
+// Into memory without holes, in plain order or, images of a convolution, with channels last; from elsewhere.
 bool may_begin_run(const LoweredNode& node) {
   if (node.op.info().fusing != Fusing::begins || !is_floating(node.out[0].dtype)) return false;
   for (const LoweredOperand& in : node.in)
     if (in.slot == node.out[0].slot) return false;
-  return node.out[0].layout.is_contiguous() && node.out[0].layout.shape.numel() > 0;
+  const Layout& made = node.out[0].layout;
+  return (made.is_contiguous() || (&node.op.info() == &op::conv2d && is_channels_last(made))) && made.shape.numel() > 0;
 }
 
 uint64_t hash_of(const std::vector<uint32_t>& words) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "pyburn/graph/choose_layouts.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/interrupt.h"
+#include "pyburn/support/thread_pool.h"
 
 namespace pyburn {
 namespace {
@@ -65,6 +67,7 @@ class PreparedProgram::Context {
     for (const LoweredOperand& o : p.outputs) outputs_.push_back(tensor(o));
     for (size_t s = 0; s < uses_.size(); ++s)
       if (!uses_[s].empty()) bound_.push_back(int32_t(s));
+    prepare_nodes();
   }
 
   void bind_inputs(std::span<const TensorHandle> inputs) {
@@ -88,10 +91,6 @@ class PreparedProgram::Context {
     const Outputs out{node.out.data(), size_t(node.out.size())};
     for (const TensorHandle& t : out) t.storage()->note_write();
     const OpRef op = plan_.program_.nodes[i].op.ref();
-    if (!node.is_prepared) {
-      node.call = plan_.backend_.prepare(op, in, out);
-      node.is_prepared = true;
-    }
     if (node.call) node.call->run();
     else if (needs.direct) plan_.backend_.execute(op, in, out);
     else pyburn::run(plan_.backend_, op, in, out);
@@ -110,13 +109,31 @@ class PreparedProgram::Context {
     SmallVector<TensorHandle, 4> in;
     SmallVector<const TensorHandle*, 4> list;
     Tensors out;
-    Ref<PreparedCall> call;  // made when it is first run
-    bool is_prepared = false;
+    Ref<PreparedCall> call;  // null: execute() is as good
   };
   struct Use {
     TensorImpl* tensor;
     int64_t offset;  // of its layout in the slot
   };
+  // Nodes do not depend on each other here, and packing weights takes time. What is bound during a run is not known yet: memory that nobody
+  // touches stands for it.
+  void prepare_nodes() {
+    for (int32_t s : bound_) {
+      const LoweredSlot& slot = plan_.program_.slots[size_t(s)];
+      const Ref<Storage> unknown = plan_.backend_.allocate(slot.dtype, slot.elements);
+      unknown->exposed = true;
+      bind(s, unknown, 0);
+    }
+    parallel_for(int64_t(nodes_.size()), 1, [&](int64_t begin, int64_t end) {
+      const LevelScope scope(plan_.backend_);
+      for (auto i = size_t(begin); i < size_t(end); ++i) {
+        Node& node = nodes_[i];
+        node.call = plan_.backend_.prepare(plan_.program_.nodes[i].op.ref(), {node.list.data(), size_t(node.list.size())},
+            {node.out.data(), size_t(node.out.size())});
+      }
+    });
+    for (int32_t s : bound_) bind(s, {}, 0);
+  }
   void bind(int32_t slot, const Ref<Storage>& storage, int64_t offset) {
     for (const Use& use : uses_[size_t(slot)]) {
       use.tensor->storage = storage;
@@ -136,6 +153,7 @@ PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend
     : program_(std::move(program)), device_(device), backend_(backend) {
   hoist_constants(program_, device, backend);
   drop_unread(program_);
+  if (backend.capabilities().channels_last) choose_layouts(program_);
   fuse(program_, backend);
   reuse_storages(program_);
   const std::vector<SlotUse> uses = slot_uses(program_);
@@ -164,6 +182,12 @@ PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend
 }
 
 PreparedProgram::~PreparedProgram() = default;
+
+void PreparedProgram::prepare_context() {
+  std::unique_ptr<Context> context = take_context();
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(context));
+}
 
 std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
   {

@@ -25,6 +25,8 @@ class PreparedProgram {
   // Inputs have the shapes and dtypes that the program was lowered for. Any number of threads at once, each with memory of its own.
   Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
 
+  void prepare_context();  // for the first run, which else does it
+
   const LoweredProgram& program() const { return program_; }
   const MemoryPlan& memory() const { return memory_; }
   bool writes_constants() const { return writes_constants_; }

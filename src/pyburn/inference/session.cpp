@@ -11,6 +11,7 @@
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -56,20 +57,38 @@ Ref<Graph> with_own_constants(const Graph& graph, Device& device) {
 
 }  // namespace
 
-Session::Session(Ref<Graph> graph, Device& device) : device_(device), leaf_(plain_leaf(device)) {
+Session::Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, Constants::shared) {}
+
+Session::Session(Ref<Graph> graph, Device& device, Constants constants) : device_(device), leaf_(plain_leaf(device)) {
   check(*graph);
-  graph_ = optimise(*with_own_constants(*graph, device));
+  graph_ = optimise(constants == Constants::own ? *graph : *with_own_constants(*graph, device));
+  graph = nullptr;
+  prepare_now();
 }
 
 std::unique_ptr<Session> Session::load(const std::string& path, Device& device) {
-  return std::make_unique<Session>(load_graph(path, device), device);
+  return std::unique_ptr<Session>(new Session(load_graph(path, device), device, Constants::own));
 }
 void Session::save(const std::string& path) const { save_graph(graph(), path); }
 
-std::shared_ptr<PreparedProgram> Session::prepare(const Extents& extents, std::span<const TensorHandle> inputs) {
+// What fails here is raised by the first run.
+void Session::prepare_now() {
+  if (!leaf_ || !graph_->extents.empty()) return;
   std::vector<Shape> shapes;
+  for (ValueId v : graph_->inputs) shapes.push_back(graph_->values[size_t(v)].shape);
+  try {
+    if (std::shared_ptr<PreparedProgram> program = prepare({}, shapes)) {
+      program->prepare_context();
+      known_.emplace_front(Extents{}, std::move(program));
+    }
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error&) {
+  }
+}
+
+std::shared_ptr<PreparedProgram> Session::prepare(const Extents& extents, std::span<const Shape> shapes) {
   std::vector<TensorHandle> constants;
-  for (const TensorHandle& t : inputs) shapes.push_back(t.shape());
   for (const auto& [v, t] : graph_->constants) constants.push_back(t);
   std::optional<LoweredProgram> program = lower(*graph_, {extents.data(), size_t(extents.size())}, shapes, constants, device_, *leaf_);
   return program ? std::make_shared<PreparedProgram>(std::move(*program), device_, *leaf_) : nullptr;
@@ -83,7 +102,9 @@ std::shared_ptr<PreparedProgram> Session::prepared(std::span<const TensorHandle>
     known_.splice(known_.begin(), known_, known);
     return known->second;
   }
-  std::shared_ptr<PreparedProgram> program = leaf_ ? prepare(extents, inputs) : nullptr;
+  std::vector<Shape> shapes;
+  for (const TensorHandle& t : inputs) shapes.push_back(t.shape());
+  std::shared_ptr<PreparedProgram> program = leaf_ ? prepare(extents, shapes) : nullptr;
   if (!program && !replay_) replay_ = std::make_unique<Replay>(graph_, device_);
   known_.emplace_front(extents, program);
   if (known_.size() > kKept) known_.pop_back();

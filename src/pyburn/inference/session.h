@@ -10,8 +10,10 @@ namespace pyburn {
 
 class Session {
  public:
-  // The session keeps the constants as they are now: training the model later does not change it.
+  // The session keeps the constants as they are now: training the model later does not change it. A graph without free extents is
+  // prepared at once, weights packed.
   Session(Ref<Graph> graph, Device& device);
+  // Constants of a large file stay in its mapping; what is computed from them takes memory.
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
   void save(const std::string& path) const;
 
@@ -26,7 +28,10 @@ class Session {
 
  private:
   static constexpr size_t kKept = 8;  // sizes of the free extents that stay prepared
-  std::shared_ptr<PreparedProgram> prepare(const Extents& extents, std::span<const TensorHandle> inputs);
+  enum class Constants : uint8_t { shared, own };
+  Session(Ref<Graph> graph, Device& device, Constants constants);
+  std::shared_ptr<PreparedProgram> prepare(const Extents& extents, std::span<const Shape> inputs);
+  void prepare_now();
 
   Ref<Graph> graph_;
   Device& device_;

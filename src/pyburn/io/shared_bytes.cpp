@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/file_storage.h"
 #include "pyburn/io/mapped_file.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/file_pages.h"
 
 namespace pyburn::io {
 namespace {
@@ -55,6 +56,10 @@ SharedBytes SharedBytes::swapped(size_t width) const {
   return of(std::move(result));
 }
 
+void SharedBytes::release_pages() const {
+  if (mapped_) release_file_pages(view_);
+}
+
 bool SharedBytes::starts_with(std::string_view text) const {
   return size() >= text.size() && std::memcmp(view_.data(), text.data(), text.size()) == 0;
 }
@@ -64,8 +69,7 @@ TensorHandle SharedBytes::tensor(const Meta& meta, Device& target, bool alias) c
   void* data = const_cast<std::byte*>(view_.data());
   if (!alias || !mapped_ || view_.empty() || !can_alias(view_, meta.dtype, target)) return from_host(target, {data, meta});
   Ref<Storage> storage =
-      cpu::wrap_host_memory(data, int64_t(size()), new Owner(owner_), [](void* owner) { delete static_cast<Owner*>(owner); });
-  storage->exposed = false;  // the mapping is ours alone: what is derived from the elements may be kept
+      cpu::wrap_file_memory(data, int64_t(size()), new Owner(owner_), [](void* owner) { delete static_cast<Owner*>(owner); });
   return make_tensor(target, meta.dtype, contiguous_layout(meta.shape), std::move(storage));
 }
 

@@ -23,6 +23,9 @@ class SharedBytes {
   bool starts_with(std::string_view text) const;
   bool is_mapped() const { return mapped_; }
 
+  // Of a mapped file to which nobody has written: memory is given back, and the file read again where it is touched.
+  void release_pages() const;
+
   // The elements of `meta` lie here in plain order. A tensor with a copy of them; or, if `alias` asks for it, one that
   // lies in the mapped file itself: pages are read when touched, and what is written stays in this process.
   TensorHandle tensor(const Meta& meta, Device& device, bool alias = false) const;

@@ -45,6 +45,7 @@ class WireWriter {
   void text(std::string_view v);
   void raw(BytesView v) { bytes_.insert(bytes_.end(), v.begin(), v.end()); }
   std::span<std::byte> extend(size_t bytes);  // room to be filled by the caller
+  size_t size() const { return bytes_.size(); }
   Bytes take() { return std::move(bytes_); }
 
   OpNames& names;

@@ -45,16 +45,25 @@ std::vector<std::pair<int32_t, int32_t>> decode_pairs(WireReader& r) {
   return pairs;
 }
 
+// The data of constants begin at multiples of this in what is written, so that a mapped file can be used where it lies.
+constexpr size_t kAlignment = 64;
+
 void encode_constant(WireWriter& w, ValueId id, const TensorHandle& t) {
   require<ValueError>(bool(w.read_constant), "[wire] constants cannot be sent here");
   w.integer(id);
   encode(w, t.meta());
+  const size_t padding = (kAlignment - (w.size() + 1) % kAlignment) % kAlignment;
+  w.byte(uint8_t(padding));
+  for (size_t i = 0; i < padding; ++i) w.byte(0);
   w.read_constant(t, w.extend(size_t(bytes_of(t.dtype(), t.numel()))));
 }
 std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
   require<FormatError>(bool(r.make_constant), "[wire] constants are not accepted here");
   const ValueId id = decode_id(r);
   const Meta meta = decode_meta(r);
+  const uint8_t padding = r.byte();
+  require<FormatError>(padding < kAlignment, "[wire] padding out of range: got {}", int64_t(padding));
+  r.raw(padding);
   const BytesView data = r.raw(size_t(bytes_of(meta.dtype, meta.shape.numel())));  // present before anything is allocated
   return {id, r.make_constant(meta, data)};
 }

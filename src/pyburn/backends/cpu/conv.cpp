@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv/depthwise.h"
+#include "pyburn/backends/cpu/conv/depthwise_pixels.h"
 #include "pyburn/backends/cpu/conv/direct.h"
 #include "pyburn/backends/cpu/conv/planes.h"
 #include "pyburn/backends/cpu/conv/pointwise.h"
@@ -112,23 +113,85 @@ Images<T> images(const TensorHandle& x) {
 }
 
 bool is_channels_last(const TensorHandle& x) { return x.strides()[1] == 1 && x.shape()[1] > 1; }
-constexpr int64_t kSmallPlanesKey = -1;  // other keys begin with the size of an element, or with 0 or 1
+constexpr int64_t kSmallPlanesKey = -1, kDepthwisePixelsKey = -3;  // other keys begin with the size of an element, or with 0 or 1
 
-// The convolution that the plan describes, with weights that are packed once while they stay the same.
+Ref<Derived> small_planes_weights(const ConvGeometry& g, const TensorHandle& w) {
+  return derived_from<float>(w, Dims{kSmallPlanesKey, g.groups}, small_planes_weights_size(g),
+      [&](float* to) { pack_small_planes_weights(g, w.data<float>(), to); });
+}
+Ref<Derived> depthwise_pixels_weights(const ConvGeometry& g, const TensorHandle& w) {
+  return derived_from<float>(w, Dims{kDepthwisePixelsKey}, depthwise_pixels_weights_size(g),
+      [&](float* to) { pack_depthwise_pixels_weights(g, w.data<float>(), to); });
+}
+template <class T>
+bool goes_by_winograd(const ConvPlan& plan) {
+  return std::is_same_v<T, float> && suits_winograd(plan);
+}
+// The weights of a plan, packed once while they stay the same.
+template <class T>
+Ref<Derived> plan_weights(const ConvPlan& plan, bool input_gradient, const TensorHandle& w) {
+  if constexpr (std::is_same_v<T, float>)
+    if (goes_by_winograd<T>(plan))
+      return derived_from<T>(w, Dims{input_gradient, plan.groups}, winograd_weights_size(plan),
+          [&](T* to) { pack_winograd_weights(plan, input_gradient, w.data<T>(), to); });
+  const Dims key{int64_t(sizeof(T)), input_gradient, plan.groups, plan.y.stride, plan.x.stride, plan.y.dilation, plan.x.dilation};
+  return derived_from<T>(
+      w, key, packed_weights_size(plan, sizeof(T)), [&](T* to) { pack_weights<T>(plan, input_gradient, w.data<T>(), to); });
+}
+
+// The convolution that the plan describes.
 template <class T>
 void run_plan(const ConvPlan& plan, bool input_gradient, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y,
     ImageFinish finish) {
-  Dims key{int64_t(sizeof(T)), input_gradient, plan.groups, plan.y.stride, plan.x.stride, plan.y.dilation, plan.x.dilation};
-  if constexpr (std::is_same_v<T, float>) {
-    if (suits_winograd(plan)) {
-      const auto packed = derived_from<T>(w, Dims{input_gradient, plan.groups}, winograd_weights_size(plan),
-          [&](T* to) { pack_winograd_weights(plan, input_gradient, w.data<T>(), to); });
-      return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
-    }
-  }
-  const auto packed =
-      derived_from<T>(w, key, packed_weights_size(plan, sizeof(T)), [&](T* to) { pack_weights<T>(plan, input_gradient, w.data<T>(), to); });
+  const Ref<Derived> packed = plan_weights<T>(plan, input_gradient, w);
+  if constexpr (std::is_same_v<T, float>)
+    if (goes_by_winograd<T>(plan)) return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
   convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
+}
+
+// How a convolution is computed.
+enum class Path : uint8_t { small_planes, depthwise_pixels, depthwise, planes, by_image, by_pixels, by_plan };
+
+template <class T>
+Path path_of(const ConvGeometry& g, const ConvPlan& plan) {
+  if (g.depthwise()) return Path::depthwise;
+  if (suits_planes(plan)) return Path::planes;
+  if (goes_by_image<T>(g)) return Path::by_image;
+  return goes_by_pixels<T>(g) ? Path::by_pixels : Path::by_plan;
+}
+// Of a convolution from x to y.
+template <class T>
+Path forward_path(const ConvGeometry& g, const ConvPlan& plan, const TensorHandle& x, const TensorHandle& y) {
+  const bool channels_last = is_channels_last(x) && is_channels_last(y);
+  if (std::is_same_v<T, float> && g.depthwise() && channels_last && is_ordered<T>(x) && is_ordered<T>(y)) return Path::depthwise_pixels;
+  if (goes_by_pixels<T>(g) && !g.pointwise() && g.groups == 1 && channels_last && g.pixels() >= kFewPixels) return Path::small_planes;
+  const bool small = goes_by_pixels<T>(g) && g.pointwise() && suits_small_planes(g, channels_last);
+  return small ? Path::small_planes : path_of<T>(g, plan);
+}
+
+template <class T>
+void pack_forward(const Conv& a, const TensorHandle& x, const TensorHandle& w, const TensorHandle& y) {
+  const ConvGeometry g(a, x.shape(), w.shape(), y.shape());
+  const ConvPlan plan = ConvPlan::forward(g);
+  const Path path = forward_path<T>(g, plan, x, y);
+  if (path == Path::small_planes) small_planes_weights(g, w);
+  if (path == Path::depthwise_pixels) depthwise_pixels_weights(g, w);
+  if (path == Path::by_plan) plan_weights<T>(plan, false, w);
+}
+template <class T>
+void pack_input_gradient(const ConvGrad& a, const TensorHandle& dy, const TensorHandle& w, const TensorHandle& dx) {
+  const ConvGeometry g(a, dx.shape(), w.shape(), dy.shape());
+  const ConvPlan plan = ConvPlan::input_gradient(g);
+  const Path path = path_of<T>(g, plan);
+  if (path == Path::by_image || path == Path::by_pixels) transposed_weights<T>(g, w);
+  if (path == Path::by_plan) plan_weights<T>(plan, true, w);
+}
+template <class T>
+void pack_weights_of(OpRef op, Inputs in, const TensorHandle& y) {
+  const TensorHandle &x = *in[0], &w = *in[1];
+  if (!is_plain<T>(w) || x.numel() == 0 || y.numel() == 0 || w.numel() == 0) return;
+  if (op.info == &op::conv2d) pack_forward<T>(op.as<Conv>(), x, w, y);
+  if (op.info == &op::conv2d_input) pack_input_gradient<T>(op.as<ConvGrad>(), x, w, y);
 }
 
 }  // namespace
@@ -147,24 +210,31 @@ void convolve_images(
     return y.deliver();
   }
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
+  const ConvPlan plan = ConvPlan::forward(g);
+  const Path path = forward_path<T>(g, plan, x_, y_);
   if constexpr (std::is_same_v<T, float>) {
-    if (goes_by_pixels<T>(g) && g.pointwise() && suits_small_planes(g, is_channels_last(x_) && is_channels_last(y_))) {
+    if (path == Path::small_planes) {
       Result<T> y(y_, is_ordered<T>(y_), finish);
-      const auto packed = derived_from<T>(
-          w, Dims{kSmallPlanesKey, g.groups}, small_planes_weights_size(g), [&](T* to) { pack_small_planes_weights(g, w.data<T>(), to); });
+      const Ref<Derived> packed = small_planes_weights(g, w);
       const TensorHandle x = is_ordered<T>(x_) ? x_ : converted(x_, dtype_of<T>);
       convolve_small_planes(g, images<const T>(x), packed->template data<T>(), b, images<T>(y.tensor()), y.finish());
       return y.deliver();
     }
   }
-  const ConvPlan plan = ConvPlan::forward(g);
-  const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (path == Path::depthwise_pixels) {
+      Result<T> y(y_, true, finish);
+      const Ref<Derived> packed = depthwise_pixels_weights(g, w);
+      return convolve_depthwise_pixels(g, images<const T>(x_), packed->template data<T>(), b, images<T>(y_), y.finish());
+    }
+  }
+  if (path != Path::by_plan) {
     const TensorHandle x = plain_input<T>(x_);
     Result<T> y(y_, is_plain<T>(y_), finish);
-    if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
-    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data()), w.data<T>(), b, y.finish());
-    else if (goes_by_image<T>(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data(), y.finish());
+    if (path == Path::depthwise) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
+    else if (path == Path::planes)
+      convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data()), w.data<T>(), b, y.finish());
+    else if (path == Path::by_image) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data(), y.finish());
     else if constexpr (std::is_same_v<T, float>) convolve_pointwise(g, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
     return y.deliver();
   }
@@ -184,17 +254,17 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
   const TensorHandle w = plain_input<T>(w_);
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   const ConvPlan plan = ConvPlan::input_gradient(g);
-  const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
+  const Path path = path_of<T>(g, plan);
+  if (path != Path::by_plan) {
     const TensorHandle dy = plain_input<T>(dy_);
     Result<T> dx(dx_, is_plain<T>(dx_), finish);
-    if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data(), dx.finish());
-    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data()), w.data<T>(), nullptr, dx.finish());
+    if (path == Path::depthwise) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data(), dx.finish());
+    else if (path == Path::planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data()), w.data<T>(), nullptr, dx.finish());
     else {
       const auto transposed = transposed_weights<T>(g, w);
       const T* rows = transposed->template data<T>();
       const ImageFinish finish_part = g.pointwise() ? dx.finish() : ImageFinish();
-      if (goes_by_image<T>(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data(), finish_part);
+      if (path == Path::by_image) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data(), finish_part);
       else if constexpr (std::is_same_v<T, float>) convolve_pointwise_input(g, dy.data<T>(), rows, dx.data(), finish_part);
     }
     return dx.deliver();
@@ -265,6 +335,11 @@ bool is_convolution(const OpInfo& op) {
 void convolve(OpRef op, Inputs in, TensorHandle& y, Finish finish) {
   if (y.dtype() == DType::float64) convolve_finished<double>(op, in, y, finish);
   else convolve_finished<float>(op, in, y, finish);
+}
+
+void pack_convolution_weight(OpRef op, Inputs in, const TensorHandle& y) {
+  if (y.dtype() == DType::float64) pack_weights_of<double>(op, in, y);
+  else pack_weights_of<float>(op, in, y);
 }
 
 void register_conv(KernelTable& kernels) {

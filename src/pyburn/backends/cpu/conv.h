@@ -13,6 +13,9 @@ bool is_convolution(const OpInfo&);
 // into the rows behind it.
 void convolve(OpRef op, Inputs in, TensorHandle& y, Finish finish = {});
 
+// Packs the weight in[1] as convolve() will want it, for all calls until it is written. Of x and y only layouts are looked at.
+void pack_convolution_weight(OpRef op, Inputs in, const TensorHandle& y);
+
 // T is what they compute in; results may be strided, unless they are finished.
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/fused/fused.h"
+#include "pyburn/backends/cpu/fused/product.h"
 #include "pyburn/backends/cpu/shared_memory.h"
 #include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -153,8 +154,8 @@ void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
 
 // Long calls run where an interrupt can leave them behind: see run_long().
 Ref<PreparedCall> CpuBackend::prepare(OpRef op, Inputs in, Outputs out) {
-  if (op.info != &op::fused || may_take_long(*op.info, in, out)) return nullptr;
-  return prepare_fused(op.as<Fused>(), in, out);
+  if (op.info != &op::fused) return pack_constant_weight(op, in, out[0]), nullptr;
+  return may_take_long(*op.info, in, out) ? nullptr : prepare_fused(op.as<Fused>(), in, out);
 }
 
 Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, bytes_of(dtype, elements)); }

@@ -22,18 +22,28 @@ struct Derived final : Counted {
 
 ForkSafeMutex& derived_mutex();
 
+// What was computed from x for this key, if it is kept and x has not been written since; null otherwise.
+inline Ref<Derived> kept_for(const TensorHandle& x, const Dims& key) {
+  Storage& storage = *x.storage();
+  if (storage.exposed) return {};
+  const std::lock_guard lock(derived_mutex());
+  if (!storage.derived) return {};
+  auto& kept = static_cast<Derived&>(*storage.derived);
+  const bool same = kept.writes == storage.writes() && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout();
+  return same ? Ref<Derived>(&kept) : Ref<Derived>();
+}
+
+inline bool is_anything_kept(const TensorHandle& x) {
+  const std::lock_guard lock(derived_mutex());
+  return bool(x.storage()->derived);
+}
+
 // The elements that make(T*) computes from x, for a key that names the computation. Storage that others can write to unseen keeps nothing.
 template <class T, class Make>
 Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elements, Make make) {
   Storage& storage = *x.storage();
   const uint32_t writes = storage.writes();
-  {
-    const std::lock_guard lock(derived_mutex());
-    if (storage.derived && !storage.exposed) {
-      auto& kept = static_cast<Derived&>(*storage.derived);
-      if (kept.writes == writes && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout()) return Ref<Derived>(&kept);
-    }
-  }
+  if (Ref<Derived> kept = kept_for(x, key)) return kept;
   Ref<Derived> fresh(new Derived(elements * int64_t(sizeof(T))));
   fresh->writes = writes;
   fresh->layout = x.layout();

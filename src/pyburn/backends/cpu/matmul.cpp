@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/derived_cache.h"
+#include "pyburn/backends/cpu/gemm/gemm_packed.h"
 #include "pyburn/backends/cpu/gemm/widening.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -195,6 +197,20 @@ void bmm_plus(const Blend& blend, const TensorHandle& start, const TensorHandle&
   multiply({&start, &a, &b, &c, blend, {}});
 }
 
+constexpr int64_t kLinearKey = -2;  // of a weight packed as the right factor: see derived_cache.h
+
+// The product of float rows with a weight that was packed beforehand. False: it was not.
+bool multiply_packed(const TensorHandle& weight, const TensorHandle* start, const TensorHandle& a, TensorHandle& c, Finish finish) {
+  if (c.dtype() != DType::float32 || a.strides()[2] != 1 || c.strides()[2] != 1 || (start && start->strides()[2] != 1)) return false;
+  const Ref<Derived> packed = kept_for(weight, Dims{kLinearKey});
+  if (!packed) return false;
+  const int64_t n = weight.shape()[0], k = weight.shape()[1];
+  const Matrix<float> to = matrix<float>(c, 0);
+  gemm_packed_plus(c.shape()[1], n, k, matrix<const float>(a, 0), {packed->data<float>(), k, n},
+      start ? matrix<const float>(*start, 0) : Matrix<const float>{nullptr, to.row, 1}, to, finish);
+  return true;
+}
+
 // linear as one product: all axes of the input but the last are rows, the weight is seen turned.
 void multiply_linear(Inputs in, TensorHandle& y, Finish finish) {
   const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
@@ -207,7 +223,8 @@ void multiply_linear(Inputs in, TensorHandle& y, Finish finish) {
   TensorHandle c = strides ? alias(y, {result, *strides, y.layout().offset}) : scratch(y.device(), result, y.dtype());
   TensorHandle start;
   if (bias.defined()) start = alias(bias, {Shape{1, rows, n}, Dims{0, 0, bias.strides()[0]}, bias.layout().offset});
-  multiply({bias.defined() ? &start : nullptr, &a, &b, &c, {}, finish});
+  if (const TensorHandle* added = bias.defined() ? &start : nullptr; !multiply_packed(weight, added, a, c, finish))
+    multiply({added, &a, &b, &c, {}, finish});
   if (!strides) convert_into(alias(c, contiguous_layout(y.shape())), y);  // out= of any layout
 }
 void linear(const NoAttrs&, Inputs in, Outputs out) { multiply_linear(in, out[0], {}); }
@@ -226,6 +243,13 @@ void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish) {
   if (op.info == &op::linear) multiply_linear(in, c, finish);
   else if (op.info == &op::bmm) multiply({nullptr, in[0], in[1], &c, {}, finish});
   else multiply({in[0], in[1], in[2], &c, op.as<Blend>(), finish});
+}
+
+void pack_linear_weight(const TensorHandle& weight) {
+  if (weight.dtype() != DType::float32 || weight.rank() != 2 || weight.numel() == 0) return;
+  const int64_t n = weight.shape()[0], k = weight.shape()[1];
+  derived_from<float>(weight, Dims{kLinearKey}, packed_size(k, n),
+      [&](float* to) { pack_right(k, n, {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, to); });
 }
 
 void register_matmul(KernelTable& kernels) {

@@ -10,4 +10,7 @@ namespace pyburn::cpu {
 // j, columns) is called for it, as gemm/gemm.h says; row i of the batch is row i % M of its matrix i / M.
 void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish = {});
 
+// Packs the weight of a linear once for all that follow, until it is written. The products of a packed weight need no other form of it.
+void pack_linear_weight(const TensorHandle& weight);
+
 }  // namespace pyburn::cpu

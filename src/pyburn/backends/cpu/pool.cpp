@@ -24,6 +24,7 @@ struct PoolFunctions {
   void (*max)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
   void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices, T* row);
   void (*mean)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
+  void (*mean_pixels)(const PoolWindows&, int64_t all, int64_t channels, const T* x, T* y);
   void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
 };
 
@@ -180,6 +181,16 @@ void mean_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row)
   });
 }
 
+// The mean of all pixels of images whose channels come last, for channels [0, channels) of `all`.
+template <class T>
+void mean_pixels(const PoolWindows& w, int64_t all, int64_t channels, const T* HWY_RESTRICT x, T* HWY_RESTRICT y) {
+  std::fill_n(y, channels, T(0));
+  for (int64_t p = 0; p < w.plane(); ++p, x += all)
+    for (int64_t c = 0; c < channels; ++c) y[c] += x[c];
+  const T divisor = divisor_of<T>(w, 0, 0, 0);
+  for (int64_t c = 0; c < channels; ++c) y[c] /= divisor;
+}
+
 template <class T>
 void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT row) {
   const int64_t width = w.x.in;
@@ -200,7 +211,7 @@ void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT 
 
 template <class T>
 PoolFunctions<T> functions_for() {
-  return {max_planes<T>, max_indices_plane<T>, mean_planes<T>, mean_input_plane<T>};
+  return {max_planes<T>, max_indices_plane<T>, mean_planes<T>, mean_pixels<T>, mean_input_plane<T>};
 }
 FunctionsOf<PoolFunctions, float, double, int64_t> make_functions() {
   return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()};
@@ -258,8 +269,28 @@ void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
       functions<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
   });
 }
+// Whole planes of images whose channels come last.
+template <class T>
+bool pool_pixels(const PoolWindows& w, const TensorHandle& x, const TensorHandle& y) {
+  const Shape& s = x.shape();
+  if (x.dtype() != dtype_of<T> || !is_plain<T>(y) || s.rank() != 4 || !w.whole() || x.layout().is_contiguous()) return false;
+  const int64_t channels = s[1], image = channels * s[2] * s[3];
+  if (!(x.strides() == Dims{image, 1, channels * s[3], channels})) return false;
+  constexpr int64_t kChannels = 128;  // at a time: long enough runs of memory
+  const int64_t parts = (channels + kChannels - 1) / kChannels, work = kChannels * w.plane();
+  parallel_for(s[0] * parts, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % parts * kChannels, at = i / parts;
+      functions<T>().mean_pixels(
+          w, channels, std::min(kChannels, channels - c), x.data<T>() + at * image + c, y.data<T>() + at * channels + c);
+    }
+  });
+  return true;
+}
+
 template <class T>
 void avg_pool(const AvgPool& a, const TensorHandle& x_, TensorHandle& y_) {
+  if (y_.numel() > 0 && pool_pixels<T>(windows_of(a, x_.shape()), x_, y_)) return;
   const PlainInput<T> x(x_);
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;

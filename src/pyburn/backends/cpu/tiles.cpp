@@ -125,9 +125,12 @@ struct StridedRun {
       index[i] = rest % loop.shape[i];
       rest /= loop.shape[i];
     }
+    const bool joins = rows_join();
+    const char* repeated[3] = {};  // what the buffers repeat
     for (int64_t at = begin; at < end;) {
       const int64_t start = axes ? index[axes - 1] : 0;
-      const int64_t n = std::min({end - at, inner - start, kTile});
+      const int64_t rows = joins && start == 0 ? std::min({kTile / inner, (end - at) / inner, loop.shape[axes - 2] - index[axes - 2]}) : 1;
+      const int64_t n = rows > 1 ? rows * inner : std::min({end - at, inner - start, kTile});
       auto offset = [&](int k) {
         int64_t o = 0;
         for (int i = 0; i < axes; ++i) o += index[i] * loop.strides[k][i];
@@ -139,9 +142,14 @@ struct StridedRun {
         const int64_t stride = axes ? loop.strides[k][axes - 1] : 1;
         const char* p = bytes_at(t) + offset(k) * size_of(t.dtype());
         const DType want = t.dtype() == DType::boolean && tile_reads_bool(k) ? DType::boolean : compute;
-        if (stride == 1 && t.dtype() == want) {
+        if (stride == 1 && t.dtype() == want && (rows <= 1 || loop.strides[k][axes - 2] != 0)) {
           operands[k] = p;
-        } else if (want == DType::boolean) {
+        } else if (rows > 1) {  // one row, again and again
+          const int64_t bytes = inner * size_of(want);
+          for (int64_t r = 0; repeated[k] != p && r < kTile / inner; ++r) std::memcpy(buffers[k] + r * bytes, p, size_t(bytes));
+          repeated[k] = p;
+          operands[k] = buffers[k];
+        } else if (repeated[k] = nullptr; want == DType::boolean) {
           for (int64_t i = 0; i < n; ++i) reinterpret_cast<bool*>(buffers[k])[i] = reinterpret_cast<const bool*>(p)[i * stride];
           operands[k] = buffers[k];
         } else {
@@ -156,13 +164,29 @@ struct StridedRun {
       if (!direct) store_tile(out_tile, buffers[3], out.dtype(), p, stride, n);
       at += n;
       if (axes) {
-        index[axes - 1] += n;
-        for (int i = axes - 1; i > 0 && index[i] == loop.shape[i]; --i) {
+        const int stepped = rows > 1 ? axes - 2 : axes - 1;
+        index[stepped] += rows > 1 ? rows : n;
+        for (int i = stepped; i > 0 && index[i] == loop.shape[i]; --i) {
           index[i] = 0;
           ++index[i - 1];
         }
       }
     }
+  }
+
+  // Rows are short, and those of each operand follow each other or are one and the same, as where something is computed with a number per
+  // channel of images whose channels come last.
+  bool rows_join() const {
+    const int64_t axes = loop.shape.size(), inner = loop.inner();
+    if (axes < 2 || 2 * inner > kTile) return false;
+    for (size_t k = 0; k <= in.size(); ++k) {
+      const Dims& s = loop.strides[int64_t(k)];
+      const bool is_out = k == in.size();
+      const DType want = is_out ? (tile.boolean ? DType::boolean : compute) : compute;
+      if (s[axes - 1] != 1 || (is_out ? out : *in[k]).dtype() != want || (!is_out && tile_reads_bool(int(k)))) return false;
+      if (s[axes - 2] != inner && (is_out || s[axes - 2] != 0)) return false;
+    }
+    return true;
   }
 
   // The condition of `where` stays bool.

@@ -10,6 +10,7 @@
 #include "pyburn/backends/cpu/gemm/pack-inl.h"
 #include "pyburn/backends/cpu/gemm/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -57,8 +58,77 @@ struct PanelTask {
   }
 };
 
+// The pixels of an image that results [pixel, pixel + count) meet where there are steps, side by side in `room`.
+Images<const float> met_pixels(
+    const ConvGeometry& g, const Images<const float>& source, int64_t image, int64_t pixel, int64_t count, float* room) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t y = (pixel + i) / g.x.out * g.y.stride, x = (pixel + i) % g.x.out * g.x.stride;
+    const float* from = source.data + image * source.image + y * source.row + x * source.column;
+    if (source.channel == 1) std::copy_n(from, g.channels, room + i * g.channels);
+    else
+      for (int64_t c = 0; c < g.channels; ++c) room[i * g.channels + c] = from[c * source.channel];
+  }
+  return {room, 0, 1, 0, g.channels};
+}
+
+// How convolve_pixels() cuts its work: `parts` of the pixels of an image, `groups` of `panels` panels of channels, and within a task
+// `at_once` pixels, which are finished while they lie in L1.
+struct PixelCut {
+  int64_t images, pixels, parts, groups, panels, at_once;
+
+  PixelCut(const ConvGeometry& g, bool as_one_image, bool finished)
+      : images(as_one_image ? 1 : g.batch), pixels(as_one_image ? g.batch * g.pixels() : g.pixels()) {
+    constexpr int64_t kFewest = 2 * kTileRows, kFinishedBytes = 24 * 1024;
+    const int64_t size = int64_t(sizeof(float)), all = divided_up(g.outputs, kWidth);
+    if (g.outputs * g.channels * size > l2_cache_bytes() / 4) {  // weights that come from afar meet many pixels
+      parts = divided_up(pixels, kPixels), at_once = kPixels;
+      groups = std::min(all, divided_up(kTasks, images * parts));
+    } else {
+      const int64_t worth = divided_up(pixels * g.channels * g.outputs, kTaskWork);
+      parts = std::max(divided_up(pixels, kPixels), std::min({divided_up(kTasks, images), worth, divided_up(pixels, kFewest)}));
+      at_once = finished ? std::max(kFewest, kFinishedBytes / (g.outputs * size) / kFewest * kFewest) : kPixels;
+      groups = 1;
+    }
+    panels = divided_up(all, groups);
+  }
+};
+
+// Channels of the result contiguous, one group.
+void convolve_pixels(
+    const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
+  const bool as_one_image = g.pointwise() && source.image == g.pixels() * source.column && result.image == g.pixels() * result.column;
+  const PixelCut cut(g, as_one_image, bool(finish));
+  const int64_t pixels = cut.pixels, step = divided_up(pixels, cut.parts), at_once = std::min(cut.at_once, step);
+  const int64_t work = step * g.channels * std::min(g.outputs, cut.panels * kWidth);
+  parallel_for(cut.images * cut.parts * cut.groups, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+    ScratchBuffer<float> met(g.pointwise() ? 0 : at_once * g.channels);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t image = task / cut.groups / cut.parts, first = task % cut.groups * cut.panels * kWidth;
+      const int64_t last = std::min(g.outputs, first + cut.panels * kWidth);
+      const int64_t pixel = std::min(pixels, task / cut.groups % cut.parts * step), end_pixel = std::min(pixels, pixel + step);
+      if (first >= last) continue;
+      for (int64_t i = pixel; i < end_pixel; i += at_once) {
+        const int64_t here = std::min(at_once, end_pixel - i);
+        Images<const float> at = source;
+        at.data += image * source.image + i * source.column;
+        if (!g.pointwise()) at = met_pixels(g, source, image, i, here, met.data());
+        float* to = result.data + image * result.image + i * result.column;
+        for (int64_t channel = first; channel < last; channel += kWidth) {
+          const int64_t columns = std::min(kWidth, last - channel);
+          const PanelTask t{
+              g, at.data, at.column, at.channel, packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
+          at.channel == 1 ? t.run<LeftOrder::rows>(here, to + channel, result.column)
+                          : t.run<LeftOrder::columns>(here, to + channel, result.column);
+        }
+        finish(image, first, last - first, i, here);
+      }
+    }
+  });
+}
+
 void convolve(
     const ConvGeometry& g, Images<const float> source, const float* packed, const float* bias, Images<float> result, ImageFinish finish) {
+  if (result.channel == 1 && g.groups == 1) return convolve_pixels(g, source, packed, bias, result, finish);
   const int64_t pixels = g.pixels(), panels = divided_up(g.outputs, kWidth), whole = g.batch * g.groups * panels;
   const int64_t worth = divided_up(pixels * g.channels * std::min(kWidth, g.outputs), kTaskWork);
   const int64_t parts = std::max(divided_up(pixels, kPixels), std::min(divided_up(kTasks, whole), worth));

@@ -5,6 +5,8 @@
 
 #include "pyburn/backends/cpu/conv.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/derived_cache.h"
+#include "pyburn/backends/cpu/file_storage.h"
 #include "pyburn/backends/cpu/fused/run.h"
 #include "pyburn/backends/cpu/matmul.h"
 #include "pyburn/ops/matmul.h"
@@ -53,6 +55,8 @@ class FusedProduct {
     if (rest.reduces()) rest.run();
   }
 
+  void pack_weight() const { pack_constant_weight(product_.op.ref(), factors_, memory_); }
+
   void find_memory() {
     for (const TensorHandle& t : {memory_, seen_}) {
       t.impl()->storage = room().impl()->storage;
@@ -94,7 +98,11 @@ class FusedProduct {
       for (const TensorHandle* t : in) fits &= !overlap(*t, out[k]);
       if (fits && (!chosen_ || body_.outputs[k] == result_)) chosen_ = &out[k], as_seen = out[k].layout();
     }
-    if (!chosen_) scratch_ = scratch(in[0]->device(), seen.shape, made.dtype);
+    if (!chosen_) {
+      scratch_ = scratch(in[0]->device(), seen.shape, made.dtype);
+      const bool follows = out[0].shape() == seen.shape && is_dense(out[0].layout());  // the order in which the rest is computed
+      if (follows) as_seen.strides = out[0].layout().strides;
+    }
     Layout as_made = viewed() ? contiguous_layout(made.shape) : as_seen;
     as_made.offset = as_seen.offset = room().layout().offset;
     memory_ = make_tensor(room().device(), made.dtype, as_made, room().impl()->storage);
@@ -141,7 +149,11 @@ class FusedProduct {
 class PreparedProduct final : public PreparedCall {
  public:
   PreparedProduct(const Fused& a, Inputs in, Outputs out) : body_(a.body), product_(a, in, out) {}
-  bool prepare() { return product_.prepare(); }
+  bool prepare() {
+    if (!product_.prepare()) return false;
+    product_.pack_weight();
+    return true;
+  }
   void run() override {
     product_.find_memory();
     product_.run();
@@ -153,6 +165,14 @@ class PreparedProduct final : public PreparedCall {
 };
 
 }  // namespace
+
+void pack_constant_weight(OpRef op, Inputs in, const TensorHandle& y) {
+  if (op.info != &op::linear && !is_convolution(*op.info)) return;
+  const TensorHandle& weight = *in[1];
+  if (!weight.storage() || weight.storage()->exposed) return;  // not a constant
+  op.info == &op::linear ? pack_linear_weight(weight) : pack_convolution_weight(op, in, y);
+  if (is_anything_kept(weight)) release_file_pages(weight);
+}
 
 bool begins_with_product(const Graph& body) {
   return body.nodes.size() > 1 && (is_product(body.nodes[0].op.info()) || is_convolution(body.nodes[0].op.info()));
@@ -167,7 +187,8 @@ bool run_product(const Fused& a, Inputs in, Outputs out) {
 
 Ref<PreparedCall> prepare_product(const Fused& a, Inputs in, Outputs out) {
   Ref<PreparedProduct> product = make_ref<PreparedProduct>(a, in, out);
-  return product->prepare() ? Ref<PreparedCall>(product.get()) : nullptr;
+  if (!product->prepare()) return nullptr;
+  return Ref<PreparedCall>(product.get());
 }
 
 }  // namespace pyburn::cpu

@@ -12,4 +12,7 @@ bool run_product(const Fused&, Inputs in, Outputs out);
 // The same for many runs; null where run_product() would do nothing.
 Ref<PreparedCall> prepare_product(const Fused&, Inputs in, Outputs out);
 
+// Of a product or a convolution that is prepared: where in[1] is a constant, what is computed from it is made now.
+void pack_constant_weight(OpRef op, Inputs in, const TensorHandle& y);
+
 }  // namespace pyburn::cpu

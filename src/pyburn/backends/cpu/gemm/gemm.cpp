@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "pyburn/backends/cpu/functions_of.h"
+#include "pyburn/backends/cpu/gemm/gemm_packed.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/backends/cpu/gemm/gemv-inl.h"
 #include "pyburn/backends/cpu/gemm/pack-inl.h"
@@ -27,7 +28,7 @@ namespace pyburn::cpu {
 template <class T>
 struct GemmFunctions {
   void (*multiply)(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<const T> start, Matrix<T> c, Finish);
-  void (*multiply_packed)(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<T> c, bool accumulate);
+  void (*multiply_packed)(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<const T> start, Matrix<T> c, Finish);
   void (*pack)(int64_t k, int64_t n, Matrix<const T> b, T* to);
   void (*transpose)(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row);
 };
@@ -126,6 +127,7 @@ struct Slice {
   T* packed;
   bool is_packed;
   int64_t stride = rounded_up(width, kVector<T>);  // between the rows of a packed panel
+  int64_t panel_step = k * stride;                 // between packed panels
 };
 
 // The columns of p that belong to the panels, over one slice of k. p.b is where the slice begins, unless it is packed. What has all of k
@@ -147,7 +149,7 @@ void multiply_slice(const Product<T>& p, const Slice<T>& s) {
                                               : tile_function<T, order, RightPlace::packed>(rows, s.width);
     t.a = p.a.data + i * p.a.row;
     for (int64_t x = 0; x < s.panels; ++x) {
-      T* packed = s.packed ? s.packed + x * s.k * stride : nullptr;
+      T* packed = s.packed ? s.packed + x * s.panel_step : nullptr;
       t.b = in_place ? p.b.data + x * s.width : packed;
       t.b_row = in_place ? p.b.row : stride;
       t.kept = packed;
@@ -183,9 +185,10 @@ void multiply_in_slices(const Product<T>& p) {
   p.finished();
 }
 
-// Rows of C contiguous, rows or columns of A (as `order` says), any B.
+// Rows of C contiguous, rows or columns of A (as `order` says), any B. Where `given` is not null, p.b is a place in it: its columns are
+// given->depth apart as far as whole panels go.
 template <LeftOrder order, class T>
-void multiply_blocks(const Product<T>& p) {
+void multiply_blocks_of(const Product<T>& p, const Packed<T>* given) {
   constexpr int64_t panel = kPanel<T>, depth = kDepthBytes / int64_t(sizeof(T));
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
   // Packed B takes half of L2.
@@ -193,7 +196,8 @@ void multiply_blocks(const Product<T>& p) {
   const bool rows_of_b = p.b.column == 1;
   const bool by_tiles = n_step >= kFinished / 4;  // rows long enough to be finished tile by tile
   InterruptTicker ticker;
-  T* packed = packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
+  T* packed = given ? nullptr : packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
+  const int64_t behind = given ? given->columns - (p.b.data - given->data) / given->depth : 0;  // columns of `given` from here on
   for (int64_t j0 = 0, unfinished = 0; j0 < p.n; j0 += n_step) {
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
       ticker.work(p.m * std::min(n_step, p.n - j0) * k_step / 16);
@@ -201,6 +205,16 @@ void multiply_blocks(const Product<T>& p) {
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j0, columns);
       if (!by_tiles || k0 + k < p.k) q = q.unfinished();
       q.a.data += k0 * p.a.column;
+      if (given) {
+        T* at = const_cast<T*>(q.b.data);  // only read: it is packed
+        const int64_t row = given->k0 + k0, done = panels * panel;
+        if (panels) multiply_slice<order, T>(q, {k, panel, panels, at + row * panel, true, panel, given->depth * panel});
+        if (const int64_t rest = columns - done) {
+          const int64_t stride = rounded_up(std::min(panel, behind - j0 - done), kVector<T>);
+          multiply_slice<order, T>(q.part(0, p.m, done, rest), {k, rest, 1, at + done * given->depth + row * stride, true, stride});
+        }
+        continue;
+      }
       q.b.data += k0 * p.b.row;
       if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, packed);
       if (panels) multiply_slice<order, T>(q, {k, panel, panels, packed, !rows_of_b});
@@ -214,20 +228,9 @@ void multiply_blocks(const Product<T>& p) {
   }
 }
 
-// p.b is a place in `b`: its columns are b.depth apart as far as whole panels go. Rows of A contiguous.
-template <class T>
-void multiply_packed(const Product<T>& p, const Packed<T>& b) {
-  constexpr int64_t panel = kPanel<T>, depth = kDepthBytes / int64_t(sizeof(T));
-  const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
-  const int64_t behind = b.columns - (p.b.data - b.data) / b.depth;
-  for (int64_t k0 = 0; k0 < p.k; k0 += k_step)
-    for (int64_t j = 0; j < p.n; j += panel) {
-      const int64_t width = std::min(panel, p.n - j), stride = rounded_up(std::min(panel, behind - j), kVector<T>);
-      Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width);
-      q.a.data += k0;
-      T* packed = const_cast<T*>(q.b.data) + (b.k0 + k0) * stride;  // only read: it is packed
-      multiply_slice<LeftOrder::rows, T>(q, {std::min(k_step, p.k - k0), width, 1, packed, true, stride});
-    }
+template <LeftOrder order, class T>
+void multiply_blocks(const Product<T>& p) {
+  multiply_blocks_of<order>(p, static_cast<const Packed<T>*>(nullptr));
 }
 
 // Calls multiply(part) for a grid of parts, about one per thread (two where the work is large), never below kParallelWork.
@@ -349,13 +352,13 @@ void multiply(Product<T> p) {
   p.finished();
 }
 
+// Rows of A, of the start and of C contiguous.
 template <class T>
-void multiply(Product<T> p, const Packed<T>& b, bool accumulate) {
+void multiply(Product<T> p, const Packed<T>& b) {
   if (p.m == 0 || p.n == 0) return;
-  if (accumulate) p = p.accumulating();
   if (p.k == 0) return multiply_nothing(p);
   p.b = {b.data + b.depth * b.j0, 0, b.depth};
-  in_parts(p, kTileRows, kPanel<T>, [&](const Product<T>& q) { multiply_packed(q, b); });
+  in_parts(p, kTileRows, kPanel<T>, [&](const Product<T>& q) { multiply_blocks_of<LeftOrder::rows>(q, &b); });
 }
 
 template <class T>
@@ -363,8 +366,8 @@ GemmFunctions<T> functions_for() {
   return {[](int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<const T> start, Matrix<T> c, Finish finish) {
             multiply<T>({m, n, k, a, b, start, c, finish});
           },
-      [](int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<T> c, bool accumulate) {
-        multiply<T>({m, n, k, a, {}, {}, c}, b, accumulate);
+      [](int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<const T> start, Matrix<T> c, Finish finish) {
+        multiply<T>({m, n, k, a, {}, start, c, finish}, b);
       },
       [](int64_t k, int64_t n, Matrix<const T> b, T* to) { pack_panels(k, n, b, kPanel<T>, kVector<T>, to); }, transpose<T>};
 }
@@ -396,10 +399,14 @@ void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const 
   gemm_plus(m, n, k, a, b, Matrix<const double>{accumulate ? c.data : nullptr, c.row, c.column}, c);
 }
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate) {
-  functions<float>().multiply_packed(m, n, k, a, b, c, accumulate);
+  gemm_packed_plus(m, n, k, a, b, {accumulate ? c.data : nullptr, c.row, c.column}, c);
 }
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate) {
-  functions<double>().multiply_packed(m, n, k, a, b, c, accumulate);
+  functions<double>().multiply_packed(m, n, k, a, b, {accumulate ? c.data : nullptr, c.row, c.column}, c, {});
+}
+void gemm_packed_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<const float> start, Matrix<float> c,
+    Finish finish) {
+  functions<float>().multiply_packed(m, n, k, a, b, start, c, finish);
 }
 void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to) { functions<float>().pack(k, n, b, to); }
 void pack_right(int64_t k, int64_t n, Matrix<const double> b, double* to) { functions<double>().pack(k, n, b, to); }
