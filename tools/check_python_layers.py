@@ -27,6 +27,7 @@ LAYERS = [
         "pyburn._forks",
         "pyburn._random",
         "pyburn._schema",
+        "pyburn._trees",
     ],
     ["pyburn.backend", "pyburn.return_types", "pyburn.operations", "pyburn.plugins", "pyburn.stubs"],
     ["pyburn._device"],

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Graph, Profile, Session, Tensor
+from .._core import Graph, Profile, Session, SessionContext, Tensor
 from ..nn import Module
+from .control_flow import as_size, cond, scan, while_loop
 
-__all__ = ["Graph", "Profile", "Session", "capture", "compile", "load"]
+__all__ = ["Graph", "Profile", "Session", "SessionContext", "as_size", "capture", "compile", "cond", "load", "scan", "while_loop"]
 
 
 Dynamic = Mapping[int | str, Mapping[int, str] | Sequence[int]]
@@ -117,7 +118,7 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
         A Session that runs the graph.
     """
     target = _core._default_device() if device is None else device
-    return Session(_core._load_graph(os.fspath(path), target), target)
+    return _core._load_session(os.fspath(path), target)
 
 
 def _save(self: Session, path: str | os.PathLike[str]) -> None:

@@ -46,15 +46,17 @@ std::vector<std::pair<int32_t, int32_t>> decode_pairs(WireReader& r) {
 }
 
 void encode_constant(WireWriter& w, ValueId id, const TensorHandle& t) {
-  require<ValueError>(bool(w.read_constant), "[wire] constants cannot be sent here");
+  require<ValueError>(w.read_constant || w.place_constant, "[wire] constants cannot be sent here");
   w.integer(id);
   encode(w, t.meta());
+  if (w.place_constant) return w.count(w.place_constant(t));
   w.read_constant(t, w.extend(size_t(bytes_of(t.dtype(), t.numel()))));
 }
 std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
-  require<FormatError>(bool(r.make_constant), "[wire] constants are not accepted here");
+  require<FormatError>(r.make_constant || r.find_constant, "[wire] constants are not accepted here");
   const ValueId id = decode_id(r);
   const Meta meta = decode_meta(r);
+  if (r.find_constant) return {id, r.find_constant(meta, r.count())};
   const BytesView data = r.raw(size_t(bytes_of(meta.dtype, meta.shape.numel())));  // present before anything is allocated
   return {id, r.make_constant(meta, data)};
 }
@@ -99,6 +101,8 @@ void encode(WireWriter& w, const Graph& g) {
   encode_names(w, g.extents);
   w.count(g.free_axes.size());
   for (const FreeAxis& f : g.free_axes) w.integer(f.input), w.integer(f.axis), w.integer(f.extent);
+  w.count(g.unknown_axes.size());
+  for (const UnknownAxis& u : g.unknown_axes) w.integer(u.value), w.integer(u.axis), w.integer(u.extent);
 }
 
 Ref<Graph> decode_graph(WireReader& r) {
@@ -122,6 +126,10 @@ Ref<Graph> decode_graph(WireReader& r) {
   for (int64_t n = r.length(3); n > 0; --n) {
     const int32_t input = decode_id(r), axis = decode_id(r), extent = decode_id(r);
     g->free_axes.push_back({input, axis, extent});
+  }
+  for (int64_t n = r.length(3); n > 0; --n) {
+    const int32_t value = decode_id(r), axis = decode_id(r), extent = decode_id(r);
+    g->unknown_axes.push_back({value, axis, extent});
   }
   --r.depth;
   check(*g);
