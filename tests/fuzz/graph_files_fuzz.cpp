@@ -50,8 +50,14 @@ std::vector<Ref<Graph>> good_graphs() {
         sum(x), [=](const Tensors& t) -> Tensors { return {matmul(Tensor(t[0]), w)}; },
         [](const Tensors& t) -> Tensors { return {Tensor(t[0]) * 2.0}; }, {x});
     const Tensors looped = while_loop([](const Tensors& t) -> Tensors { return {lt(sum(Tensor(t[0])), 50.0)}; },
-        [](const Tensors& t) -> Tensors { return {cat({Tensor(t[0]) + 1.0, Tensor(t[0])}, 0)}; }, {x}, 4);
-    const Tensors scanned = scan([](const Tensors& t) -> Tensors { return {Tensor(t[0]) + Tensor(t[1]), Tensor(t[0])}; },
+        [](const Tensors& t) -> Tensors {
+          return {cat({Tensor(t[0]) + 1.0, Tensor(t[0])}, 0)};
+        },
+        {x}, 4);
+    const Tensors scanned = scan(
+        [](const Tensors& t) -> Tensors {
+          return {Tensor(t[0]) + Tensor(t[1]), Tensor(t[0])};
+        },
         {ones_of({4})}, {x});
     return {chosen[0], looped[0], scanned[1]};
   }));

@@ -180,8 +180,12 @@ class Program {
     const CapturedFunction body = inner(pick_like(x), coin());
     const int64_t steps = choices_.below(4);
     const Tensor start = zeros(Dims{}, DType::int64, &home());
-    keep(Tensor(while_loop([=](const Tensors& t) -> Tensors { return {lt(Tensor(t[0]), steps)}; },
-        [=](const Tensors& t) -> Tensors { return {Tensor(t[0]) + 1, body({t[1]})[0]}; }, {start, x})[1]));
+    // Eager, a loop without steps gives what it was given; captured, a copy.
+    keep(clone(while_loop([=](const Tensors& t) -> Tensors { return {lt(Tensor(t[0]), steps)}; },
+        [=](const Tensors& t) -> Tensors {
+          return {Tensor(t[0]) + 1, body({t[1]})[0]};
+        },
+        {start, x})[1]));
   }
   void scan_over(const Tensor& x) {
     const int axis = axis_of(x);
@@ -199,9 +203,9 @@ class Program {
   void count(const Tensor& x) {
     const Tensor places = nonzero(gt(x, coin() ? 0.0 : 0.5));
     const int64_t n = places.shape()[0];
-    const Tensor numbers = arange(n, DType::float32, &home());
+    const Tensor numbers = cast(arange(Scalar(0), Scalar(n), 1, DType::int64, &home()), DType::float32);
     keep(x * 0.5 + sum(reshape(numbers, Dims{n, 1}) * 0.01) * 0.1);
-    if (x.rank() > 0 && coin()) keep(x + sum(Tensor(places).to(DType::float32)) * 0.001);
+    if (x.rank() > 0 && coin()) keep(x + sum(cast(places, DType::float32)) * 0.001);
   }
   Tensor pick_like(const Tensor& x) {
     const Tensor y = pick();

@@ -15,9 +15,7 @@ def sign_dependent(x):
 
 
 def halve_until_small(x):
-    return pyburn.while_loop(
-        lambda i, y: y.abs().max() > 1, lambda i, y: (i + 1, y / 2), (pyburn.tensor(0, device=x.device), x)
-    )
+    return pyburn.while_loop(lambda i, y: y.abs().max() > 1, lambda i, y: (i + 1, y / 2), (pyburn.tensor(0, device=x.device), x))
 
 
 def running(x):

@@ -65,8 +65,9 @@ class Bodies {
 
  private:
   static void require_unwritten(const std::vector<bool>& written, ValueId v) {
-    require<CaptureError>(!written[size_t(v)], "the function writes to a tensor that it was given or that belongs to the program around it; "
-                                               "return the new value instead");
+    require<CaptureError>(!written[size_t(v)],
+        "the function writes to a tensor that it was given or that belongs to the program around it; "
+        "return the new value instead");
   }
   void note(const TensorHandle& t) {
     if (std::none_of(outside_.begin(), outside_.end(), [&](const TensorHandle& o) { return same_place(o, t); })) outside_.push_back(t);
@@ -114,8 +115,8 @@ Tensors recorded_while(const CapturedFunction& condition, const CapturedFunction
     changed = false;
     bodies = {};
     step = bodies.add(carried, body, free);
-    require<ValueError>(int64_t(step->outputs.size()) == carried.size(), "wrong number of results of the body: got {} for {} carried values",
-        int64_t(step->outputs.size()), carried.size());
+    require<ValueError>(int64_t(step->outputs.size()) == carried.size(),
+        "wrong number of results of the body: got {} for {} carried values", int64_t(step->outputs.size()), carried.size());
     for (size_t k = 0; k < step->outputs.size(); ++k) {
       const Shape &before = step->values[size_t(step->inputs[k])].shape, &after = step->values[size_t(step->outputs[k])].shape;
       require(before.rank() == after.rank(), "the body changes the rank of carried value {}: got {}, expected {}", k, after, before);
@@ -189,8 +190,10 @@ Tensors scan(const CapturedFunction& body, const Tensors& carried, const Tensors
     require<ValueError>(!sequences.empty(), "expected at least one sequence");
     const int axis = normalise_dim(dim, sequences[0].rank());
     for (const TensorHandle& s : sequences)
-      require(s.rank() > axis && s.shape()[axis] == sequences[0].shape()[axis], "the sequences have different lengths along dimension {}: "
-                                                                              "got {} and {}", axis, sequences[0].shape(), s.shape());
+      require(s.rank() > axis && s.shape()[axis] == sequences[0].shape()[axis],
+          "the sequences have different lengths along dimension {}: "
+          "got {} and {}",
+          axis, sequences[0].shape(), s.shape());
     if (is_capturing()) return recorded_scan(body, carried, sequences, axis, reverse);
     const auto results = [&] {
       Bodies bodies;

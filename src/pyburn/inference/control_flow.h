@@ -1,4 +1,5 @@
-// Branches and loops as functions. Eager, they call what they are given; while a model is captured, each becomes one node that holds graphs.
+// Branches and loops as functions. Eager, they call what they are given; while a model is captured, each becomes one node that holds
+// graphs.
 #pragma once
 #include "pyburn/inference/capture.h"
 
@@ -13,8 +14,7 @@ Tensors while_loop(const CapturedFunction& condition, const CapturedFunction& bo
 
 // body(carried, entries) -> (carried, results) for each entry of the sequences along dim. Gives the carried values, then the results of
 // all steps stacked along a new first dimension.
-Tensors scan(
-    const CapturedFunction& body, const Tensors& carried, const Tensors& sequences, int64_t dim = 0, bool reverse = false);
+Tensors scan(const CapturedFunction& body, const Tensors& carried, const Tensors& sequences, int64_t dim = 0, bool reverse = false);
 
 // The value of an integer tensor of one element that is at least 0. While capturing, where it may not be known: a number that stands for it
 // in the attributes of later operations, as the extents of tensors do. Programs must not branch on it.

@@ -115,10 +115,10 @@ Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
   require<FormatError>(
       h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}; save the model again", h.version, kVersion);
   const uint64_t size = bytes.size();
-  const bool whole = h.structure <= size - sizeof h && aligned(sizeof h + h.structure) <= size &&
-                     h.constants == size - aligned(sizeof h + h.structure);
-  require<FormatError>(whole, "[graph_file] the file was cut or extended: got {} bytes, of which {} are the graph and {} its constants", size,
-      h.structure, h.constants);
+  const bool whole =
+      h.structure <= size - sizeof h && aligned(sizeof h + h.structure) <= size && h.constants == size - aligned(sizeof h + h.structure);
+  require<FormatError>(whole, "[graph_file] the file was cut or extended: got {} bytes, of which {} are the graph and {} its constants",
+      size, h.structure, h.constants);
   const BytesView structure = bytes.subspan(sizeof h, size_t(h.structure));
   require<FormatError>(h.checksum == checksum(structure), "[graph_file] the file is damaged: its checksum does not match");
   const io::SharedBytes constants = file.part(size_t(size - h.constants), size_t(h.constants));

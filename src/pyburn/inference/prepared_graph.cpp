@@ -4,6 +4,7 @@
 
 #include "pyburn/graph/passes.h"
 #include "pyburn/ops/control_flow.h"
+#include "pyburn/runtime/door_ops.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -20,6 +21,12 @@ Key key_of(std::span<const int64_t> extents, Inputs in) {
     for (int64_t d : t->shape()) key.push_back(d);
   }
   return key;
+}
+
+TensorHandle copied(const TensorHandle& t) {
+  InputList in;
+  in.add(t);
+  return call(op::cast, CastTo{t.dtype()}, in);
 }
 
 bool is_control_flow(const OpInfo& op) { return &op == &op::cond || &op == &op::while_loop || &op == &op::scan; }
@@ -59,8 +66,7 @@ PreparedGraph::PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf) : 
 
 PreparedGraph::~PreparedGraph() = default;
 
-std::shared_ptr<PreparedProgram> PreparedGraph::prepare(
-    Stage& stage, const Key& key, std::span<const int64_t> extents, Inputs inputs) {
+std::shared_ptr<PreparedProgram> PreparedGraph::prepare(Stage& stage, const Key& key, std::span<const int64_t> extents, Inputs inputs) {
   return stage.programs.find(key, [&]() -> std::shared_ptr<PreparedProgram> {
     std::vector<Shape> shapes;
     std::vector<TensorHandle> constants;
@@ -88,7 +94,8 @@ void PreparedGraph::run_part(Stage& stage, GraphRun& run, std::span<const Tensor
     if (stages_.size() == 1) run.run_updates();
     return;
   }
-  Tensors results = program->run({given.data(), size_t(given.size())}, stages_.size() == 1 ? constants : std::span<const TensorHandle>(), watcher);
+  Tensors results =
+      program->run({given.data(), size_t(given.size())}, stages_.size() == 1 ? constants : std::span<const TensorHandle>(), watcher);
   for (size_t k = 0; k < stage.part->outputs.size(); ++k) run.set(stage.part->outputs[k], std::move(results[int64_t(k)]));
 }
 
@@ -118,7 +125,11 @@ Tensors PreparedGraph::run(Inputs inputs, std::span<const TensorHandle> constant
   const LevelScope scope(leaf_);
   for (const std::unique_ptr<Stage>& stage : stages_) stage->part ? run_part(*stage, run, constants, watcher) : run_alone(*stage, run);
   if (stages_.size() > 1) run.run_updates();
-  return run.outputs();
+  Tensors outputs = run.outputs();
+  for (TensorHandle& out : outputs)  // what is given out must not change with the state
+    for (size_t i = 0; i < graph_->constants.size(); ++i)
+      if (run[graph_->constants[i].first].storage() == out.storage()) out = copied(out);
+  return outputs;
 }
 
 }  // namespace pyburn

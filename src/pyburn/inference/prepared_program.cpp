@@ -182,8 +182,7 @@ std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
 }
 
 // A context whose run fails is not used again: a kernel that was left behind by an interrupt may still write to its memory.
-Tensors PreparedProgram::run(
-    std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
+Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
   std::unique_ptr<Context> context = take_context();
   const LevelScope scope(backend_);
   context->bind_inputs(inputs, constants);

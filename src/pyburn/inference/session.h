@@ -55,7 +55,7 @@ class Session {
 
   Ref<Graph> graph_;
   Device& device_;
-  Backend* leaf_;           // null on a stack of decorators
+  Backend* leaf_;            // null on a stack of decorators
   std::vector<bool> state_;  // parallel to the graph's constants: may it be written?
   bool has_state_ = false;
   std::unique_ptr<PreparedGraph> prepared_;  // one of these two

@@ -146,9 +146,9 @@ uint64_t hash(const Graph& g) {
 }
 
 bool operator==(const Graph& a, const Graph& b) {
-  if (a.values != b.values || a.inputs != b.inputs || a.outputs != b.outputs || a.updates != b.updates ||
-      a.free_axes != b.free_axes || a.unknown_axes != b.unknown_axes || a.extents.size() != b.extents.size() ||
-      a.nodes.size() != b.nodes.size() || a.constants.size() != b.constants.size())
+  if (a.values != b.values || a.inputs != b.inputs || a.outputs != b.outputs || a.updates != b.updates || a.free_axes != b.free_axes ||
+      a.unknown_axes != b.unknown_axes || a.extents.size() != b.extents.size() || a.nodes.size() != b.nodes.size() ||
+      a.constants.size() != b.constants.size())
     return false;
   for (size_t i = 0; i < a.nodes.size(); ++i) {
     const GraphNode &m = a.nodes[i], &n = b.nodes[i];

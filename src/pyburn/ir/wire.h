@@ -51,7 +51,7 @@ class WireWriter {
   Bytes take() { return std::move(bytes_); }
 
   OpNames& names;
-  ReadConstant read_constant;    // one of the two is needed for graphs with constants
+  ReadConstant read_constant;  // one of the two is needed for graphs with constants
   PlaceConstant place_constant;
 
  private:

@@ -25,13 +25,14 @@ const Graph& graph_in(const SubGraph& g) {
 }
 
 bool is_free(const Graph& g, size_t input, int axis) {
-  return std::any_of(g.free_axes.begin(), g.free_axes.end(), [&](const FreeAxis& f) { return f.input == int32_t(input) && f.axis == axis; });
+  return std::any_of(
+      g.free_axes.begin(), g.free_axes.end(), [&](const FreeAxis& f) { return f.input == int32_t(input) && f.axis == axis; });
 }
 
 // Do values like these fit the inputs of a graph? Extents of -1, and those of free axes, are known when it runs.
 void check_inputs(const Graph& g, Metas in) {
-  require<ValueError>(g.inputs.size() == in.size(), "wrong number of inputs of a graph: got {} for {}", int64_t(in.size()),
-      int64_t(g.inputs.size()));
+  require<ValueError>(
+      g.inputs.size() == in.size(), "wrong number of inputs of a graph: got {} for {}", int64_t(in.size()), int64_t(g.inputs.size()));
   for (size_t i = 0; i < in.size(); ++i) {
     const Meta& wanted = g.values[size_t(g.inputs[i])];
     require<DTypeError>(in[i].dtype == wanted.dtype, "input {} of a graph does not fit: got {}, expected {}", i, in[i].dtype, wanted.dtype);
@@ -72,11 +73,10 @@ void check_carried(const Graph& body, int64_t carried) {
       int64_t(body.outputs.size()));
   for (size_t k = 0; k < size_t(carried); ++k) {
     const Meta &before = body.values[size_t(body.inputs[k])], after = output(body, k);
-    require<DTypeError>(before.dtype == after.dtype, "the body changes the dtype of carried value {}: got {}, expected {}", k, after.dtype,
-        before.dtype);
+    require<DTypeError>(
+        before.dtype == after.dtype, "the body changes the dtype of carried value {}: got {}, expected {}", k, after.dtype, before.dtype);
     bool fits = before.shape.rank() == after.shape.rank();
-    for (int axis = 0; fits && axis < before.shape.rank(); ++axis)
-      fits = before.shape[axis] == after.shape[axis] || is_free(body, k, axis);
+    for (int axis = 0; fits && axis < before.shape.rank(); ++axis) fits = before.shape[axis] == after.shape[axis] || is_free(body, k, axis);
     require(fits, "the body changes the shape of carried value {}: got {}, expected {}", k, after.shape, before.shape);
   }
 }
@@ -172,8 +172,8 @@ Tensors cond_of(const Cond& a, Inputs in, const RunSubGraph& run) {
 
 Tensors while_of(const WhileLoop& a, Inputs in, const RunSubGraph& run) {
   const Inputs rest = in.subspan(size_t(a.carried));
-  return run_while(step_of(graph_in(a.condition), rest, run), step_of(graph_in(a.body), rest, run),
-      with_rest({}, in.first(size_t(a.carried))), a.most);
+  return run_while(
+      step_of(graph_in(a.condition), rest, run), step_of(graph_in(a.body), rest, run), with_rest({}, in.first(size_t(a.carried))), a.most);
 }
 
 Tensors scan_of(const Scanned& a, Inputs in, const RunSubGraph& run) {
@@ -236,14 +236,14 @@ Tensors run_while(const Step& condition, const Step& body, Tensors carried, int6
     if (!read_condition(more[0])) return carried;
     require<ValueError>(most == 0 || step < most, "the loop did not end within max_iterations: got {} iterations", most);
     Tensors next = body(carried);
-    require<ValueError>(next.size() == carried.size(), "wrong number of results of the body: got {} for {} carried values", next.size(),
-        carried.size());
+    require<ValueError>(
+        next.size() == carried.size(), "wrong number of results of the body: got {} for {} carried values", next.size(), carried.size());
     carried = std::move(next);
   }
 }
 
-Tensors run_scan(const Step& body, Tensors carried, const Tensors& sequences, int64_t dim, bool reverse,
-    const std::function<MetaList()>& results) {
+Tensors run_scan(
+    const Step& body, Tensors carried, const Tensors& sequences, int64_t dim, bool reverse, const std::function<MetaList()>& results) {
   const int64_t length = sequences[0].shape()[int(dim)], kept = carried.size();
   std::vector<Tensors> stacks;
   for (int64_t step = 0; step < length; ++step) {
@@ -277,16 +277,22 @@ Tensors run_control_flow(OpRef op, Inputs in, const RunSubGraph& run) {
 }
 
 namespace op {
-constinit OpInfo cond = define<Cond, infer_cond, nullptr, by_the_door<Cond, checked_cond>>({.schema = "cond(Tensor pred, Tensor[] operands) -> Tensor[]",
-    .doc = "Runs one of two graphs, by the value of pred. Made by pyburn.cond while a model is captured.",
-    .kind = Kind::dynamic});
+static constexpr const char* kRecorded = "autodiff records the operations of the graph that runs";
+constinit OpInfo cond =
+    define<Cond, infer_cond, nullptr, by_the_door<Cond, checked_cond>>({.schema = "cond(Tensor pred, Tensor[] operands) -> Tensor[]",
+        .doc = "Runs one of two graphs, by the value of pred. Made by pyburn.cond while a model is captured.",
+        .kind = Kind::dynamic,
+        .no_grad = kRecorded});
 constinit OpInfo while_loop =
     define<WhileLoop, infer_while, nullptr, by_the_door<WhileLoop, checked_while>>({.schema = "while_loop(Tensor[] tensors) -> Tensor[]",
         .doc = "Runs a graph while another one gives True. Made by pyburn.while_loop while a model is captured.",
-        .kind = Kind::dynamic});
-constinit OpInfo scan = define<Scanned, infer_scan, nullptr, by_the_door<Scanned, checked_scan>>({.schema = "scan(Tensor[] tensors) -> Tensor[]",
-    .doc = "Runs a graph for each entry of sequences, with carried values. Made by pyburn.scan while a model is captured.",
-    .kind = Kind::dynamic});
+        .kind = Kind::dynamic,
+        .no_grad = kRecorded});
+constinit OpInfo scan =
+    define<Scanned, infer_scan, nullptr, by_the_door<Scanned, checked_scan>>({.schema = "scan(Tensor[] tensors) -> Tensor[]",
+        .doc = "Runs a graph for each entry of sequences, with carried values. Made by pyburn.scan while a model is captured.",
+        .kind = Kind::dynamic,
+        .no_grad = kRecorded});
 constinit OpInfo extent_of = define<NoAttrs, infer_extent, nullptr, extent_of_value>({.schema = "extent_of(Tensor size) -> Tensor",
     .doc = "Makes an integer an extent. Made by pyburn.inference.as_size while a model is captured.",
     .kind = Kind::dynamic,

@@ -32,8 +32,8 @@ using Step = std::function<Tensors(const Tensors&)>;
 bool read_condition(const TensorHandle& flag);
 Tensors run_while(const Step& condition, const Step& body, Tensors carried, int64_t most);
 // `body` maps carried values and entries to carried values and results; `results` gives the latter's shapes where there is no entry.
-Tensors run_scan(const Step& body, Tensors carried, const Tensors& sequences, int64_t dim, bool reverse,
-    const std::function<MetaList()>& results);
+Tensors run_scan(
+    const Step& body, Tensors carried, const Tensors& sequences, int64_t dim, bool reverse, const std::function<MetaList()>& results);
 
 // What runs one of the graphs. A session hands in one that has prepared them.
 using RunSubGraph = std::function<Tensors(const Graph& g, Inputs inputs)>;
@@ -43,6 +43,6 @@ Tensors run_control_flow(OpRef op, Inputs in, const RunSubGraph& run);
 namespace op {
 extern OpInfo cond, while_loop, scan;
 extern OpInfo extent_of;  // n -> a tensor of n elements without memory, whose extent stands for n in attributes of later operations
-}
+}  // namespace op
 
 }  // namespace pyburn

@@ -85,12 +85,13 @@ t(2, 1).expand(2, 5), 3
 tensor([2., 2.]), 3
 t(5), 0 ! bin
 t(5), 3, 2, 1 ! max)"});
-constinit OpInfo bincount = define<BinCount, infer_bincount>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
-    .doc = "Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.",
-    .kind = Kind::dynamic,
-    .no_grad = "the result is a count",
-    .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
-    .samples = R"(
+constinit OpInfo bincount =
+    define<BinCount, infer_bincount>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
+        .doc = "Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.",
+        .kind = Kind::dynamic,
+        .no_grad = "the result is a count",
+        .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
+        .samples = R"(
 index(10, below=4)
 index(10, below=4), None, 8
 index(10, below=4), t(10).constant

@@ -34,8 +34,7 @@ void NullBackend::make_results(OpRef op, Inputs in, Outputs out) {
     for (int64_t& d : m.shape)
       if (d < 0 && unknown_extent_) d = unknown_extent_();
       else known = known && d >= 0;
-  if (!known)
-    fail<CaptureError>("the result's size depends on values, which are not known here: got an input of {}", in[0]->shape());
+  if (!known) fail<CaptureError>("the result's size depends on values, which are not known here: got an input of {}", in[0]->shape());
   for (size_t k = 0; k < out.size(); ++k) {
     const Meta& m = results[int64_t(k)];
     const int64_t elements = checked_numel(m.shape);

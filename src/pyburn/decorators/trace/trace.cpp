@@ -58,7 +58,8 @@ void Trace::execute(OpRef op, Inputs in, Outputs out) {
 bool Trace::is_known(OpRef op, Inputs in, Outputs out) const {
   constexpr int64_t kMostElements = 64;
   const Kind kind = op.info->kind;
-  if (keeps_values_ || in.empty() || kind == Kind::random || kind == Kind::dynamic || kind == Kind::view || kind == Kind::update) return false;
+  if (keeps_values_ || in.empty() || kind == Kind::random || kind == Kind::dynamic || kind == Kind::view || kind == Kind::update)
+    return false;
   for (const TensorHandle* t : in)
     if (t->defined() && !(t->storage()->has_values && is_integral(t->dtype()) && t->numel() <= kMostElements && !recorder_->is_stale(*t)))
       return false;
