@@ -33,7 +33,7 @@ LAYERS = [
     ["pyburn._device"],
     ["pyburn.tensor"],
     ["pyburn._lu", "pyburn._older_linalg", "pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
-    ["pyburn.composites"],
+    ["pyburn.composites", "pyburn.control_flow"],
     ["pyburn._tensor_autograd", "pyburn.autograd"],
     ["pyburn.amp", "pyburn.cuda", "pyburn.jit", "pyburn.distributions"],
     ["pyburn.nn", "pyburn.module", "pyburn.einops"],

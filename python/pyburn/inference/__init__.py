@@ -10,8 +10,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Graph, Profile, Session, SessionContext, Tensor
+from ..control_flow import as_size, cond, scan, while_loop
 from ..nn import Module
-from .control_flow import as_size, cond, scan, while_loop
 
 __all__ = ["Graph", "Profile", "Session", "SessionContext", "as_size", "capture", "compile", "cond", "load", "scan", "while_loop"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
-from .._trees import TreeSpec, tree_flatten, tree_unflatten
+from . import _core
+from ._core import Tensor
+from ._trees import TreeSpec, tree_flatten, tree_unflatten
 
 __all__ = ["as_size", "cond", "scan", "while_loop"]
 
@@ -151,7 +151,7 @@ def as_size(value: Any) -> int:
     Raises:
         ValueError: The value is negative.
 
-    >>> inference.as_size(pyburn.tensor(3))
+    >>> pyburn.inference.as_size(pyburn.tensor(3))
     3
     """
     return _core._as_size(value) if isinstance(value, Tensor) else int(value)
