@@ -24,11 +24,13 @@ set(PYBURN_SOURCES
   src/pyburn/tensor/shape.cpp
   src/pyburn/ir/extent_expression.cpp
   src/pyburn/ir/graph.cpp
+  src/pyburn/ir/integer_slots.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
   src/pyburn/ir/schema.cpp
   src/pyburn/ir/schema_attributes.cpp
   src/pyburn/ir/signature.cpp
+  src/pyburn/ir/sub_graphs.cpp
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
@@ -39,6 +41,7 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/row_kernel.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/graph_run.cpp
   src/pyburn/runtime/spoiled.cpp
   src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/activation.cpp
@@ -48,6 +51,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/einsum.cpp
   src/pyburn/ops/linalg.cpp
   src/pyburn/ops/solvers.cpp
+  src/pyburn/ops/control_flow.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/bits.cpp
   src/pyburn/ops/grid_sample.cpp
@@ -118,12 +122,12 @@ set(PYBURN_SOURCES
   src/pyburn/graph/fit_extents.cpp
   src/pyburn/graph/fuse.cpp
   src/pyburn/graph/fuse_structure.cpp
-  src/pyburn/graph/integer_slots.cpp
   src/pyburn/graph/lowering.cpp
   src/pyburn/graph/memory_plan.cpp
   src/pyburn/graph/multiply_adds.cpp
   src/pyburn/graph/program_passes.cpp
   src/pyburn/graph/replay.cpp
+  src/pyburn/graph/split.cpp
   src/pyburn/graph/graph_editor.cpp
   src/pyburn/graph/passes/drop_dead_nodes.cpp
   src/pyburn/graph/passes/fold_constants.cpp
@@ -325,10 +329,12 @@ set(PYBURN_SOURCES
   src/pyburn/io/zip_read.cpp
   src/pyburn/io/zip_write.cpp
   src/pyburn/inference/capture.cpp
+  src/pyburn/inference/control_flow.cpp
   src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
+  src/pyburn/inference/prepared_graph.cpp
   src/pyburn/inference/prepared_program.cpp
   src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp

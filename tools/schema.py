@@ -89,8 +89,10 @@ class Entry:
 
     @property
     def public(self) -> bool:
-        """Rows without a sensible call from attributes (random, optimiser steps, fused) have no function."""
-        return not self.wrapped and not (self.row and (self.name in {"random", "fused"} or self.kind == "update"))
+        """Rows without a sensible call from attributes (random, optimiser steps, those that hold graphs) have no function."""
+        return not self.wrapped and not (
+            self.row and (self.name in {"random", "fused", "cond", "while_loop", "scan", "extent_of"} or self.kind == "update")
+        )
 
     @property
     def is_method(self) -> bool:

@@ -5,6 +5,7 @@
 #include "pyburn/graph/drawing.h"
 #include "pyburn/graph/multiply_adds.h"
 #include "pyburn/inference/capture.h"
+#include "pyburn/inference/control_flow.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/operation_cost.h"
 #include "pyburn/inference/operation_times.h"
@@ -36,6 +37,9 @@ struct TimesObject {
 struct SessionObject {
   std::unique_ptr<Session> session;
 };
+struct ContextObject {
+  std::unique_ptr<SessionContext> context;
+};
 
 Tensors tensors_of(nb::handle list) {
   Tensors result;
@@ -45,6 +49,26 @@ Tensors tensors_of(nb::handle list) {
     result.push_back(unwrap(t.ptr()));
   }
   return result;
+}
+
+// A Python function of a tuple of tensors that returns one.
+CapturedFunction step_of(nb::handle function) {
+  return [function](const Tensors& values) { return tensors_of(function(nb::steal(wrap(values)))); };
+}
+
+nb::tuple tuple_of(const Tensors& values) { return nb::tuple(nb::steal(wrap(values))); }
+
+void bind_control_flow(nb::module_& m) {
+  m.def("_cond", [](const TensorHandle& pred, nb::handle yes, nb::handle no, nb::handle operands) {
+    return tuple_of(cond(pred, step_of(yes), step_of(no), tensors_of(operands)));
+  });
+  m.def("_as_size", as_size);
+  m.def("_while_loop", [](nb::handle condition, nb::handle body, nb::handle carried, int64_t max_iterations) {
+    return tuple_of(while_loop(step_of(condition), step_of(body), tensors_of(carried), max_iterations));
+  });
+  m.def("_scan", [](nb::handle body, nb::handle carried, nb::handle sequences, int64_t dim, bool reverse) {
+    return tuple_of(scan(step_of(body), tensors_of(carried), tensors_of(sequences), dim, reverse));
+  });
 }
 
 // inputs: (shape with -1 for free extents, dtype, name, names of extents, shape of the example); constants: (name, tensor).
@@ -66,14 +90,22 @@ GraphObject capture_function(nb::handle device, nb::list inputs, nb::object func
   return {capture(to_device(device.ptr()), wanted, call, options)};
 }
 
-nb::object run_session(SessionObject& s, nb::args inputs) {
+template <class Runnable>
+nb::object run_with(Runnable& runnable, nb::args inputs) {
   const Tensors given = tensors_of(inputs);
   Tensors result;
   {
     const GilRelease released;
-    result = s.session->run({given.data(), size_t(given.size())});
+    result = runnable.run(std::span<const TensorHandle>(given.data(), size_t(given.size())));
   }
   return nb::steal(result.size() == 1 ? wrap(result[0]) : wrap(result));
+}
+nb::object run_session(SessionObject& s, nb::args inputs) { return run_with(*s.session, inputs); }
+
+nb::dict state_of(const SessionContext& context) {
+  nb::dict named;
+  for (const auto& [name, value] : context.state()) named[nb::str(name.c_str())] = nb::cast(value);
+  return named;
 }
 
 nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
@@ -188,6 +220,7 @@ void bind_inference(nb::module_& m) {
     const GilRelease released;
     return SessionObject{Session::load(path, home)};
   });
+  m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
   nb::class_<Profile>(m, "Profile", "Where the time of a session goes. str() gives a table, the slowest steps first.")
       .def("__str__", [](const Profile& p) { return to_text(p); })
@@ -218,6 +251,16 @@ void bind_inference(nb::module_& m) {
           },
           "A dictionary for each step, in the order in which they run.");
 
+  bind_control_flow(m);
+  nb::class_<ContextObject>(m, "SessionContext", "A stream of calls of a session, with a state of its own. Made by session.new_context().")
+      .def(
+          "__call__", [](ContextObject& c, nb::args inputs) { return run_with(*c.context, inputs); }, "inputs"_a,
+          "Runs the session on this context's state; returns a tensor, or a tuple if there are several outputs.")
+      .def(
+          "reset", [](ContextObject& c) { c.context->reset(); }, "Sets the state to what it was when the session was made.")
+      .def_prop_ro(
+          "state", [](const ContextObject& c) { return state_of(*c.context); },
+          "The tensors that the model writes to, by name, as the calls of this context left them.");
   nb::class_<SessionObject>(m, "Session", "A graph, ready to run on a device.")
       .def(
           "__init__",
@@ -227,6 +270,16 @@ void bind_inference(nb::module_& m) {
           "graph"_a, "device"_a.none() = nb::none())
       .def("__call__", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
       .def("run", run_session, "inputs"_a, "Runs the session; returns a tensor, or a tuple if there are several outputs.")
+      .def(
+          "new_context", [](SessionObject& s) { return ContextObject{s.session->new_context()}; }, nb::keep_alive<0, 1>(),
+          "Returns a stream of calls with a state of its own: what the model writes to its buffers is seen by later calls of that context "
+          "only.")
+      .def(
+          "reset", [](SessionObject& s) { s.session->context().reset(); },
+          "Sets the state of the session's own calls to what it was when the session was made.")
+      .def_prop_ro(
+          "state", [](const SessionObject& s) { return state_of(s.session->context()); },
+          "The tensors that the model writes to, by name, as the session's own calls left them.")
       .def("_profile",
           [](SessionObject& s, nb::handle inputs, int runs) {
             const Tensors given = tensors_of(inputs);

@@ -14,8 +14,8 @@ class RowCall {
   RowCall(const OpInfo& row, const Signature& signature);
 
   const OpInfo& row() const { return row_; }
-  bool writes_results() const { return row_.infer && results_ > 0; }  // out=
-  bool writes_in_place() const;                                       // op_(x)
+  bool writes_results() const { return row_.infer && row_.kind != Kind::dynamic && results_ > 0; }  // out=
+  bool writes_in_place() const;                                                                     // op_(x)
   PyObject* call(const Arguments& a) const;
   void into(const Arguments& a, std::span<const TensorHandle> out) const;
 

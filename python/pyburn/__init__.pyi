@@ -70,6 +70,9 @@ from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .control_flow import cond as cond
+from .control_flow import scan as scan
+from .control_flow import while_loop as while_loop
 from .io.checkpoint import load as load
 from .io.checkpoint import save as save
 from .nn.summary import summary as summary

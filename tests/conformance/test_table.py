@@ -64,6 +64,8 @@ WITHOUT_SAMPLES = {
     "rnn_steps": "keeps gates for its gradient, which is one number too many to look at: test_rnn.py",
     "rnn_steps_grad": "takes what rnn_steps kept: test_rnn.py",
     **dict.fromkeys((name for name in TABLE if name.endswith("_step")), "writes many tensors: test_updates.py"),
+    **dict.fromkeys(("cond", "while_loop", "scan"), "hold graphs: ../python/test_control_flow.py"),
+    "extent_of": "made while capturing: ../python/test_control_flow.py",
     "fused": "holds a graph that fusion made: the samples of all others on fusion(cpu), and ../unit/test_fusion.cpp",
 }
 ROWS = [row for row in TABLE.values() if row["row"]]
@@ -120,7 +122,7 @@ def test_row_has_a_kernel_or_a_decomposition(row, device):
 @pytest.mark.parametrize("row", TABLE.values(), ids=lambda row: row["name"])
 def test_documented(row):
     assert row["doc"].endswith(".")
-    assert row["example"] or row["kind"] == "update" or row["name"] in ("random", "fused")
+    assert row["example"] or row["kind"] == "update" or row["name"] in ("random", "fused", "cond", "while_loop", "scan", "extent_of")
 
 
 @each_sampled

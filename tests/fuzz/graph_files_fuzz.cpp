@@ -3,11 +3,13 @@
 // a valid checksum.
 #include "harness/target.h"
 #include "pyburn/inference/capture.h"
+#include "pyburn/inference/control_flow.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/pyburn.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -42,6 +44,28 @@ std::vector<Ref<Graph>> good_graphs() {
     const Tensor i = argmax(x, 1);
     return {x, gather(x, 1, unsqueeze(i, 1)), index_select(x, 0, i), cat({x, x}, 1)};
   }));
+  graphs.push_back(of({-1, 4}, [=](const Tensors& in) -> Tensors {
+    const Tensor x(in[0]);
+    const Tensors chosen = cond(
+        sum(x), [=](const Tensors& t) -> Tensors { return {matmul(Tensor(t[0]), w)}; },
+        [](const Tensors& t) -> Tensors { return {Tensor(t[0]) * 2.0}; }, {x});
+    const Tensors looped = while_loop([](const Tensors& t) -> Tensors { return {lt(sum(Tensor(t[0])), 50.0)}; },
+        [](const Tensors& t) -> Tensors {
+          return {cat({Tensor(t[0]) + 1.0, Tensor(t[0])}, 0)};
+        },
+        {x}, 4);
+    const Tensors scanned = scan(
+        [](const Tensors& t) -> Tensors {
+          return {Tensor(t[0]) + Tensor(t[1]), Tensor(t[0])};
+        },
+        {ones_of({4})}, {x});
+    return {chosen[0], looped[0], scanned[1]};
+  }));
+  graphs.push_back(of({6}, [=](const Tensors& in) -> Tensors {
+    const Tensor x(in[0]), places = nonzero(x);
+    const int64_t n = places.shape()[0], m = as_size(argmax(x, 0));
+    return {arange(n + 1), reshape(places, {n}), slice(x, 0, 0, m)};
+  }));
   return graphs;
 }
 
@@ -61,6 +85,22 @@ ExtentExpression random_expression(fuzz::Random& r) {
 
 void change(Graph& g, fuzz::Random& r, const Ref<Graph>& inner) {
   GraphNode& node = r.any_of(g.nodes);
+  if (!sub_graphs(node.op.ref()).empty() && !r.one_in(3)) {  // inside
+    node.op = with_sub_graphs(node.op, [&](const Graph& inside) {
+      Ref<Graph> own = copy_of(inside);
+      if (!own->nodes.empty() && r.coin()) change(*own, r, inner);
+      else if (!own->inputs.empty() && r.coin()) own->free_axes.push_back({int32_t(r.below(own->inputs.size())), int32_t(r.below(3)), 0});
+      if (r.one_in(4)) own->extents.push_back("m");
+      if (r.one_in(6) && !own->outputs.empty()) r.any_of(own->outputs) = ValueId(r.below(own->values.size()));
+      return own;
+    });
+    return;
+  }
+  if (!g.unknown_axes.empty() && r.one_in(6)) {
+    UnknownAxis& u = r.any_of(g.unknown_axes);
+    (r.coin() ? u.axis : u.extent) = int32_t(r.below(4));
+    return;
+  }
   switch (r.below(8)) {
     case 0:
     case 1:
@@ -117,12 +157,21 @@ void mutate(Bytes& input, fuzz::Random& r, const std::vector<Bytes>& seeds) {
     for (uint64_t n = 1 + r.below(3); n > 0; --n) add_operation(*g, r, inner);
   input = graph_to_bytes(*g);
   if (kind == 7) {
-    for (uint64_t n = 1 + r.below(4); n > 0; --n) input[32 + r.below(input.size() - 32)] = r.byte();
+    for (uint64_t n = 1 + r.below(4); n > 0; --n) input[kGraphHeaderBytes + r.below(input.size() - kGraphHeaderBytes)] = r.byte();
     seal_graph_bytes(input);
   }
 }
 
+std::atomic<int> polls_left;
+
+// A hostile loop may have no end; users have Ctrl-C.
+void interrupt_soon() {
+  if (--polls_left < 0) throw Interrupted("[test] interrupted");
+}
+
 fuzz::Outcome run(BytesView input) {
+  poll_interrupt = interrupt_soon;
+  polls_left = 3;  // of at most five a second
   Ref<Graph> graph;
   try {
     graph = graph_from_bytes(input, default_device());

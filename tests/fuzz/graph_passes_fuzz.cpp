@@ -6,6 +6,7 @@
 #include "pyburn/graph/passes.h"
 #include "pyburn/graph/replay.h"
 #include "pyburn/inference/capture.h"
+#include "pyburn/inference/control_flow.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/pyburn.h"
 #include "pyburn/runtime/transfer.h"
@@ -55,7 +56,7 @@ class Program {
 
   Tensors run(const TensorHandle& x) {
     values_ = {Tensor(x)};
-    for (int step = 0; step < 24 && !choices_.over(); ++step) add(choices_.below(24));
+    for (int step = 0; step < 24 && !choices_.over(); ++step) add(choices_.below(28));
     Tensors results;
     for (int64_t k = 1 + choices_.below(3); k > 0; --k) results.push_back(pick());
     return results;
@@ -139,12 +140,73 @@ class Program {
         return;
       case 22:
         return keep(where(gt(x, 0.0), x, pick_like(x)));
+      case 23:
+        return branch(x);
+      case 24:
+        return loop(x);
+      case 25:
+        return scan_over(x);
+      case 26:
+        return count(x);
       default:
         return keep(clone(x));
     }
   }
 
   bool coin() { return choices_.coin(); }
+
+  // What a graph inside does: a few operations on what it is given, and on a tensor of the program around it.
+  CapturedFunction inner(const Tensor& outside, bool nested) {
+    const int64_t what = choices_.below(4), times = 1 + choices_.below(2);
+    return [=](const Tensors& in) -> Tensors {
+      Tensor y = in[0];
+      for (int64_t k = 0; k < times; ++k) {
+        if (what == 0) y = tanh(y + outside);
+        else if (what == 1) y = clone(y * 0.5).relu_();
+        else if (what == 2) y = where(gt(y, 0.0), outside, y);
+        else y = y - mean(y, {}, false);
+      }
+      if (!nested) return {y};
+      return cond(
+          sum(y - 0.1), [=](const Tensors& t) -> Tensors { return {Tensor(t[0]) * outside}; },
+          [](const Tensors& t) -> Tensors { return {neg(Tensor(t[0]))}; }, {y});
+    };
+  }
+  void branch(const Tensor& x) {
+    const CapturedFunction yes = inner(pick_like(x), coin()), no = inner(pick_like(x), false);
+    keep(Tensor(cond(gt(sum(x), 0.0), yes, no, {x})[0]));
+  }
+  void loop(const Tensor& x) {
+    const CapturedFunction body = inner(pick_like(x), coin());
+    const int64_t steps = choices_.below(4);
+    const Tensor start = zeros(Dims{}, DType::int64, &home());
+    // Eager, a loop without steps gives what it was given; captured, a copy.
+    keep(clone(while_loop([=](const Tensors& t) -> Tensors { return {lt(Tensor(t[0]), steps)}; },
+        [=](const Tensors& t) -> Tensors {
+          return {Tensor(t[0]) + 1, body({t[1]})[0]};
+        },
+        {start, x})[1]));
+  }
+  void scan_over(const Tensor& x) {
+    const int axis = axis_of(x);
+    if (x.rank() == 0 || x.shape()[axis] == 0 || x.shape()[axis] > 16) return;
+    const bool reverse = coin(), first = coin();
+    const Tensors out = scan(
+        [=](const Tensors& t) -> Tensors {
+          const Tensor carried = t[0], entry = t[1];
+          return {carried * 0.5 + entry, tanh(carried - entry)};
+        },
+        {Tensor(select(x, axis, 0)) * 0.25}, {x}, axis, reverse);
+    keep(Tensor(out[first ? 0 : 1]));
+  }
+  // Sizes that follow from values, brought back to one that does not: what a program does next may not depend on them.
+  void count(const Tensor& x) {
+    const Tensor places = nonzero(gt(x, coin() ? 0.0 : 0.5));
+    const int64_t n = places.shape()[0];
+    const Tensor numbers = cast(arange(Scalar(0), Scalar(n), 1, DType::int64, &home()), DType::float32);
+    keep(x * 0.5 + sum(reshape(numbers, Dims{n, 1}) * 0.01) * 0.1);
+    if (x.rank() > 0 && coin()) keep(x + sum(cast(places, DType::float32)) * 0.001);
+  }
   Tensor pick_like(const Tensor& x) {
     const Tensor y = pick();
     return y.shape() == x.shape() ? y : tanh(x);

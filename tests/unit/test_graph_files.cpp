@@ -1,8 +1,8 @@
 // Graph files with valid checksums and hostile contents are refused before anything runs.
 #include "device_fixture.h"
-#include "pyburn/graph/integer_slots.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
+#include "pyburn/ir/integer_slots.h"
 
 namespace pyburn::testing {
 namespace {

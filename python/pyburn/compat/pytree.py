@@ -1,4 +1,4 @@
-"""torch.utils._pytree: pyburn.func.trees, paths in trees, and the private names that libraries use."""
+"""torch.utils._pytree: pyburn._trees, paths in trees, and the private names that libraries use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..func import trees
-from ..func.trees import (  # noqa: F401
+from .. import _trees as trees
+from .._trees import (  # noqa: F401
     SUPPORTED_NODES,
     IsLeaf,
     LeafSpec,

@@ -10,10 +10,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ..autograd import enable_grad
 from ..autograd import grad as _gradients
 from ..autograd.modes import keeping_graphs
-from .trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
 

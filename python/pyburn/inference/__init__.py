@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Graph, Profile, Session, Tensor
+from .._core import Graph, Profile, Session, SessionContext, Tensor
+from ..control_flow import as_size, cond, scan, while_loop
 from ..nn import Module
 
-__all__ = ["Graph", "Profile", "Session", "capture", "compile", "load"]
+__all__ = ["Graph", "Profile", "Session", "SessionContext", "as_size", "capture", "compile", "cond", "load", "scan", "while_loop"]
 
 
 Dynamic = Mapping[int | str, Mapping[int, str] | Sequence[int]]

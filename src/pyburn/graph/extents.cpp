@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "pyburn/graph/fit_extents.h"
-#include "pyburn/graph/integer_slots.h"
+#include "pyburn/ir/integer_slots.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
@@ -28,7 +28,9 @@ std::vector<std::vector<int64_t>> sample_sizes(std::span<const FreeExtent> exten
   std::vector<int64_t> base, other, joint;
   int64_t fresh = 3;
   for (const FreeExtent& e : extents) {
-    if (e.example > 1) {
+    if (e.is_small) {
+      base.push_back(e.example), other.push_back(e.example + 1), joint.push_back(e.example + 2);
+    } else if (e.example > 1) {
       base.push_back(e.example), other.push_back(Checked(e.example) * 2), joint.push_back(Checked(e.example) * 3);
     } else {
       base.push_back(fresh), other.push_back(fresh + 2), joint.push_back(fresh + 5);
@@ -57,7 +59,8 @@ void add_uneven_sample(
   if (sizes == samples[0].sizes) return;
   try {
     const Ref<Graph> g = capture(sizes), first = samples[0].graph;
-    bool same = g->nodes.size() == first->nodes.size() && g->constants.size() == first->constants.size() && g->outputs == first->outputs;
+    bool same = g->nodes.size() == first->nodes.size() && g->constants.size() == first->constants.size() && g->outputs == first->outputs &&
+                g->unknown_axes == first->unknown_axes;
     for (size_t i = 0; same && i < g->nodes.size(); ++i) same = same_structure(first->nodes[i], g->nodes[i]);
     if (same) samples.push_back({std::move(sizes), g});
   } catch (const Interrupted&) {
@@ -70,7 +73,8 @@ void check_structure(const std::vector<Sample>& samples, std::span<const FreeExt
   const Graph& g = *samples[0].graph;
   for (const Sample& s : samples) {
     const Graph& other = *s.graph;
-    require<CaptureError>(other.nodes.size() == g.nodes.size() && other.outputs == g.outputs && other.inputs == g.inputs,
+    require<CaptureError>(other.nodes.size() == g.nodes.size() && other.outputs == g.outputs && other.inputs == g.inputs &&
+                              other.unknown_axes == g.unknown_axes,
         "[capture] the number of operations depends on a free extent: got {} at {} and {} at {}", int64_t(g.nodes.size()),
         text_of(extents, samples[0].sizes), int64_t(other.nodes.size()), text_of(extents, s.sizes));
     for (size_t i = 0; i < g.nodes.size(); ++i)
@@ -130,53 +134,32 @@ void solve(size_t i, const std::vector<Sample>& samples, std::span<const FreeExt
 }  // namespace
 
 Ref<Graph> with_free_extents(
-    const std::function<Ref<Graph>(std::span<const int64_t>)>& capture, std::span<const FreeExtent> extents, std::vector<FreeAxis> axes) {
+    const std::function<Ref<Graph>(std::span<const int64_t>)>& capture, std::span<const FreeExtent> free, std::vector<FreeAxis> axes) {
+  std::vector<FreeExtent> extents(free.begin(), free.end());
+  // The first graph says how many extents follow from values; they are given sizes like the free ones.
+  Ref<Graph> first = capture(sample_sizes(extents)[0]);
+  const size_t unknown = first->extents.size();
+  for (size_t k = 0; k < unknown; ++k) {
+    const UnknownAxis& u = first->unknown_axes[k];
+    const int64_t size = first->values[size_t(u.value)].shape[u.axis];
+    extents.push_back({first->extents[k], size, size < kDivisible});
+  }
   std::vector<Sample> samples;
-  for (std::vector<int64_t>& sizes : sample_sizes(extents)) {
-    Ref<Graph> graph = capture(sizes);
-    samples.push_back({std::move(sizes), std::move(graph)});
+  if (!extents.empty()) {
+    for (std::vector<int64_t>& sizes : sample_sizes(extents)) {
+      Ref<Graph> graph = samples.empty() ? std::move(first) : capture(sizes);
+      samples.push_back({std::move(sizes), std::move(graph)});
+    }
+    add_uneven_sample(samples, extents, capture);
+    check_structure(samples, extents);
+    for (size_t i = 0; i < samples[0].graph->nodes.size(); ++i) solve(i, samples, extents);
+    first = samples[0].graph;
   }
-  add_uneven_sample(samples, extents, capture);
-  check_structure(samples, extents);
-  for (size_t i = 0; i < samples[0].graph->nodes.size(); ++i) solve(i, samples, extents);
-  Ref<Graph> g = samples[0].graph;
-  for (const FreeExtent& e : extents) g->extents.push_back(e.name);
-  g->free_axes = std::move(axes);
-  return g;
-}
-
-Operation operation_at(const GraphNode& node, std::span<const int64_t> extents, Inputs in) {
-  if (node.patches.empty()) return node.op;
-  SmallVector<const Shape*, 4> shapes;
-  for (const TensorHandle* t : in) shapes.push_back(t->defined() ? &t->shape() : nullptr);
-  Slots slots = integer_slots(node.op.ref());
-  for (const ExtentPatch& p : node.patches) {
-    require<FormatError>(p.slot < slots.size(), "[graph] patch out of range: got slot {} of {}", p.slot, to_text(node.op.ref()));
-    slots[p.slot] = p.value.evaluate(extents, {shapes.data(), size_t(shapes.size())});
-  }
-  return with_integer_slots(node.op, slots);
-}
-
-Extents extents_of(const Graph& g, std::span<const TensorHandle> inputs) {
-  require<ValueError>(inputs.size() == g.inputs.size(), "[graph] wrong number of inputs: got {}, expected {}", int64_t(inputs.size()),
-      int64_t(g.inputs.size()));
-  Extents extents(int64_t(g.extents.size()), -1);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    require<ValueError>(inputs[i].defined(), "[graph] input {} is missing", int64_t(i));
-    const Meta& expected = g.values[size_t(g.inputs[i])];
-    require<DTypeError>(inputs[i].dtype() == expected.dtype, "[graph] input {} has another dtype: got {}, expected {}", int64_t(i),
-        inputs[i].dtype(), expected.dtype);
-    Shape wanted = expected.shape;
-    if (inputs[i].rank() == wanted.rank())
-      for (const FreeAxis& f : g.free_axes) {
-        if (size_t(f.input) != i) continue;
-        int64_t& n = extents[f.extent];
-        if (n < 0) n = inputs[i].shape()[f.axis];
-        wanted[f.axis] = n;
-      }
-    require(inputs[i].shape() == wanted, "[graph] input {} does not fit: got {}, expected {}", int64_t(i), inputs[i].shape(), wanted);
-  }
-  return extents;
+  first->extents.clear();
+  for (const FreeExtent& e : extents) first->extents.push_back(e.name);
+  for (UnknownAxis& u : first->unknown_axes) u.extent += int32_t(free.size());
+  first->free_axes = std::move(axes);
+  return first;
 }
 
 }  // namespace pyburn

@@ -90,6 +90,17 @@ Fit line_through(const KnownNumber& k, const Values& values) {
   return {};
 }
 
+// What is cut off at the end of a dimension.
+Fit smaller_of_two(const Values& values, std::span<const KnownNumber> known) {
+  for (size_t a = 0; a < known.size(); ++a)
+    for (size_t b = a + 1; b < known.size(); ++b) {
+      bool fits = true;
+      for (size_t s = 0; s < values.size() && fits; ++s) fits = std::min(known[a].values[s], known[b].values[s]) == values[s];
+      if (fits) return ExtentExpression::of(Kind::least, known[a].expression, known[b].expression);
+    }
+  return {};
+}
+
 }  // namespace
 
 Fit fit_extents(const Values& values, std::span<const KnownNumber> known) {
@@ -99,7 +110,7 @@ Fit fit_extents(const Values& values, std::span<const KnownNumber> known) {
     if (Fit found = multiple_of(p, values)) return found;
   for (const KnownNumber& k : known)
     if (Fit found = line_through(k, values)) return found;
-  return {};
+  return smaller_of_two(values, known);
 }
 
 }  // namespace pyburn

@@ -12,7 +12,7 @@ struct KnownNumber {
 };
 
 // The simplest that agrees with all samples: a known number, a product of known numbers, a multiple or a whole fraction of one, or
-// (a * number + c) // d.
+// (a * number + c) // d, or the smaller of two.
 std::optional<ExtentExpression> fit_extents(const std::vector<int64_t>& values, std::span<const KnownNumber> known);
 
 }  // namespace pyburn

@@ -35,6 +35,11 @@ const TensorHandle* GraphEditor::constant(ValueId v) const {
 
 int32_t GraphEditor::only_user(ValueId v) const { return !is_kept(v) && users(v).size() == 1 ? users(v)[0] : -1; }
 
+bool GraphEditor::gives_extent(const GraphNode& n) const {
+  return std::any_of(graph_->unknown_axes.begin(), graph_->unknown_axes.end(),
+      [&](const UnknownAxis& u) { return std::find(n.out.begin(), n.out.end(), u.value) != n.out.end(); });
+}
+
 ValueId GraphEditor::add_constant(TensorHandle t) {
   const ValueId v = graph_->add_value(t.meta());
   makers_.push_back(-1);

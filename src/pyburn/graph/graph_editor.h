@@ -21,6 +21,9 @@ class GraphEditor {
   // Passes that move or drop operations must leave such values alone: their memory may be written to.
   bool may_be_written(ValueId v) const { return written_[size_t(v)]; }
 
+  // Is an extent known only when this node has run?
+  bool gives_extent(const GraphNode& n) const;
+
   // Sole user of a value that nothing else needs; -1 where there is none.
   int32_t only_user(ValueId v) const;
 

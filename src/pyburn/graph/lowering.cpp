@@ -2,9 +2,8 @@
 
 #include <unordered_map>
 
-#include "pyburn/graph/extents.h"
 #include "pyburn/runtime/door_ops.h"
-#include "pyburn/runtime/run.h"
+#include "pyburn/runtime/graph_run.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -49,12 +48,13 @@ class LoweringBackend final : public Backend {
   TensorHandle place(LoweredSlot::Role role, int32_t index, DType dtype, const Layout& layout, int64_t elements) {
     return make_tensor(device_, dtype, layout, add(LoweredSlot{role, index, dtype, elements}));
   }
-  TensorHandle place_constant(const TensorHandle& t) {
+  TensorHandle place_constant(const TensorHandle& t, int32_t of_graph = -1) {
     const auto [it, fresh] = known_.try_emplace(t.storage());
     if (fresh) {
       const int64_t elements = t.storage()->bytes / size_of(t.dtype());
       it->second = add(LoweredSlot{LoweredSlot::Role::constant, int32_t(program.constants.size()), t.dtype(), elements});
       program.constants.push_back(t);
+      program.of_graph.push_back(of_graph);
     }
     return make_tensor(device_, t.dtype(), t.layout(), it->second);
   }
@@ -82,6 +82,7 @@ class LoweringBackend final : public Backend {
     slot.role = LoweredSlot::Role::constant;
     slot.index = int32_t(program.constants.size());
     program.constants.push_back(real);
+    program.of_graph.push_back(-1);
   }
 
   Ref<Backend> like_;
@@ -95,51 +96,36 @@ TensorHandle copy_of(const TensorHandle& x) {
   return call(op::cast, CastTo{x.dtype()}, in);
 }
 
-void run(const Graph& g, std::span<const int64_t> extents, std::vector<TensorHandle>& values, Device& device) {
-  const TensorHandle absent;
-  for (size_t i = 0; i < g.nodes.size(); ++i) {
-    const GraphNode& node = g.nodes[i];
-    InputList in;
-    for (ValueId v : node.in) in.add(v < 0 ? absent : values[size_t(v)]);
-    Tensors out;
-    for (ValueId v : node.out) out.push_back(node.writes ? values[size_t(v)] : TensorHandle());
-    const Operation op = operation_at(node, extents, in);
-    dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device);
-    for (int64_t k = 0; k < out.size(); ++k) values[size_t(node.out[k])] = std::move(out[k]);
-  }
-  for (const auto& [state, value] : g.updates) {
-    InputList in;
-    in.add(values[size_t(value)]);
-    call_into(op::cast, CastTo{values[size_t(state)].dtype()}, in, values[size_t(state)]);
-  }
-}
-
 }  // namespace
 
 std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend) {
   const Ref<LoweringBackend> lowering = make_ref<LoweringBackend>(backend, device);
-  std::vector<TensorHandle> values(graph.values.size());
+  GraphRun run(graph, Extents(extents), &device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = graph.inputs[i];
-    values[size_t(v)] = lowering->place(
-        LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype, contiguous_layout(inputs[i]), checked_numel(inputs[i]));
+    run.set(v, lowering->place(LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype, contiguous_layout(inputs[i]),
+                   checked_numel(inputs[i])));
   }
-  for (size_t i = 0; i < constants.size(); ++i) values[size_t(graph.constants[i].first)] = lowering->place_constant(constants[i]);
+  for (size_t i = 0; i < constants.size(); ++i) run.set(graph.constants[i].first, lowering->place_constant(constants[i], int32_t(i)));
   try {
     const LevelScope scope(*lowering);
-    run(graph, extents, values, device);
+    for (const GraphNode& node : graph.nodes) run.run(node);
+    run.run_updates();
     for (ValueId v : graph.outputs)
-      if (lowering->is_constant(values[size_t(v)])) values[size_t(v)] = copy_of(values[size_t(v)]);  // what is given out may be written to
+      if (lowering->is_constant(run[v])) run.set(v, copy_of(run[v]));  // what is given out may be written to
   } catch (const CaptureError&) {
     if (lowering->depends_on_values) return {};
     throw;
   }
   LoweredProgram& program = lowering->program;
   for (const LoweredNode& node : program.nodes)
-    for (const LoweredOperand& o : node.out)
-      if (program.slots[size_t(o.slot)].role == LoweredSlot::Role::input) return {};
-  for (ValueId v : graph.outputs) program.outputs.push_back(lowering->operand(values[size_t(v)]));
+    for (const LoweredOperand& o : node.out) {
+      LoweredSlot::Role& role = program.slots[size_t(o.slot)].role;
+      if (role == LoweredSlot::Role::input) return {};
+      if (role == LoweredSlot::Role::constant) role = LoweredSlot::Role::state;
+    }
+  for (ValueId v : graph.outputs) program.outputs.push_back(lowering->operand(run[v]));
   return std::move(program);
 }
 

@@ -14,6 +14,7 @@ struct LoweredSlot {
   enum class Role : uint8_t {
     input,     // number `index` of the inputs, contiguous
     constant,  // number `index` of the constants of the program
+    state,     // like a constant, and the program writes to it
     made,      // by the program itself
   };
   Role role;
@@ -26,6 +27,7 @@ struct LoweredProgram {
   std::vector<LoweredNode> nodes;
   std::vector<LoweredSlot> slots;
   std::vector<TensorHandle> constants;  // one for each storage, with values
+  std::vector<int32_t> of_graph;        // parallel: the first constant of the graph on that storage; -1 for those that lowering made
   std::vector<LoweredOperand> outputs;  // of the graph
 };
 

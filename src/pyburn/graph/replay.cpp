@@ -1,8 +1,6 @@
 #include "pyburn/graph/replay.h"
 
-#include "pyburn/graph/extents.h"
-#include "pyburn/runtime/door_ops.h"
-#include "pyburn/runtime/run.h"
+#include "pyburn/runtime/graph_run.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
@@ -28,36 +26,23 @@ Replay::Replay(Ref<Graph> graph, Device& device) : graph_(std::move(graph)), dev
   dead_after_ = last_uses(*graph_);
 }
 
-Tensors Replay::run(std::span<const TensorHandle> inputs) {
+Tensors Replay::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants) {
   const Graph& g = *graph_;
-  const Extents extents = extents_of(g, inputs);
-  const TensorHandle absent;
-  std::vector<TensorHandle> values(g.values.size());
+  InputList list;
+  list.add(inputs);
+  GraphRun run(g, extents_of(g, list), &device_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     require<DeviceError>(&inputs[i].device() == &device_, "[Session] expected inputs on {}: got input {} on {}; move it to session.device",
         device_.name(), i, inputs[i].device().name());
-    values[size_t(g.inputs[i])] = inputs[i];
+    run.set(g.inputs[i], inputs[i]);
   }
-  for (size_t i = 0; i < constants_.size(); ++i) values[size_t(g.constants[i].first)] = constants_[i];
+  for (size_t i = 0; i < constants_.size(); ++i) run.set(g.constants[i].first, constants.empty() ? constants_[i] : constants[i]);
   for (size_t i = 0; i < g.nodes.size(); ++i) {
-    const GraphNode& node = g.nodes[i];
-    InputList in;
-    for (ValueId v : node.in) in.add(v < 0 ? absent : values[size_t(v)]);
-    Tensors out;
-    for (ValueId v : node.out) out.push_back(node.writes ? values[size_t(v)] : TensorHandle());
-    const Operation op = operation_at(node, {extents.data(), size_t(extents.size())}, in);
-    dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device_);
-    for (int64_t k = 0; k < out.size(); ++k) values[size_t(node.out[k])] = std::move(out[k]);
-    for (ValueId v : dead_after_[i]) values[size_t(v)] = {};
+    run.run(g.nodes[i]);
+    for (ValueId v : dead_after_[i]) run.set(v, {});
   }
-  for (const auto& [state, value] : g.updates) {
-    InputList in;
-    in.add(values[size_t(value)]);
-    call_into(op::cast, CastTo{values[size_t(state)].dtype()}, in, values[size_t(state)]);
-  }
-  Tensors outputs;
-  for (ValueId v : g.outputs) outputs.push_back(values[size_t(v)]);
-  return outputs;
+  run.run_updates();
+  return run.outputs();
 }
 
 }  // namespace pyburn

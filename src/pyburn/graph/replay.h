@@ -12,7 +12,8 @@ class Replay {
   Replay(Ref<Graph> graph, Device& device);
   // Inputs are on `device`. Values are freed after their last use. Threads may run at once unless the graph writes
   // to its constants.
-  Tensors run(std::span<const TensorHandle> inputs);
+  // `constants`: what stands for those of the graph; empty for its own.
+  Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants = {});
   const Graph& graph() const { return *graph_; }
   Device& device() const { return device_; }
 

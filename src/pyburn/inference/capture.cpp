@@ -1,10 +1,14 @@
 #include "pyburn/inference/capture.h"
 
+#include <exception>
+#include <optional>
+
 #include "pyburn/backends/null/null_backend.h"
 #include "pyburn/decorators/trace/trace.h"
 #include "pyburn/graph/extents.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/runtime/generator.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn {
 namespace {
@@ -39,10 +43,22 @@ std::vector<FreeAxis> free_axes_of(const std::vector<CaptureInput>& inputs, std:
   return axes;
 }
 
+// Sizes of extents that follow from values, at the first capture.
+struct Invented {
+  size_t free;  // extents that do not
+  int64_t first, step;
+  bool any = false;  // was one needed?
+};
+
 Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function,
-    const CaptureOptions& options, std::span<const FreeAxis> axes, std::span<const int64_t> sizes) {
-  const KeepGenerator keep;
-  const Ref<Backend> null(new NullBackend(Ref<Backend>(&device.leaf())));
+    const CaptureOptions& options, std::span<const FreeAxis> axes, Invented& invented, std::span<const int64_t> sizes) {
+  size_t unknown = 0;
+  const auto unknown_extent = [&]() -> int64_t {
+    const size_t number = unknown++;
+    invented.any = true;
+    return invented.free + number < sizes.size() ? sizes[invented.free + number] : invented.first + invented.step * int64_t(number);
+  };
+  const Ref<Backend> null(new NullBackend(Ref<Backend>(&device.leaf()), unknown_extent));
   const Ref<Trace> trace = make_ref<Trace>(null);
   Tensors tensors;
   std::vector<std::string> names;
@@ -55,7 +71,7 @@ Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, c
     tensors.push_back(make_tensor(device, i.meta.dtype, contiguous_layout(shape), null->allocate(i.meta.dtype, elements)));
     names.push_back(i.name);
   }
-  Recording recording(*trace, tensors, std::move(names));
+  Recording recording(*trace, tensors, std::move(names), options.is_inside);
   for (const auto& [name, tensor] : options.constants) trace->name_constant(tensor, name);
   const Tensors outputs = function(tensors);
   require<ValueError>(options.output_names.empty() || int64_t(options.output_names.size()) == outputs.size(),
@@ -69,8 +85,31 @@ Ref<Graph> capture(
     Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options) {
   std::vector<FreeExtent> extents;
   const std::vector<FreeAxis> axes = free_axes_of(inputs, extents);
-  auto at = [&](std::span<const int64_t> sizes) { return capture_at(device, inputs, function, options, axes, sizes); };
-  const Ref<Graph> graph = axes.empty() ? at({}) : with_free_extents(at, extents, axes);
+  const auto with = [&](Invented& invented) {
+    const auto at = [&](std::span<const int64_t> sizes) {
+      std::optional<KeepGenerator> keep;
+      if (!options.is_inside) keep.emplace();
+      return capture_at(device, inputs, function, options, axes, invented, sizes);
+    };
+    return with_free_extents(at, extents, axes);
+  };
+  // Small sizes, which are cut off nowhere, then such that are divided without a remainder. Several, because a size may happen to be that
+  // of a dimension: a view of all of it is no operation.
+  Ref<Graph> graph;
+  std::exception_ptr first_error;
+  for (const auto [first, step] : {std::pair<int64_t, int64_t>{4, 1}, {2, 1}, {7, 1}, {kDivisible, kDivisible}}) {
+    Invented invented{extents.size(), first, step};
+    try {
+      graph = with(invented);
+      break;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception&) {
+      if (!first_error) first_error = std::current_exception();
+      if (!invented.any) break;
+    }
+  }
+  if (!graph) std::rethrow_exception(first_error);
   return options.simplify ? simplify(*graph) : graph;
 }
 

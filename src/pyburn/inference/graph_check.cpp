@@ -1,9 +1,9 @@
 #include "pyburn/inference/graph_check.h"
 
 #include "pyburn/backends/null/null_backend.h"
-#include "pyburn/graph/extents.h"
+#include "pyburn/graph/aliases.h"
 #include "pyburn/runtime/door_ops.h"
-#include "pyburn/runtime/run.h"
+#include "pyburn/runtime/graph_run.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -24,9 +24,10 @@ void named(Body body, Where where) {
 class NullRun {
  public:
   NullRun(const Graph& g, Device& device)
-      : g_(g), device_(device), null_(new NullBackend(Ref<Backend>(&device.leaf()))), values_(g.values.size()) {
-    extents_.resize(g.extents.size());
-    for (const FreeAxis& f : g.free_axes) extents_[size_t(f.extent)] = g.values[size_t(g.inputs[size_t(f.input)])].shape[f.axis];
+      : g_(g),
+        device_(device),
+        null_(new NullBackend(Ref<Backend>(&device.leaf()), [this] { return stated_extent(); })),
+        run_(g, captured_extents(g), &device) {
     for (ValueId v : g.inputs) place(v);
     for (const auto& [v, t] : g.constants) place(v);
   }
@@ -42,38 +43,48 @@ class NullRun {
  private:
   void place(ValueId v) {
     const Meta& m = g_.values[size_t(v)];
-    values_[size_t(v)] = make_tensor(device_, m.dtype, contiguous_layout(m.shape), null_->allocate(m.dtype, m.shape.numel()));
+    run_.set(v, make_tensor(device_, m.dtype, contiguous_layout(m.shape), null_->allocate(m.dtype, m.shape.numel())));
+  }
+
+  // Extents that follow from values have the sizes that the graph states.
+  int64_t stated_extent() {
+    require<FormatError>(next_unknown_ < g_.unknown_axes.size(), "the graph names no extent for a size that depends on values");
+    const UnknownAxis& u = g_.unknown_axes[next_unknown_++];
+    return g_.values[size_t(u.value)].shape[u.axis];
   }
 
   void run(const GraphNode& node) {
-    const TensorHandle absent;
-    InputList in;
-    for (ValueId v : node.in) in.add(v < 0 ? absent : values_[size_t(v)]);
-    Tensors out;
-    for (ValueId v : node.out) out.push_back(node.writes ? values_[size_t(v)] : TensorHandle());
     // At the sizes of the capture the expressions must give the numbers that the graph states.
-    const Operation op = operation_at(node, extents_, in);
+    const Operation op = run_.operation(node);
     require<FormatError>(op == node.op, "its numbers do not follow the free extents: got {}", to_text(op.ref()));
-    dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device_);
-    for (int64_t k = 0; k < out.size(); ++k) {
-      const Meta& stated = g_.values[size_t(node.out[k])];
-      require<FormatError>(out[k].defined() && out[k].meta() == stated, "the graph states another result: expected {} {}, got {} {}",
-          out[k].dtype(), out[k].shape(), stated.dtype, stated.shape);
-      values_[size_t(node.out[k])] = std::move(out[k]);
+    for (const Ref<Graph>& inside : sub_graphs(op.ref())) check_inside(*inside, device_);
+    run_.run(node, op);
+    for (ValueId v : node.out) {
+      const Meta& stated = g_.values[size_t(v)];
+      const TensorHandle& made = run_[v];
+      require<FormatError>(made.defined() && made.meta() == stated, "the graph states another result: expected {} {}, got {} {}",
+          made.dtype(), made.shape(), stated.dtype, stated.shape);
     }
+  }
+
+  static void check_inside(const Graph& g, Device& device) {
+    require<FormatError>(g.constants.empty() && g.updates.empty(), "a graph inside an operation has constants or state");
+    const std::vector<bool> written = values_that_may_be_written(g);
+    for (ValueId v : g.inputs) require<FormatError>(!written[size_t(v)], "a graph inside an operation writes to its input %{}", v);
+    NullRun(g, device).run();
   }
 
   void update(ValueId state, ValueId value) {
     InputList in;
-    in.add(values_[size_t(value)]);
-    call_into(op::cast, CastTo{values_[size_t(state)].dtype()}, in, values_[size_t(state)]);
+    in.add(run_[value]);
+    call_into(op::cast, CastTo{run_[state].dtype()}, in, run_[state]);
   }
 
   const Graph& g_;
   Device& device_;
   Ref<Backend> null_;
-  std::vector<TensorHandle> values_;
-  std::vector<int64_t> extents_;  // at the capture
+  GraphRun run_;
+  size_t next_unknown_ = 0;
 };
 
 }  // namespace

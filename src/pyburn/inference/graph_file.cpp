@@ -8,25 +8,29 @@
 #include "pyburn/io/shared_bytes.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
-#include "pyburn/support/thread_pool.h"
 
 namespace pyburn {
 namespace {
 
-// Header: magic, version, checksum of the payload, size of the payload; then the payload: the names of the operations (so that all that a
-// reader lacks are known before the first of them is read), and the wire form of the graph.
+// Header, structure, constants. The structure: the names of the operations (so that all that a reader lacks are known before the first of
+// them is read), and the wire form of the graph. The elements of constants follow, aligned, so that a mapped file is read where it is
+// touched; they have no checksum, because that would touch them all.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};
 constexpr uint32_t kVersion = 4;
+constexpr uint64_t kAlignment = 64;
 struct Header {
   char magic[8];
   uint32_t version;
   uint32_t reserved;
-  uint64_t checksum, bytes;
+  uint64_t checksum, structure, constants;  // of the structure; bytes
+  uint64_t reserved_too;
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(Header) == kGraphHeaderBytes);
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // FNV-1a over words, then over what is left. Four sums side by side, because each waits for its last product.
-uint64_t checksum_of_block(BytesView bytes) {
+uint64_t checksum(BytesView bytes) {
   constexpr uint64_t kStart = 0xcbf29ce484222325u, kPrime = 0x100000001b3u;
   uint64_t sums[4] = {kStart, kStart + 1, kStart + 2, kStart + 3};
   size_t i = 0;
@@ -43,24 +47,15 @@ uint64_t checksum_of_block(BytesView bytes) {
   return h;
 }
 
-// The checksum of the checksums of blocks, which several threads compute.
-constexpr size_t kBlock = size_t(1) << 20;
-// Memory that only the sums needed is given back at once.
-uint64_t checksum(const io::SharedBytes& bytes) {
-  std::vector<uint64_t> sums((bytes.size() + kBlock - 1) / kBlock);
-  parallel_for(int64_t(sums.size()), 2, [&](int64_t begin, int64_t end) {
-    for (auto i = size_t(begin); i < size_t(end); ++i) {
-      const io::SharedBytes block = bytes.part(i * kBlock, std::min(kBlock, bytes.size() - i * kBlock));
-      sums[i] = checksum_of_block(block.view());
-      block.release_pages();
-    }
-  });
-  return checksum_of_block(std::as_bytes(std::span(sums)));
+void add_names(OpNames& names, const Graph& graph) {
+  for (const GraphNode& n : graph.nodes) {
+    if (names.find(n.op.info()) < 0) names.add(n.op.info().name());
+    for (const Ref<Graph>& inside : sub_graphs(n.op.ref())) add_names(names, *inside);
+  }
 }
 
 void write_names(WireWriter& w, const Graph& graph) {
-  for (const GraphNode& n : graph.nodes)
-    if (w.names.find(n.op.info()) < 0) w.names.add(n.op.info().name());
+  add_names(w.names, graph);
   w.count(uint64_t(w.names.size()));
   for (int64_t i = 0; i < w.names.size(); ++i) w.text(w.names.name(i));
 }
@@ -78,50 +73,71 @@ void read_names(WireReader& r) {
       missing);
 }
 
-}  // namespace
+class Image {
+ public:
+  explicit Image(const Graph& graph) {
+    OpNames names;
+    WireWriter w(names);
+    w.extend(sizeof(Header));
+    w.place_constant = [this](const TensorHandle& t) { return place(t); };
+    write_names(w, graph);
+    encode(w, graph);
+    head_ = w.take();
+    const uint64_t structure = head_.size() - sizeof(Header);
+    head_.resize(aligned(head_.size()));
+    const Header h{{}, 0, 0, 0, structure, end_, 0};
+    std::memcpy(head_.data(), &h, sizeof h);
+    seal_graph_bytes(head_);
+  }
+  void write(const std::function<void(BytesView)>& write) const {
+    write(head_);
+    for (const TensorHandle& t : constants_) {
+      std::vector<std::byte> bytes = host_bytes(t);
+      bytes.resize(aligned(bytes.size()));
+      write(bytes);
+    }
+  }
 
-Bytes graph_to_bytes(const Graph& graph) {
-  OpNames names;
-  WireWriter w(names);
-  w.extend(sizeof(Header));
-  w.read_constant = [](const TensorHandle& from, std::span<std::byte> to) { to_host(from, {to.data(), from.meta()}); };
-  write_names(w, graph);
-  encode(w, graph);
-  Bytes bytes = w.take();
-  seal_graph_bytes(bytes);
-  return bytes;
-}
-
-void seal_graph_bytes(std::span<std::byte> bytes) {
-  const BytesView payload = BytesView(bytes).subspan(sizeof(Header));
-  Header h{{}, kVersion, 0, checksum(io::SharedBytes::borrowed(payload)), payload.size()};
-  std::memcpy(h.magic, kMagic, sizeof kMagic);
-  std::memcpy(bytes.data(), &h, sizeof h);
-}
-
-namespace {
+ private:
+  uint64_t place(const TensorHandle& t) {
+    const uint64_t offset = end_;
+    constants_.push_back(t);
+    end_ += aligned(uint64_t(bytes_of(t.dtype(), t.numel())));
+    return offset;
+  }
+  Bytes head_;
+  std::vector<TensorHandle> constants_;
+  uint64_t end_ = 0;
+};
 
 // Small constants are read into memory: they share their pages with others.
-constexpr size_t kMapped = size_t(64) << 10;
+constexpr uint64_t kMapped = 64 << 10;
 
+// `file` begins where its memory is aligned, or its constants are copied.
 Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
-  const BytesView bytes = file.view();
   Header h;
+  const BytesView bytes = file.view();
   require<FormatError>(bytes.size() >= sizeof h, "[graph_file] too short for a graph: got {} bytes", uint64_t(bytes.size()));
   std::memcpy(&h, bytes.data(), sizeof h);
-  const BytesView payload = bytes.subspan(sizeof h);
   require<FormatError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, "[graph_file] not a graph file");
   require<FormatError>(
       h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}; save the model again", h.version, kVersion);
-  require<FormatError>(
-      h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
-  require<FormatError>(h.checksum == checksum(file.part(sizeof h, payload.size())), "[graph_file] the file is damaged: its checksum does not match");
+  const uint64_t size = bytes.size();
+  const bool whole =
+      h.structure <= size - sizeof h && aligned(sizeof h + h.structure) <= size && h.constants == size - aligned(sizeof h + h.structure);
+  require<FormatError>(whole, "[graph_file] the file was cut or extended: got {} bytes, of which {} are the graph and {} its constants",
+      size, h.structure, h.constants);
+  const BytesView structure = bytes.subspan(sizeof h, size_t(h.structure));
+  require<FormatError>(h.checksum == checksum(structure), "[graph_file] the file is damaged: its checksum does not match");
+  const io::SharedBytes constants = file.part(size_t(size - h.constants), size_t(h.constants));
   OpNames names;
-  WireReader r(payload, names);
-  r.make_constant = [&](const Meta& m, BytesView data) {
-    return file.part(size_t(data.data() - bytes.data()), data.size()).tensor(m, device, data.size() >= kMapped);
+  WireReader r(structure, names);
+  r.find_constant = [&](const Meta& m, uint64_t offset) {
+    const uint64_t wanted = io::size_in_bytes(m, "a constant");
+    require<FormatError>(offset % kAlignment == 0 && offset <= h.constants && wanted <= h.constants - offset,
+        "[graph_file] a constant lies outside of the file: got {} bytes at {} of {}", wanted, offset, h.constants);
+    return constants.part(size_t(offset), size_t(wanted)).tensor(m, device, wanted >= kMapped);
   };
-  r.deepest = 1;  // captured graphs contain no fused operations: those exist only between a queue and its kernels
   read_names(r);
   Ref<Graph> graph = decode_graph(r);
   r.end();
@@ -131,15 +147,31 @@ Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
 
 }  // namespace
 
+Bytes graph_to_bytes(const Graph& graph) {
+  Bytes bytes;
+  Image(graph).write([&](BytesView part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
+  return bytes;
+}
+
+void seal_graph_bytes(std::span<std::byte> bytes) {
+  Header h;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  h.structure = std::min<uint64_t>(h.structure, bytes.size() - sizeof h);
+  const uint64_t size = std::max<uint64_t>(bytes.size(), aligned(sizeof h + h.structure));
+  if (bytes.size() > aligned(sizeof h + h.structure)) h.constants = size - aligned(sizeof h + h.structure);
+  h.version = kVersion;
+  h.checksum = checksum(BytesView(bytes).subspan(sizeof h, size_t(h.structure)));
+  std::memcpy(h.magic, kMagic, sizeof kMagic);
+  std::memcpy(bytes.data(), &h, sizeof h);
+}
+
 Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) { return read_graph(io::SharedBytes::borrowed(bytes), device); }
 
 void save_graph(const Graph& graph, const std::string& path) {
-  const Bytes bytes = graph_to_bytes(graph);
-  io::atomic_write(path, [&](io::AtomicFile& file) { file.write(bytes); });
+  const Image image(graph);
+  io::atomic_write(path, [&](io::AtomicFile& file) { image.write([&](BytesView part) { file.write(part); }); });
 }
 
-Ref<Graph> load_graph(const std::string& path, Device& device) {
-  return read_graph(io::SharedBytes::of_file(path), device);
-}
+Ref<Graph> load_graph(const std::string& path, Device& device) { return read_graph(io::SharedBytes::of_file(path), device); }
 
 }  // namespace pyburn

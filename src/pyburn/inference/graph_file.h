@@ -8,11 +8,14 @@
 namespace pyburn {
 
 void save_graph(const Graph& graph, const std::string& path);
-Ref<Graph> load_graph(const std::string& path, Device& device);  // constants go to `device`; FormatError, FileError
+// Constants go to `device`; where its tensors lie in host memory, they stay in the mapped file, and are read when they are touched.
+// FormatError, FileError.
+Ref<Graph> load_graph(const std::string& path, Device& device);
 
 // The same, in memory.
 Bytes graph_to_bytes(const Graph& graph);
-void seal_graph_bytes(std::span<std::byte> bytes);  // writes the header, with the checksum, before a payload
+constexpr size_t kGraphHeaderBytes = 48;
+void seal_graph_bytes(std::span<std::byte> bytes);  // makes the header fit what follows it
 Ref<Graph> graph_from_bytes(BytesView bytes, Device& device);
 
 }  // namespace pyburn

@@ -70,9 +70,14 @@ class PreparedProgram::Context {
     prepare_nodes();
   }
 
-  void bind_inputs(std::span<const TensorHandle> inputs) {
+  void bind_inputs(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants) {
     for (int32_t s : bound_) {
       const LoweredSlot& slot = plan_.program_.slots[size_t(s)];
+      if (slot.role == Role::state) {
+        const int32_t of_graph = plan_.program_.of_graph[size_t(slot.index)];
+        const bool given = !constants.empty() && of_graph >= 0;
+        bind(s, (given ? constants[size_t(of_graph)] : plan_.program_.constants[size_t(slot.index)]).impl()->storage, 0);
+      }
       if (slot.role != Role::input) continue;
       const TensorHandle& given = inputs[size_t(slot.index)];
       const TensorHandle x = given.layout().is_contiguous() ? given : contiguous(given, plan_.backend_);
@@ -165,7 +170,6 @@ PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend
   std::vector<size_t> slots;
   for (size_t s = 0; s < uses.size(); ++s) {
     const LoweredSlot& slot = program_.slots[s];
-    if (slot.role != Role::made) writes_constants_ |= uses[s].writes > 0;
     if (slot.role != Role::made || uses[s].last_use < 0) continue;
     const int32_t first = std::max(uses[s].first_write, 0);  // elements that are never written may be read: empty()
     if (has_arena && uses[s].last_use < end) {
@@ -202,10 +206,10 @@ std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
 }
 
 // A context whose run fails is not used again: a kernel that was left behind by an interrupt may still write to its memory.
-Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, StepWatcher* watcher) {
+Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
   std::unique_ptr<Context> context = take_context();
   const LevelScope scope(backend_);
-  context->bind_inputs(inputs);
+  context->bind_inputs(inputs, constants);
   for (size_t i = 0; i < program_.nodes.size(); ++i) {
     if (i % 64 == 0) check_interrupt();
     const int64_t start = watcher ? now() : 0;

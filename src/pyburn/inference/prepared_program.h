@@ -23,13 +23,13 @@ class PreparedProgram {
   ~PreparedProgram();
 
   // Inputs have the shapes and dtypes that the program was lowered for. Any number of threads at once, each with memory of its own.
-  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
+  // `constants`: those of the graph, where the caller has state of its own, which no other run uses; else empty.
+  Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants = {}, StepWatcher* watcher = nullptr);
 
   void prepare_context();  // for the first run, which else does it
 
   const LoweredProgram& program() const { return program_; }
   const MemoryPlan& memory() const { return memory_; }
-  bool writes_constants() const { return writes_constants_; }
 
  private:
   class Context;
@@ -45,7 +45,6 @@ class PreparedProgram {
     bool direct;                          // execute() takes it as it is
   };
   std::vector<Needs> needs_;  // per node
-  bool writes_constants_ = false;
   ForkSafeMutex mutex_;
   std::vector<std::unique_ptr<Context>> free_;  // contexts that no run uses
 };

@@ -4,14 +4,13 @@
 #include <unordered_map>
 
 #include "pyburn/decorators/autodiff/autodiff.h"
-#include "pyburn/graph/extents.h"
+#include "pyburn/graph/aliases.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 #include "pyburn/runtime/transfer.h"
-#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -57,73 +56,76 @@ Ref<Graph> with_own_constants(const Graph& graph, Device& device) {
 
 }  // namespace
 
-Session::Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, Constants::shared) {}
+SessionContext::SessionContext(Session& session) : session_(session) { take_initial_state(); }
 
-Session::Session(Ref<Graph> graph, Device& device, Constants constants) : device_(device), leaf_(plain_leaf(device)) {
+void SessionContext::take_initial_state() {
+  if (!session_.has_state_) return;
+  Snapshot snapshot(session_.device_);
+  constants_.clear();
+  for (size_t i = 0; i < session_.graph_->constants.size(); ++i) {
+    const TensorHandle& initial = session_.graph_->constants[i].second;
+    constants_.push_back(session_.state_[i] ? snapshot(initial) : initial);
+  }
+}
+
+void SessionContext::reset() {
+  const std::lock_guard lock(mutex_);
+  take_initial_state();
+}
+
+std::vector<std::pair<std::string, TensorHandle>> SessionContext::state() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, TensorHandle>> named;
+  const Graph& g = *session_.graph_;
+  for (size_t i = 0; i < constants_.size(); ++i)
+    if (session_.state_[i]) named.emplace_back(i < g.constant_names.size() ? g.constant_names[i] : "", constants_[i]);
+  return named;
+}
+
+Tensors SessionContext::run(std::span<const TensorHandle> inputs, StepWatcher* watcher) {
+  std::unique_lock<ForkSafeMutex> one_at_a_time(mutex_, std::defer_lock);
+  if (session_.has_state_) one_at_a_time.lock();
+  return session_.run(inputs, constants_, watcher);
+}
+
+Session::Session(Ref<Graph> graph, Device& device, bool copies_constants) : device_(device), leaf_(plain_leaf(device)) {
   check(*graph);
-  graph_ = optimise(constants == Constants::own ? *graph : *with_own_constants(*graph, device));
+  graph_ = optimise(copies_constants ? *with_own_constants(*graph, device) : *graph);
+  const std::vector<bool> written = values_that_may_be_written(*graph_);
+  for (const auto& [v, t] : graph_->constants) state_.push_back(written[size_t(v)]);
+  has_state_ = std::find(state_.begin(), state_.end(), true) != state_.end();
+  const bool writes_inputs = std::any_of(graph_->inputs.begin(), graph_->inputs.end(), [&](ValueId v) { return written[size_t(v)]; });
   graph = nullptr;
-  prepare_now();
+  if (leaf_ && !writes_inputs) prepared_ = std::make_unique<PreparedGraph>(graph_, device, *leaf_);
+  else replay_ = std::make_unique<Replay>(graph_, device);
+  if (prepared_) prepared_->prepare_now();
+  own_ = new_context();
 }
 
 std::unique_ptr<Session> Session::load(const std::string& path, Device& device) {
-  return std::unique_ptr<Session>(new Session(load_graph(path, device), device, Constants::own));
+  return std::unique_ptr<Session>(new Session(load_graph(path, device), device, false));  // nobody else has them
 }
 void Session::save(const std::string& path) const { save_graph(graph(), path); }
 
-// What fails here is raised by the first run.
-void Session::prepare_now() {
-  if (!leaf_ || !graph_->extents.empty()) return;
-  std::vector<Shape> shapes;
-  for (ValueId v : graph_->inputs) shapes.push_back(graph_->values[size_t(v)].shape);
-  try {
-    if (std::shared_ptr<PreparedProgram> program = prepare({}, shapes)) {
-      program->prepare_context();
-      known_.emplace_front(Extents{}, std::move(program));
-    }
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const Error&) {
-  }
-}
-
-std::shared_ptr<PreparedProgram> Session::prepare(const Extents& extents, std::span<const Shape> shapes) {
-  std::vector<TensorHandle> constants;
-  for (const auto& [v, t] : graph_->constants) constants.push_back(t);
-  std::optional<LoweredProgram> program = lower(*graph_, {extents.data(), size_t(extents.size())}, shapes, constants, device_, *leaf_);
-  return program ? std::make_shared<PreparedProgram>(std::move(*program), device_, *leaf_) : nullptr;
-}
-
 std::shared_ptr<PreparedProgram> Session::prepared(std::span<const TensorHandle> inputs) {
-  const Extents extents = extents_of(*graph_, inputs);
-  const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& entry) { return entry.first == extents; });
-  if (known != known_.end()) {
-    known_.splice(known_.begin(), known_, known);
-    return known->second;
-  }
-  std::vector<Shape> shapes;
-  for (const TensorHandle& t : inputs) shapes.push_back(t.shape());
-  std::shared_ptr<PreparedProgram> program = leaf_ ? prepare(extents, shapes) : nullptr;
-  if (!program && !replay_) replay_ = std::make_unique<Replay>(graph_, device_);
-  known_.emplace_front(extents, program);
-  if (known_.size() > kKept) known_.pop_back();
-  return program;
+  InputList list;
+  list.add(inputs);
+  return prepared_ ? prepared_->whole(list) : nullptr;
 }
 
-Tensors Session::run(std::span<const TensorHandle> inputs, StepWatcher* watcher) {
-  const std::shared_ptr<PreparedProgram> program = prepared(inputs);
+Tensors Session::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
+  InputList list;
+  list.add(inputs);
+  const std::shared_ptr<PreparedProgram> program = prepared_ ? prepared_->whole(list) : nullptr;
   for (size_t i = 0; i < inputs.size(); ++i)
     require<DeviceError>(&inputs[i].device() == &device_, "[Session] expected inputs on {}: got input {} on {}; move it to session.device",
         device_.name(), i, inputs[i].device().name());
-  if (!program) return replay_->run(inputs);
+  if (!prepared_) return replay_->run(inputs, constants);
   for (const TensorHandle& t : inputs) {
     require<CaptureError>(t.storage()->has_values, "[Session] the tensor was made while capturing and has no values: got {}", t.shape());
     raise_if_spoiled(*t.storage());
   }
-  std::unique_lock<ForkSafeMutex> one_at_a_time(state_mutex_, std::defer_lock);
-  if (program->writes_constants()) one_at_a_time.lock();
-  return program->run(inputs, watcher);
+  return program ? program->run(inputs, constants, watcher) : prepared_->run(list, constants, watcher);
 }
 
 }  // namespace pyburn

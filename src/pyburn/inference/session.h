@@ -1,44 +1,68 @@
 // Session: a graph, ready to run. Needs neither Python nor the model it came from.
 #pragma once
-#include <list>
+#include <memory>
+#include <string>
 
-#include "pyburn/graph/extents.h"
 #include "pyburn/graph/replay.h"
-#include "pyburn/inference/prepared_program.h"
+#include "pyburn/inference/prepared_graph.h"
 
 namespace pyburn {
+
+class Session;
+
+// The state of one stream of calls: what the graph writes to, such as running statistics or a key-value cache. Calls of one context run one
+// after the other; contexts of one session run at once.
+class SessionContext {
+ public:
+  explicit SessionContext(Session& session);  // the session outlives it
+  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
+  void reset();  // to what the state was when the session was made
+  // Names and present values of what the graph writes to. They share memory with the context.
+  std::vector<std::pair<std::string, TensorHandle>> state() const;
+
+ private:
+  void take_initial_state();
+  Session& session_;
+  mutable ForkSafeMutex mutex_;
+  std::vector<TensorHandle> constants_;  // parallel to the graph's; empty where the graph has no state
+};
 
 class Session {
  public:
   // The session keeps the constants as they are now: training the model later does not change it. A graph without free extents is
   // prepared at once, weights packed.
-  Session(Ref<Graph> graph, Device& device);
+  Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, true) {}
   // Constants of a large file stay in its mapping; what is computed from them takes memory.
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
   void save(const std::string& path) const;
 
-  // Inputs on device(). Any number of threads at once; a graph that writes to its own state runs for one after the other.
-  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr);
-  // What run() does for these inputs. Null where it goes through the graph operation by operation: on a stack of decorators, and where
-  // the size of a result depends on values.
+  // Inputs on device(). Any number of threads at once; where the graph writes to state of its own, calls share that state and run one after
+  // the other. Contexts have states of their own.
+  Tensors run(std::span<const TensorHandle> inputs, StepWatcher* watcher = nullptr) { return own_->run(inputs, watcher); }
+  std::unique_ptr<SessionContext> new_context() { return std::make_unique<SessionContext>(*this); }
+  SessionContext& context() { return *own_; }
+  bool has_state() const { return has_state_; }
+
+  // What run() does for these inputs. Null where it is not one program: on a stack of decorators, and where sizes or branches depend on
+  // values.
   std::shared_ptr<PreparedProgram> prepared(std::span<const TensorHandle> inputs);
 
   const Graph& graph() const { return *graph_; }
   Device& device() const { return device_; }
 
  private:
-  static constexpr size_t kKept = 8;  // sizes of the free extents that stay prepared
-  enum class Constants : uint8_t { shared, own };
-  Session(Ref<Graph> graph, Device& device, Constants constants);
-  std::shared_ptr<PreparedProgram> prepare(const Extents& extents, std::span<const Shape> inputs);
-  void prepare_now();
+  friend SessionContext;
+  Session(Ref<Graph> graph, Device& device, bool copies_constants);
+  Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher);
 
   Ref<Graph> graph_;
   Device& device_;
-  Backend* leaf_;  // null on a stack of decorators
-  ForkSafeMutex mutex_, state_mutex_;
-  std::list<std::pair<Extents, std::shared_ptr<PreparedProgram>>> known_;  // the last used first
+  Backend* leaf_;            // null on a stack of decorators
+  std::vector<bool> state_;  // parallel to the graph's constants: may it be written?
+  bool has_state_ = false;
+  std::unique_ptr<PreparedGraph> prepared_;  // one of these two
   std::unique_ptr<Replay> replay_;
+  std::unique_ptr<SessionContext> own_;
 };
 
 }  // namespace pyburn

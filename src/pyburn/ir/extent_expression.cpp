@@ -58,6 +58,7 @@ int64_t ExtentExpression::evaluate(std::span<const int64_t> extents, std::span<c
     if (t.kind == Kind::constant) {
       stack.push_back(t.a);
     } else if (t.kind == Kind::extent) {
+      require<ShapeError>(extents[size_t(t.a)] >= 0, "[graph] extent {} is used before it is known", t.a);
       stack.push_back(extents[size_t(t.a)]);
     } else if (t.kind == Kind::dimension) {
       const bool there = t.a < int64_t(inputs.size()) && inputs[size_t(t.a)] && t.b < inputs[size_t(t.a)]->rank();

@@ -1,5 +1,7 @@
 #include "pyburn/ir/graph.h"
 
+#include <algorithm>
+
 #include "pyburn/ir/signature.h"
 #include "pyburn/support/error.h"
 
@@ -28,6 +30,43 @@ class Defined {
   std::vector<bool> known_;
 };
 
+// Which extents are known so far: those of inputs, and those of values that have been made.
+class KnownExtents {
+ public:
+  explicit KnownExtents(const Graph& g) : g_(g), known_(g.extents.size()) {
+    for (const FreeAxis& f : g.free_axes) {
+      require<FormatError>(f.input >= 0 && size_t(f.input) < g.inputs.size() && is_axis(g.inputs[size_t(f.input)], f.axis, f.extent),
+          "[graph] free axis out of range: got axis {} of input {} for extent {}", f.axis, f.input, f.extent);
+      known_[size_t(f.extent)] = true;
+    }
+  }
+  void use(const ExtentExpression& e) const {
+    for (const ExtentExpression::Term& t : e.terms())
+      require<FormatError>(t.kind != ExtentExpression::Kind::extent || known_[size_t(t.a)],
+          "[graph] an extent is used before it is known: got number {}", t.a);
+  }
+  void make(const GraphNode& n) {
+    for (; next_ < g_.unknown_axes.size(); ++next_) {
+      const UnknownAxis& u = g_.unknown_axes[next_];
+      if (std::find(n.out.begin(), n.out.end(), u.value) == n.out.end()) return;
+      require<FormatError>(!n.writes && is_axis(u.value, u.axis, u.extent) && !known_[size_t(u.extent)],
+          "[graph] unknown axis out of range: got axis {} of %{} for extent {}", u.axis, u.value, u.extent);
+      known_[size_t(u.extent)] = true;
+    }
+  }
+  void check_all() const {
+    require<FormatError>(next_ == g_.unknown_axes.size(), "[graph] unknown axes are not in the order of their nodes");
+  }
+
+ private:
+  bool is_axis(ValueId v, int32_t axis, int32_t extent) const {
+    return axis >= 0 && axis < g_.values[size_t(v)].shape.rank() && extent >= 0 && size_t(extent) < known_.size();
+  }
+  const Graph& g_;
+  std::vector<bool> known_;
+  size_t next_ = 0;  // of the unknown axes
+};
+
 void check_names(const std::vector<std::string>& names, size_t expected) {
   require<FormatError>(
       names.empty() || names.size() == expected, "[graph] wrong number of names: got {} for {}", int64_t(names.size()), int64_t(expected));
@@ -49,11 +88,15 @@ Ref<Graph> copy_of(const Graph& g) {
   c->updates = g.updates;
   c->extents = g.extents;
   c->free_axes = g.free_axes;
+  c->unknown_axes = g.unknown_axes;
   return c;
 }
 
+bool SubGraph::operator==(const SubGraph& o) const { return get() == o.get() || (get() && o.get() && **this == *o); }
+
 void check(const Graph& g) {
   Defined defined(g);
+  KnownExtents known(g);
   for (ValueId v : g.inputs) defined.make(v);
   for (const auto& [v, t] : g.constants) {
     defined.make(v);
@@ -71,23 +114,17 @@ void check(const Graph& g) {
     for (const ExtentPatch& p : n.patches) {
       require<FormatError>(p.slot >= 0, "[graph] patch out of range: got slot {}", p.slot);
       p.value.check(int64_t(g.extents.size()));
+      known.use(p.value);
     }
+    for (const Ref<Graph>& inside : sub_graphs(n.op.ref())) check(*inside);
+    known.make(n);
   }
   for (ValueId v : g.outputs) defined.use(v);
   for (const auto& [state, value] : g.updates) defined.use(state), defined.use(value);
   check_names(g.input_names, g.inputs.size());
   check_names(g.output_names, g.outputs.size());
   check_names(g.constant_names, g.constants.size());
-  std::vector<bool> bound(g.extents.size());
-  for (const FreeAxis& f : g.free_axes) {
-    require<FormatError>(f.input >= 0 && size_t(f.input) < g.inputs.size() && f.axis >= 0 &&
-                             f.axis < g.values[size_t(g.inputs[size_t(f.input)])].shape.rank() && f.extent >= 0 &&
-                             size_t(f.extent) < g.extents.size(),
-        "[graph] free axis out of range: got axis {} of input {} for extent {}", f.axis, f.input, f.extent);
-    bound[size_t(f.extent)] = true;
-  }
-  for (size_t k = 0; k < bound.size(); ++k)
-    require<FormatError>(bound[k], "[graph] no axis of any input has the free extent '{}'", g.extents[k].substr(0, 80));
+  known.check_all();
 }
 
 uint64_t hash(const Graph& g) {
@@ -109,8 +146,9 @@ uint64_t hash(const Graph& g) {
 }
 
 bool operator==(const Graph& a, const Graph& b) {
-  if (a.values != b.values || a.inputs != b.inputs || a.outputs != b.outputs || a.updates != b.updates ||
-      a.nodes.size() != b.nodes.size() || a.constants.size() != b.constants.size())
+  if (a.values != b.values || a.inputs != b.inputs || a.outputs != b.outputs || a.updates != b.updates || a.free_axes != b.free_axes ||
+      a.unknown_axes != b.unknown_axes || a.extents.size() != b.extents.size() || a.nodes.size() != b.nodes.size() ||
+      a.constants.size() != b.constants.size())
     return false;
   for (size_t i = 0; i < a.nodes.size(); ++i) {
     const GraphNode &m = a.nodes[i], &n = b.nodes[i];
@@ -120,6 +158,16 @@ bool operator==(const Graph& a, const Graph& b) {
     if (a.constants[i].first != b.constants[i].first || !a.constants[i].second.is_same(b.constants[i].second)) return false;
   return true;
 }
+
+namespace {
+
+std::string indented(const std::string& text) {
+  std::string result = "    ";
+  for (char c : text.substr(0, text.size() - 1)) result += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return result + "\n";
+}
+
+}  // namespace
 
 std::string to_text(const Graph& g) {
   auto list = [](const auto& ids) {
@@ -132,7 +180,11 @@ std::string to_text(const Graph& g) {
   for (const GraphNode& n : g.nodes) {
     text += format("  {} {} {} [{}]", list(n.out), n.writes ? "<-" : "=", to_text(n.op.ref()), list(n.in));
     for (const ExtentPatch& p : n.patches) text += format(", {} = {}", p.slot, to_text(p.value));
+    for (const UnknownAxis& u : g.unknown_axes)
+      if (std::find(n.out.begin(), n.out.end(), u.value) != n.out.end())
+        text += format(", {} = extent {} of %{}", g.extents[size_t(u.extent)], u.axis, u.value);
     text += "\n";
+    for (const Ref<Graph>& inside : sub_graphs(n.op.ref())) text += indented(to_text(*inside));
   }
   return text + "  return " + list(g.outputs) + "\n";
 }

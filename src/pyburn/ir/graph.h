@@ -1,5 +1,6 @@
 // Graph: a list of operations on numbered values. Fusion, sessions, ONNX, remote execution and deployment share it.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "pyburn/ir/extent_expression.h"
@@ -22,6 +23,13 @@ struct FreeAxis {
   bool operator==(const FreeAxis&) const = default;
 };
 
+// An axis of a value whose extent nobody knows before the value is made: the number of elements that are not zero.
+struct UnknownAxis {
+  ValueId value;
+  int32_t axis, extent;
+  bool operator==(const UnknownAxis&) const = default;
+};
+
 struct GraphNode {
   Operation op;
   SmallVector<ValueId, 4> in, out;
@@ -40,12 +48,26 @@ class Graph : public Counted {
   std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
   std::vector<std::string> extents;                  // names of the free extents
   std::vector<FreeAxis> free_axes;
+  std::vector<UnknownAxis> unknown_axes;  // in the order in which they become known
 
   ValueId add_value(Meta m) {
     values.push_back(std::move(m));
     return ValueId(values.size()) - 1;
   }
 };
+
+// A graph that an operation runs, as a field of its attributes: equal when the graphs are.
+struct SubGraph : Ref<Graph> {
+  using Ref::Ref;
+  SubGraph(Ref<Graph> g) : Ref(std::move(g)) {}
+  bool operator==(const SubGraph& o) const;
+};
+// The graphs inside an operation, in field order; empty for almost all.
+SmallVector<Ref<Graph>, 2> sub_graphs(OpRef);
+// The operation with each of its graphs replaced by what `change` makes of it.
+Operation with_sub_graphs(const Operation&, const std::function<Ref<Graph>(const Graph&)>& change);
+// Does the operation, or one in the graphs inside it, draw random numbers?
+bool draws_random_numbers(OpRef);
 
 Ref<Graph> copy_of(const Graph&);  // operations and constants are shared
 // Every value is made before it is used, and every number is in range. FormatError otherwise.

@@ -137,7 +137,7 @@ struct OpInfo : OpSpec {
   const AttrType* attrs = nullptr;
   ScalarFn scalar = nullptr;             // a number among the attributes that takes part in promotion
   NumberFirstFn number_first = nullptr;  // is the first operand a number, so that input 0 is operand 1?
-  InferFn infer = nullptr;               // null for views and dynamic ops
+  InferFn infer = nullptr;               // null for views; of dynamic ops: -1 for an extent that follows from values
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;

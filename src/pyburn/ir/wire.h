@@ -34,6 +34,9 @@ class OpNames {
 // How the data of constants gets in and out of tensors: the wire form itself knows no backend.
 using ReadConstant = std::function<void(const TensorHandle& from, std::span<std::byte> to)>;
 using MakeConstant = std::function<TensorHandle(const Meta&, BytesView from)>;
+// The same where the elements lie beside the message, at an offset.
+using PlaceConstant = std::function<uint64_t(const TensorHandle&)>;
+using FindConstant = std::function<TensorHandle(const Meta&, uint64_t offset)>;
 
 class WireWriter {
  public:
@@ -45,11 +48,11 @@ class WireWriter {
   void text(std::string_view v);
   void raw(BytesView v) { bytes_.insert(bytes_.end(), v.begin(), v.end()); }
   std::span<std::byte> extend(size_t bytes);  // room to be filled by the caller
-  size_t size() const { return bytes_.size(); }
   Bytes take() { return std::move(bytes_); }
 
   OpNames& names;
-  ReadConstant read_constant;  // needed only for graphs with constants
+  ReadConstant read_constant;  // one of the two is needed for graphs with constants
+  PlaceConstant place_constant;
 
  private:
   Bytes bytes_;
@@ -73,6 +76,7 @@ class WireReader {
 
   OpNames& names;
   MakeConstant make_constant;
+  FindConstant find_constant;
   int depth = 0, deepest = 8;  // of graphs inside operations inside graphs
 
  private:

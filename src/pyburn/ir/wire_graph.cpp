@@ -45,25 +45,18 @@ std::vector<std::pair<int32_t, int32_t>> decode_pairs(WireReader& r) {
   return pairs;
 }
 
-// The data of constants begin at multiples of this in what is written, so that a mapped file can be used where it lies.
-constexpr size_t kAlignment = 64;
-
 void encode_constant(WireWriter& w, ValueId id, const TensorHandle& t) {
-  require<ValueError>(bool(w.read_constant), "[wire] constants cannot be sent here");
+  require<ValueError>(w.read_constant || w.place_constant, "[wire] constants cannot be sent here");
   w.integer(id);
   encode(w, t.meta());
-  const size_t padding = (kAlignment - (w.size() + 1) % kAlignment) % kAlignment;
-  w.byte(uint8_t(padding));
-  for (size_t i = 0; i < padding; ++i) w.byte(0);
+  if (w.place_constant) return w.count(w.place_constant(t));
   w.read_constant(t, w.extend(size_t(bytes_of(t.dtype(), t.numel()))));
 }
 std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
-  require<FormatError>(bool(r.make_constant), "[wire] constants are not accepted here");
+  require<FormatError>(r.make_constant || r.find_constant, "[wire] constants are not accepted here");
   const ValueId id = decode_id(r);
   const Meta meta = decode_meta(r);
-  const uint8_t padding = r.byte();
-  require<FormatError>(padding < kAlignment, "[wire] padding out of range: got {}", int64_t(padding));
-  r.raw(padding);
+  if (r.find_constant) return {id, r.find_constant(meta, r.count())};
   const BytesView data = r.raw(size_t(bytes_of(meta.dtype, meta.shape.numel())));  // present before anything is allocated
   return {id, r.make_constant(meta, data)};
 }
@@ -108,6 +101,8 @@ void encode(WireWriter& w, const Graph& g) {
   encode_names(w, g.extents);
   w.count(g.free_axes.size());
   for (const FreeAxis& f : g.free_axes) w.integer(f.input), w.integer(f.axis), w.integer(f.extent);
+  w.count(g.unknown_axes.size());
+  for (const UnknownAxis& u : g.unknown_axes) w.integer(u.value), w.integer(u.axis), w.integer(u.extent);
 }
 
 Ref<Graph> decode_graph(WireReader& r) {
@@ -131,6 +126,10 @@ Ref<Graph> decode_graph(WireReader& r) {
   for (int64_t n = r.length(3); n > 0; --n) {
     const int32_t input = decode_id(r), axis = decode_id(r), extent = decode_id(r);
     g->free_axes.push_back({input, axis, extent});
+  }
+  for (int64_t n = r.length(3); n > 0; --n) {
+    const int32_t value = decode_id(r), axis = decode_id(r), extent = decode_id(r);
+    g->unknown_axes.push_back({value, axis, extent});
   }
   --r.depth;
   check(*g);

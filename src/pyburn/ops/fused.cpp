@@ -1,7 +1,7 @@
 // A whole sub-graph as one operation.
 #include "pyburn/ops/fused.h"
 
-#include "pyburn/runtime/run.h"
+#include "pyburn/runtime/graph_run.h"
 
 namespace pyburn {
 namespace {
@@ -20,22 +20,7 @@ MetaList infer(const Fused& a, Metas in) {
   return out;
 }
 
-// Replays the body, one operation after the other.
-Tensors replay(const Fused& a, Inputs in) {
-  std::vector<TensorHandle> values(a.body->values.size());
-  for (size_t i = 0; i < in.size(); ++i) values[size_t(a.body->inputs[i])] = *in[i];
-  const TensorHandle absent;
-  for (const GraphNode& node : a.body->nodes) {
-    InputList operands;
-    for (ValueId v : node.in) operands.add(v < 0 ? absent : values[size_t(v)]);
-    Tensors results(node.out.size(), {});
-    dispatch(node.op.ref(), operands, {results.data(), size_t(results.size())});
-    for (int64_t k = 0; k < node.out.size(); ++k) values[size_t(node.out[k])] = std::move(results[k]);
-  }
-  Tensors out;
-  for (ValueId v : a.body->outputs) out.push_back(values[size_t(v)]);
-  return out;
-}
+Tensors replay(const Fused& a, Inputs in) { return run_graph(*a.body, in); }
 
 }  // namespace
 

@@ -63,10 +63,12 @@ Grads grad_copy(const IndexAxis& a, const GradContext& c) {
       c.needs(2) ? source_gradient(a.dim, c) : TensorHandle()};
 }
 
+Meta infer_nonzero(const NoAttrs&, Metas in) { return {Shape{-1, in[0].shape.rank()}, DType::int64}; }
+
 }  // namespace
 
 namespace op {
-constinit OpInfo nonzero = define<NoAttrs, nullptr>({.schema = "nonzero(Tensor input) -> Tensor",
+constinit OpInfo nonzero = define<NoAttrs, infer_nonzero>({.schema = "nonzero(Tensor input) -> Tensor",
     .doc = "Returns the indices of the non-zero elements, one row per element.",
     .kind = Kind::dynamic,
     .no_grad = "the result is an index",

@@ -54,6 +54,11 @@ t(3, 3, dtype=b8)
 t() ! at least 2
 t(3) ! at least 2)";
 
+Meta infer_counts(const RepeatCounts& a, Metas in) {
+  (void)in;
+  return {Shape{a.output_size}, DType::int64};
+}
+
 }  // namespace
 
 namespace op {
@@ -88,7 +93,7 @@ constinit OpInfo triu = define<Triangle, infer_triangle, grad_triu>({.schema = "
     .example = "pyburn.triu(pyburn.ones(3, 3))",
     .samples = kTriangle});
 constinit OpInfo repeat_interleave_indices =
-    define<RepeatCounts, nullptr>({.schema = "repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor",
+    define<RepeatCounts, infer_counts>({.schema = "repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor",
         .doc = "Returns the index i repeated repeats[i] times, for each i.",
         .kind = Kind::dynamic,
         .no_grad = "the result is an index",

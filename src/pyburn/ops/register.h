@@ -26,6 +26,7 @@ void register_conv_functions(OpTable&);
 void register_fill(OpTable&);
 void register_window(OpTable&);
 void register_fused(OpTable&);
+void register_control_flow(OpTable&);
 void register_index(OpTable&);
 void register_logic(OpTable&);
 void register_matmul(OpTable&);
@@ -139,6 +140,7 @@ inline void register_operations(OpTable& table) {
            register_random_functions,
            register_optimise,
            register_fused,
+           register_control_flow,
        })
     family(table);
 }

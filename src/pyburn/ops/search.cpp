@@ -32,6 +32,21 @@ Meta infer_histc(const Histogram& a, Metas in) {
   return {Shape{a.bins}, in[0].dtype};
 }
 
+MetaList infer_distinct(const Distinct& a, Metas in) {
+  Shape parts = a.dim >= 0 ? in[0].shape : Shape{-1};
+  if (a.dim >= 0) {
+    require(a.dim < parts.rank(), "dim out of range: got {} for {}", a.dim, parts);
+    parts[int(a.dim)] = -1;
+  }
+  const Shape inverse = a.dim >= 0 ? Shape{in[0].shape[int(a.dim)]} : in[0].shape;
+  return {{parts, in[0].dtype}, {inverse, DType::int64}, {Shape{-1}, DType::int64}};
+}
+
+Meta infer_bincount(const BinCount&, Metas in) {
+  const bool weighted = in.size() > 1 && !in[1].shape.empty();
+  return {Shape{-1}, !weighted ? DType::int64 : in[1].dtype == DType::float32 ? DType::float32 : DType::float64};
+}
+
 }  // namespace
 
 namespace op {
@@ -70,12 +85,13 @@ t(2, 1).expand(2, 5), 3
 tensor([2., 2.]), 3
 t(5), 0 ! bin
 t(5), 3, 2, 1 ! max)"});
-constinit OpInfo bincount = define<BinCount, nullptr>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
-    .doc = "Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.",
-    .kind = Kind::dynamic,
-    .no_grad = "the result is a count",
-    .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
-    .samples = R"(
+constinit OpInfo bincount =
+    define<BinCount, infer_bincount>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
+        .doc = "Counts the occurrences of each non-negative integer in a 1-d tensor, or sums its weights.",
+        .kind = Kind::dynamic,
+        .no_grad = "the result is a count",
+        .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
+        .samples = R"(
 index(10, below=4)
 index(10, below=4), None, 8
 index(10, below=4), t(10).constant
@@ -86,7 +102,7 @@ index(1, below=4).expand(5)
 tensor([-1]) ! negative
 index(below=4) ! vector
 t(4) ! integer)"});
-constinit OpInfo distinct = define<Distinct, nullptr>(
+constinit OpInfo distinct = define<Distinct, infer_distinct>(
     {.schema = "distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)",
         .doc = "Returns the sorted unique elements (or entries along dim), inverse indices and counts; with consecutive=True, of runs of "
                "equal neighbours.",

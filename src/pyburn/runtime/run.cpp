@@ -198,7 +198,8 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   if (info.kind == Kind::elementwise && in.list.size() > 1) broadcast_all(in);
 
   MetaList results;
-  if (info.infer) {
+  const bool infers = info.infer && info.kind != Kind::dynamic;
+  if (infers) {
     SmallVector<Meta, 4> metas;
     for (const TensorHandle* t : in.list) metas.push_back(t->defined() ? t->meta() : Meta{});
     info.infer(op, {metas.data(), size_t(metas.size())}, results);
@@ -212,10 +213,10 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   SmallVector<TensorHandle, 2> targets;  // where the dtype of a given output differs: computed apart, then copied
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) {
-      if (info.infer) out[i] = make_tensor(device, results[int64_t(i)].dtype, result_layout(info, in, results[int64_t(i)].shape));
+      if (infers) out[i] = make_tensor(device, results[int64_t(i)].dtype, result_layout(info, in, results[int64_t(i)].shape));
       continue;
     }
-    require<UnsupportedOp>(info.infer, "has no in-place or out= form");
+    require<UnsupportedOp>(infers, "has no in-place or out= form");
     const bool in_place = std::any_of(given.begin(), given.end(), [&](const TensorHandle* t) { return t->is_same(out[i]); });
     if (!in_place) fit_result(out[i], results[int64_t(i)].shape);
     check_target(out[i], results[int64_t(i)]);

@@ -24,7 +24,7 @@ def extremum(function):
     return lambda x, dim, keepdim: picked(x, function(x, dim, keepdims=True), dim, keepdim) if x.ndim else (x, np.zeros((), np.int64))
 
 
-def scan(function):
+def running(function):
     def run(x, dim, result, reverse):
         if x.ndim == 0:
             return x
@@ -64,9 +64,9 @@ REDUCTIONS = {
     "argmin": place(np.argmin),
     "max.dim": extremum(np.argmax),
     "min.dim": extremum(np.argmin),
-    "cumsum": scan(np.cumsum),
-    "cumprod": scan(np.cumprod),
-    "logcumsumexp": scan(np.logaddexp.accumulate),
+    "cumsum": running(np.cumsum),
+    "cumprod": running(np.cumprod),
+    "logcumsumexp": running(np.logaddexp.accumulate),
     "cummax": running_extremum(np.greater_equal),
     "cummin": running_extremum(np.less_equal),
 }

@@ -1,5 +1,7 @@
 // The null backend: runs every operation without data. Shapes, dtypes, layouts and errors are real, values are not.
 #pragma once
+#include <functional>
+
 #include "pyburn/runtime/backend.h"
 
 namespace pyburn {
@@ -7,7 +9,9 @@ namespace pyburn {
 class NullBackend final : public Backend {
  public:
   // With `like`, it decomposes exactly what that backend would, so that layouts come out as they would there.
-  explicit NullBackend(Ref<Backend> like = {}) : like_(std::move(like)) {}
+  // `unknown_extent` invents extents that follow from values, one by one; without it, such operations raise CaptureError.
+  explicit NullBackend(Ref<Backend> like = {}, std::function<int64_t()> unknown_extent = {})
+      : like_(std::move(like)), unknown_extent_(std::move(unknown_extent)) {}
 
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
@@ -19,7 +23,9 @@ class NullBackend final : public Backend {
   std::string name() const override { return "meta"; }
 
  private:
+  void make_results(OpRef op, Inputs in, Outputs out);
   Ref<Backend> like_;
+  std::function<int64_t()> unknown_extent_;
 };
 
 void register_null_backend();

@@ -181,7 +181,7 @@ Tensors Server::tensors(WireReader& in) const {
 // Through the door, which checks what a client's own door has checked before: the client is not trusted.
 void Server::execute(WireReader& in) {
   const Operation op = decode_operation(in);
-  require<RemoteError>(op.info().infer, "[remote] cannot be run with outputs: got {}", op.info().name());
+  require<RemoteError>(op.info().infer && op.info().kind != Kind::dynamic, "[remote] cannot be run with outputs: got {}", op.info().name());
   const Tensors inputs = tensors(in);
   Tensors outputs = tensors(in);
   for (const TensorHandle& t : outputs) require<RemoteError>(t.defined(), "[remote] an output is missing: got {}", op.info().name());

@@ -48,7 +48,7 @@ ValueId Recorder::value_of(const TensorHandle& x) {
   Memory& m = memory_of(x, Origin::constant);
   if (const ValueId id = find(m, x); id >= 0) return id;
   // A place that no recorded operation made: a constant, unless its values come from the recording.
-  require<CaptureError>(m.origin == Origin::constant && x.storage()->has_values,
+  require<CaptureError>(m.origin == Origin::constant && (x.storage()->has_values || is_inside_),
       "a view was made outside of the recording from a tensor that belongs to it: got {}", x.shape());
   require<CaptureError>(!m.written, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
   ++m.roots;
@@ -98,7 +98,25 @@ void Recorder::after(OpRef op, const Pending& pending, Outputs out) {
     node.out.push_back(id);
   }
   // A view that leads back to a known place, such as x.T.T, needs no node.
-  if (needed) graph_->nodes.push_back(std::move(node));
+  if (!needed) return;
+  note_unknown_extents(node);
+  graph_->nodes.push_back(std::move(node));
+}
+
+void Recorder::note_unknown_extents(const GraphNode& node) {
+  const OpInfo& info = node.op.info();
+  if (info.kind != Kind::dynamic || !info.infer) return;
+  SmallVector<Meta, 4> metas;
+  for (ValueId v : node.in) metas.push_back(v < 0 ? Meta{} : graph_->values[size_t(v)]);
+  MetaList results;
+  info.infer(node.op.ref(), {metas.data(), size_t(metas.size())}, results);
+  for (int64_t k = 0; k < results.size(); ++k)
+    for (int axis = 0; axis < results[k].shape.rank(); ++axis) {
+      if (results[k].shape[axis] >= 0) continue;
+      const auto extent = int32_t(graph_->extents.size());
+      graph_->extents.push_back("u" + std::to_string(extent));
+      graph_->unknown_axes.push_back({node.out[k], axis, extent});
+    }
 }
 
 Ref<Graph> Recorder::finish(std::span<const TensorHandle> outputs, std::vector<std::string> names) {

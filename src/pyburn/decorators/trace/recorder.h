@@ -13,7 +13,9 @@ class Recorder {
  public:
   // `snapshot` copies a constant before the first write to it; empty where writes do not reach memory.
   using Snapshot = std::function<TensorHandle(const TensorHandle&)>;
-  explicit Recorder(Snapshot snapshot) : graph_(make_ref<Graph>()), snapshot_(std::move(snapshot)) {}
+  // `is_inside`: records a graph inside another one, whose tensors have no values; they become constants all the same.
+  explicit Recorder(Snapshot snapshot, bool is_inside = false)
+      : graph_(make_ref<Graph>()), snapshot_(std::move(snapshot)), is_inside_(is_inside) {}
 
   void add_input(const TensorHandle& x, std::string name);
   void name_constant(const TensorHandle& x, std::string name);
@@ -49,9 +51,11 @@ class Recorder {
   ValueId add_region(Memory& m, const TensorHandle& x);
   ValueId value_of(const TensorHandle& x);
   void note_write(const TensorHandle& x);
+  void note_unknown_extents(const GraphNode& node);
 
   Ref<Graph> graph_;
   Snapshot snapshot_;
+  bool is_inside_;
   std::unordered_map<const Storage*, Memory> memory_;
   struct Name {
     TensorHandle tensor;

@@ -7,7 +7,7 @@ namespace pyburn {
 
 Trace::Trace(Ref<Backend> inner) : Decorator(std::move(inner)), keeps_values_(inner_->capabilities().values) {}
 
-void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string> names) {
+void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string> names, bool is_inside) {
   std::lock_guard lock(mutex_);
   require<CaptureError>(!recorder_, "[trace] a recording is under way on this device");
   require<ValueError>(names.empty() || names.size() == inputs.size(), "[trace] wrong number of names: got {} for {} inputs",
@@ -19,7 +19,7 @@ void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string>
     run(*inner_, {&op::cast, &attrs}, {&in, 1}, {&out, 1});
     return out;
   };
-  auto recorder = std::make_unique<Recorder>(keeps_values_ ? Recorder::Snapshot(copy) : Recorder::Snapshot());
+  auto recorder = std::make_unique<Recorder>(keeps_values_ ? Recorder::Snapshot(copy) : Recorder::Snapshot(), is_inside);
   for (size_t i = 0; i < inputs.size(); ++i) recorder->add_input(inputs[i], names.empty() ? "" : std::move(names[i]));
   recorder_ = std::move(recorder);
 }
@@ -50,22 +50,54 @@ void Trace::execute(OpRef op, Inputs in, Outputs out) {
   std::lock_guard lock(mutex_);  // program order is the order of this lock
   if (!recorder_) return run(*inner_, op, in, out);
   const Recorder::Pending pending = recorder_->before(op, in, out);
-  run(*inner_, op, in, out);
+  if (!is_known(op, in, out) || !compute(op, in, out)) run(*inner_, op, in, out);
   recorder_->after(op, pending, out);
+}
+
+// Without values of its own, the recording still knows small integers that follow from constants and from shapes: sizes are computed so.
+bool Trace::is_known(OpRef op, Inputs in, Outputs out) const {
+  constexpr int64_t kMostElements = 64;
+  const Kind kind = op.info->kind;
+  if (keeps_values_ || in.empty() || kind == Kind::random || kind == Kind::dynamic || kind == Kind::view || kind == Kind::update)
+    return false;
+  for (const TensorHandle* t : in)
+    if (t->defined() && !(t->storage()->has_values && is_integral(t->dtype()) && t->numel() <= kMostElements && !recorder_->is_stale(*t)))
+      return false;
+  for (const TensorHandle& t : out)
+    if (!t.defined() || t.storage() || !is_integral(t.dtype()) || t.numel() > kMostElements) return false;
+  return true;
+}
+
+// On the leaf that holds the inputs. False where it has no kernel.
+bool Trace::compute(OpRef op, Inputs in, Outputs out) const {
+  Backend* owner = nullptr;
+  for (const TensorHandle* t : in)
+    if (t->defined()) owner = t->storage()->owner;
+  if (!owner || owner->inner() || !owner->supports(op, in, out)) return false;
+  run(*owner, op, in, out);
+  return true;
+}
+
+bool Trace::knows_values_of(const TensorHandle& x) {
+  std::lock_guard lock(mutex_);
+  return x.storage()->has_values && !(recorder_ && recorder_->is_stale(x));
 }
 
 void Trace::download(const TensorHandle& from, const HostArray& to) {
   if (keeps_values_) return inner_->download(from, to);
-  {
-    std::lock_guard lock(mutex_);
-    require<CaptureError>(from.storage()->has_values && !(recorder_ && recorder_->is_stale(from)),
-        "[read] the values of this tensor are not known while capturing: got {} {}", from.dtype(), from.shape());
-  }
+  require<CaptureError>(
+      knows_values_of(from), "[read] the values of this tensor are not known while capturing: got {} {}", from.dtype(), from.shape());
   from.storage()->owner->download(from, to);  // a constant: its values are those it has outside
 }
 
-Recording::Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names) : trace_(trace), scope_(trace) {
-  trace.start(inputs, std::move(names));
+Recording::Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names, bool is_inside)
+    : trace_(trace), scope_(trace) {
+  trace.start(inputs, std::move(names), is_inside);
+}
+
+bool is_capturing() {
+  const auto* trace = dynamic_cast<const Trace*>(current_level());
+  return trace && !trace->keeps_values();
 }
 
 void register_trace_backend() {

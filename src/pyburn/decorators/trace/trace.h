@@ -14,7 +14,8 @@ class Trace final : public Decorator {
   explicit Trace(Ref<Backend> inner);
 
   // Tensors that are neither inputs nor made by a recorded operation become constants.
-  void start(std::span<const TensorHandle> inputs, std::vector<std::string> names = {});
+  // `is_inside`: of a graph inside the one that another trace records.
+  void start(std::span<const TensorHandle> inputs, std::vector<std::string> names = {}, bool is_inside = false);
   void name_constant(const TensorHandle& x, std::string name);
   Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names = {});
   void cancel();
@@ -22,9 +23,13 @@ class Trace final : public Decorator {
   void execute(OpRef op, Inputs in, Outputs out) override;
   void download(const TensorHandle& from, const HostArray& to) override;
   std::string name() const override { return "trace(" + inner_->name() + ")"; }
+  bool keeps_values() const { return keeps_values_; }
+  bool knows_values_of(const TensorHandle& x);  // may download() be called?
 
  private:
   Recorder& recorder() const;
+  bool is_known(OpRef op, Inputs in, Outputs out) const;
+  bool compute(OpRef op, Inputs in, Outputs out) const;
 
   bool keeps_values_;  // false over null: what is computed is known by its shape only
   ForkSafeMutex mutex_;
@@ -35,7 +40,7 @@ class Trace final : public Decorator {
 // trace(null) a model is captured where it lives, without computing, and its tensors become the constants.
 class Recording {
  public:
-  Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names = {});
+  Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names = {}, bool is_inside = false);
   ~Recording() { trace_.cancel(); }
   Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names = {}) {
     return trace_.finish(outputs, std::move(names));
@@ -45,6 +50,9 @@ class Recording {
   Trace& trace_;
   LevelScope scope_;
 };
+
+// Do operations of this thread enter a trace over null: are they recorded without being computed?
+bool is_capturing();
 
 void register_trace_backend();
 

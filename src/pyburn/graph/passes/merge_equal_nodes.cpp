@@ -8,8 +8,7 @@ namespace pyburn {
 namespace {
 
 bool can_merge(const GraphEditor& editor, const GraphNode& n) {
-  const Kind kind = n.op.info().kind;
-  if (n.writes || n.in.empty() || kind == Kind::random) return false;
+  if (n.writes || n.in.empty() || draws_random_numbers(n.op.ref()) || editor.gives_extent(n)) return false;
   for (const auto* ids : {&n.in, &n.out})
     for (ValueId v : *ids)
       if (v >= 0 && editor.may_be_written(v)) return false;

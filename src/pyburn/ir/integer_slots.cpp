@@ -1,4 +1,6 @@
-#include "pyburn/graph/integer_slots.h"
+#include "pyburn/ir/integer_slots.h"
+
+#include "pyburn/ir/graph.h"
 
 namespace pyburn {
 namespace {
@@ -25,7 +27,14 @@ class SlotEditor final : public FieldEditor {
   void field(std::string_view name, std::optional<Scalar>& v) override {
     if (v) field(name, *v);
   }
-  void field(std::string_view, Ref<Graph>&) override {}
+  void field(std::string_view, Ref<Graph>& v) override {
+    if (!v) return;
+    Ref<Graph> own = copy_of(*v);
+    for (Meta& m : own->values)
+      for (int64_t& d : m.shape) visit_(d);
+    for (GraphNode& n : own->nodes) n.op = n.op.edited(*this);
+    v = std::move(own);
+  }
 
  private:
   Visit visit_;
