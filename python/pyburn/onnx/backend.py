@@ -1,0 +1,141 @@
+"""The interface of onnx.backend.base.Backend: ONNX's own test suite, and programs written against it, run on pyburn.
+
+The functions need the package `onnx` for nothing but the messages that they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import Tensor
+from ..autograd import no_grad
+from ..tensor import from_numpy
+from ._model import load
+
+__all__ = ["PreparedModel", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
+
+
+class PreparedModel:
+    """A model that runs on NumPy arrays.
+
+    >>> prepared = pyburn.onnx.backend.prepare(onnx.load("model.onnx"))  # doctest: +SKIP
+    >>> prepared.run([array])  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def run(self, inputs: Any, **options: Any) -> tuple[Any, ...]:
+        """Runs the model and returns its outputs as NumPy arrays.
+
+        Args:
+            inputs: Arrays, in order; lists of them for sequences, None for empty optionals.
+            **options: Ignored.
+        """
+        given = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
+        parameter = next(iter(self.model.parameters()), None)
+        device = None if parameter is None else parameter.device
+        with no_grad():
+            result = self.model(*(_to_value(v, device) for v in given))
+        return tuple(_to_array(v) for v in (result if len(self.model.outputs) != 1 else (result,)))
+
+
+def _to_value(value: Any, device: Any) -> Any:
+    if value is None or isinstance(value, Tensor):
+        return value
+    if isinstance(value, list | tuple):
+        return [_to_value(v, device) for v in value]
+    array = np.asarray(value)
+    if array.dtype.kind in "OUS":
+        return array
+    tensor = from_numpy(array.copy(order="C"))
+    return tensor if device is None else tensor.to(device)
+
+
+def _to_array(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_to_array(v) for v in value]
+    return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+
+
+def is_compatible(model: Any, device: str = "CPU", **options: Any) -> bool:
+    """Returns whether a model runs here: its operators are all known.
+
+    Args:
+        model: The onnx.ModelProto.
+        device: "CPU".
+        **options: Ignored.
+    """
+    try:
+        prepare(model, device)
+    except (NotImplementedError, ValueError):
+        return False
+    return supports_device(device)
+
+
+def prepare(model: Any, device: str = "CPU", **options: Any) -> PreparedModel:
+    """Loads a model.
+
+    Args:
+        model: The onnx.ModelProto.
+        device: "CPU", or the name of a device of pyburn.
+        **options: Ignored.
+    """
+    return PreparedModel(load(model.SerializeToString(), device=_device(device)))
+
+
+def run_model(model: Any, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:
+    """Loads a model and runs it once.
+
+    Args:
+        model: The onnx.ModelProto.
+        inputs: As for PreparedModel.run.
+        device: As for prepare.
+        **options: Ignored.
+    """
+    return prepare(model, device, **options).run(inputs)
+
+
+def run_node(node: Any, inputs: Any, device: str = "CPU", outputs_info: Sequence[Any] | None = None, **options: Any) -> tuple[Any, ...]:
+    """Runs a single node.
+
+    Args:
+        node: The onnx.NodeProto.
+        inputs: One for each named input of the node.
+        device: As for prepare.
+        outputs_info: Ignored.
+        **options: `opset_version` may say which version of the operator is meant; the newest otherwise.
+    """
+    import onnx
+
+    inputs = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
+    names = [name for name in node.input if name]
+    make = onnx.helper.make_tensor_value_info
+    known = [make(n, onnx.helper.np_dtype_to_tensor_dtype(np.asarray(v).dtype), np.shape(v)) for n, v in zip(names, inputs, strict=True)]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    graph = onnx.helper.make_graph([node], "node", known, outputs)
+    version = options.get("opset_version", onnx.defs.onnx_opset_version())
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid(node.domain, version)])
+    return run_model(model, inputs, device)
+
+
+def supports_device(device: str) -> bool:
+    """Returns whether the backend runs on a device.
+
+    Args:
+        device: "CPU", or the name of a device of pyburn.
+    """
+    try:
+        _device(device)
+    except (RuntimeError, ValueError, TypeError):
+        return False
+    return True
+
+
+def _device(name: str) -> Any:
+    from .. import device
+
+    return device("cpu") if name.split(":", 1)[0].upper() == "CPU" else device(name)
