@@ -97,6 +97,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/overwrite.cpp
   src/pyburn/ops/embedding.cpp
   src/pyburn/ops/sample_planes.cpp
+  src/pyburn/ops/regions.cpp
   src/pyburn/ops/segment.cpp
   src/pyburn/ops/extremum.cpp
   src/pyburn/ops/moments.cpp
@@ -104,6 +105,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/vector_norm.cpp
   src/pyburn/ops/cdist.cpp
   src/pyburn/ops/scan.cpp
+  src/pyburn/ops/dft.cpp
+  src/pyburn/ops/stft.cpp
   src/pyburn/ops/sort.cpp
   src/pyburn/ops/search.cpp
   src/pyburn/ops/histogram.cpp
@@ -162,6 +165,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/logic.cpp
   src/pyburn/backends/cpu/scan.cpp
+  src/pyburn/backends/cpu/fft/plan.cpp
+  src/pyburn/backends/cpu/dft.cpp
   src/pyburn/backends/cpu/sort.cpp
   src/pyburn/backends/cpu/search.cpp
   src/pyburn/backends/cpu/shared_memory.cpp
@@ -181,6 +186,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/index_rows.cpp
   src/pyburn/backends/cpu/grid_sample.cpp
   src/pyburn/backends/cpu/sample_planes.cpp
+  src/pyburn/backends/cpu/regions.cpp
   src/pyburn/backends/cpu/segment.cpp
   src/pyburn/backends/cpu/norm.cpp
   src/pyburn/backends/cpu/batch_norm.cpp
