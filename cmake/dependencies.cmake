@@ -21,6 +21,14 @@ if(NOT TARGET nlohmann_json::nlohmann_json)
   FetchContent_MakeAvailable(nlohmann_json)
 endif()
 
+# Reads protobuf messages, which ONNX's files are; headers only.
+find_path(PROTOZERO_INCLUDE protozero/pbf_message.hpp)
+if(NOT PROTOZERO_INCLUDE)
+  FetchContent_Declare(protozero GIT_REPOSITORY https://github.com/mapbox/protozero GIT_TAG v1.7.1 GIT_SHALLOW ON SOURCE_SUBDIR none)
+  FetchContent_MakeAvailable(protozero)
+  set(PROTOZERO_INCLUDE ${protozero_SOURCE_DIR}/include)
+endif()
+
 if(PYBURN_TESTS AND NOT PYBURN_LIBFUZZER)
   find_package(GTest 1.11 QUIET)
   if(NOT TARGET GTest::gtest_main)

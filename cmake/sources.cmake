@@ -326,6 +326,31 @@ set(PYBURN_SOURCES
   src/pyburn/io/value.cpp
   src/pyburn/io/zip_read.cpp
   src/pyburn/io/zip_write.cpp
+  src/pyburn/onnx/call.cpp
+  src/pyburn/onnx/element_type.cpp
+  src/pyburn/onnx/generated/standard_functions.cpp
+  src/pyburn/onnx/interpreter.cpp
+  src/pyburn/onnx/model.cpp
+  src/pyburn/onnx/model_proto.cpp
+  src/pyburn/onnx/operator.cpp
+  src/pyburn/onnx/plan.cpp
+  src/pyburn/onnx/standard_functions.cpp
+  src/pyburn/onnx/tensor_proto.cpp
+  src/pyburn/onnx/value.cpp
+  src/pyburn/onnx/operators/activation.cpp
+  src/pyburn/onnx/operators/comparison.cpp
+  src/pyburn/onnx/operators/convolution.cpp
+  src/pyburn/onnx/operators/creation.cpp
+  src/pyburn/onnx/operators/elementwise.cpp
+  src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/matmul.cpp
+  src/pyburn/onnx/operators/normalisation.cpp
+  src/pyburn/onnx/operators/pool.cpp
+  src/pyburn/onnx/operators/reduce.cpp
+  src/pyburn/onnx/operators/resize.cpp
+  src/pyburn/onnx/operators/resize_taps.cpp
+  src/pyburn/onnx/operators/shape.cpp
+  src/pyburn/onnx/operators/windows.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
@@ -366,6 +391,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_layers_rnn.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_nn_utils.cpp
+  python/bindings/bind_onnx.cpp
   python/bindings/bind_optim.cpp
   python/bindings/bind_schedule.cpp
   python/bindings/bind_store.cpp

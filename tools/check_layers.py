@@ -24,6 +24,7 @@ LAYERS = [
     "nn",
     "optim",
     "io",
+    "onnx",
     "inference",
 ]
 # Siblings: a folder inside one of these includes none of the others.

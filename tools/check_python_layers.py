@@ -40,6 +40,7 @@ LAYERS = [
     ["pyburn.io", "pyburn.config"],
     ["pyburn.server"],
     ["pyburn.inference"],
+    ["pyburn.onnx"],
     ["pyburn.data"],
     ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data
     ["pyburn.func"],

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "pyburn"
-FOLDERS = ("tensor", "ir", "runtime", "ops", "graph", "inference", "io", "nn", "optim")
+FOLDERS = ("tensor", "ir", "runtime", "ops", "graph", "inference", "io", "nn", "onnx", "optim")
 
 # An element of a list of sizes, or a number of elements.
 SIZE = r"(?:shapes?(?:\(\))?|strides?(?:\(\))?|sizes?|extents?|dilations?|paddings?|kernels?(?:_size)?|whole|padded|repeats|steps|reps)"

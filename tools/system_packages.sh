@@ -4,13 +4,13 @@
 # 64-bit ARM needs, on Debian, where packages of several architectures live side by side.
 set -eu
 
-packages="g++ ninja-build ccache python3-dev python3-venv libhwy-dev libgtest-dev nlohmann-json3-dev"
+packages="g++ ninja-build ccache python3-dev python3-venv libhwy-dev libgtest-dev nlohmann-json3-dev libprotozero-dev"
 optional=""
 [ "${1:-}" = test ] && packages="" optional="chromium chromium-driver"
-[ "${1:-}" = arm64 ] && packages="g++-aarch64-linux-gnu qemu-user-static libhwy-dev:arm64 libgtest-dev:arm64 nlohmann-json3-dev"
+[ "${1:-}" = arm64 ] && packages="g++-aarch64-linux-gnu qemu-user-static libhwy-dev:arm64 libgtest-dev:arm64 nlohmann-json3-dev libprotozero-dev"
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "Not a Debian system: CMake will look for a compiler, ninja, Highway, GoogleTest and nlohmann-json, and fetch libraries it does not find."
+  echo "Not a Debian system: CMake will look for a compiler, ninja, Highway, GoogleTest, nlohmann-json and protozero, and fetch libraries it does not find."
   exit 0
 fi
 

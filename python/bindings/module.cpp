@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   bind_dlpack(m);
   bind_inference(m);
   bind_nn(m);
+  bind_onnx(m);
   bind_optim(m);
   bind_schedule(m);
   bind_amp(m);

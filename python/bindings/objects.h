@@ -25,6 +25,7 @@ void bind_nested_data(nanobind::module_& m);
 void bind_dlpack(nanobind::module_& m);
 void bind_inference(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
+void bind_onnx(nanobind::module_& m);  // after bind_nn
 void bind_optim(nanobind::module_& m);
 void bind_schedule(nanobind::module_& m);  // after bind_optim
 void bind_amp(nanobind::module_& m);

@@ -35,5 +35,5 @@ def _places() -> dict[str, str]:
 
 _found: dict[str, str] = {}
 # Not in the stub, where they would create an import cycle that mypy cannot resolve.
-_MODULES = ("chemistry", "config", "dashboard", "eeg", "func", "imaging", "inference", "io", "module", "nn", "optim", "train")
+_MODULES = ("chemistry", "config", "dashboard", "eeg", "func", "imaging", "inference", "io", "module", "nn", "onnx", "optim", "train")
 __getattr__, __dir__ = _on_demand(__name__, *_MODULES, places=_places)

@@ -16,6 +16,7 @@ from . import lr_scheduler as lr_scheduler
 from . import masked as masked
 from . import module as module
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import return_types as return_types
 from . import signal as signal

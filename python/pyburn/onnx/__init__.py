@@ -1,0 +1,5 @@
+"""ONNX: models of other frameworks as modules and sessions."""
+
+from .._on_demand import from_stub
+
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

@@ -1,0 +1,4 @@
+from . import backend as backend
+from ._model import Model as Model
+from ._model import ValueInfo as ValueInfo
+from ._model import load as load

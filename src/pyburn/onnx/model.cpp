@@ -1,0 +1,151 @@
+#include "pyburn/onnx/model.h"
+
+#include "pyburn/nn/parameter.h"
+#include "pyburn/onnx/interpreter.h"
+#include "pyburn/runtime/transfer.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::onnx {
+namespace {
+
+using Role = PlanConstant::Role;
+
+// A module that has nothing but tensors of the file: what the dots in their names ask for.
+class Tensors final : public nn::Module {
+ public:
+  PB_MODULE(Tensors)
+  std::string extra_repr() const override {
+    std::string text;
+    for (const nn::Entry& e : entries())
+      if (e.tensor.defined()) text += format("{}{}={}", text.empty() ? "" : ", ", e.name, e.tensor.shape());
+    return text;
+  }
+};
+
+}  // namespace
+
+Model::Model(std::shared_ptr<const ModelDef> def, Device& device) : def_(std::move(def)), plan_(make_plan(def_)) {
+  register_constants(device);
+}
+Model::Model(const Model& other) : nn::Module(other), def_(other.def_), plan_(other.plan_), host_constants_(other.host_constants_) {}
+
+Ref<Model> Model::without_tensors() const {  // copies on a device come along: they are never written
+  Ref<Model> made = make_ref<Model>();
+  made->def_ = def_, made->plan_ = plan_, made->host_constants_ = host_constants_;
+  made->set_training(training());
+  return made;
+}
+
+void Model::register_constants(Device& device) {
+  for (const PlanConstant& c : plan_->constants) {
+    if (c.role == Role::host) {
+      host_constants_.push_back(value_of(*c.def));
+      continue;
+    }
+    host_constants_.emplace_back();
+    nn::Module* owner = this;
+    for (size_t i = 0; i + 1 < c.path.size(); ++i) {
+      nn::Entry* entry = owner->find(c.path[i]);
+      owner = entry ? entry->module.get() : owner->register_module<nn::Module>(c.path[i], make_ref<Tensors>()).get();
+    }
+    const TensorHandle t = tensor_of(*c.def, device);
+    if (c.role == Role::parameter) owner->register_parameter(c.path.back(), nn::Parameter(t));
+    else owner->register_buffer(c.path.back(), t, !c.from_node);
+  }
+}
+
+TensorHandle Model::constant_tensor(const PlanConstant& c) {
+  nn::Module* owner = this;
+  for (size_t i = 0; i + 1 < c.path.size(); ++i) {
+    nn::Entry* entry = owner->find(c.path[i]);
+    require<ValueError>(entry && entry->module, "[onnx] the model has lost its module '{}' of '{}'", c.path[i], c.key);
+    owner = entry->module.get();
+  }
+  const TensorHandle t = owner->tensor(c.path.back());
+  require<ValueError>(t.defined(), "[onnx] the model has lost its tensor '{}'", c.key);
+  return t;
+}
+
+// That of the parameters, else that of the inputs.
+Device& Model::device_for(std::span<const Value> inputs) {
+  for (const PlanConstant& c : plan_->constants)
+    if (c.role != Role::host) return constant_tensor(c).device();
+  for (const Value& v : inputs)
+    if (v.is_tensor()) return v.tensor().device();
+  return default_device();
+}
+
+Values Model::host_constants(Device& device) {
+  const std::lock_guard lock(mutex_);
+  if (copies_on_ != &device) {
+    for (size_t i = 0; i < plan_->constants.size(); ++i)
+      if (Value& v = host_constants_[i]; v.is_tensor() && plan_->constants[i].meets_device)
+        v = Value::on_both(v.tensor(), moved_to(device, v.tensor()));
+    copies_on_ = &device;
+  }
+  return host_constants_;
+}
+
+Values Model::run(std::span<const Value> inputs) {
+  require<ValueError>(inputs.size() <= plan_->inputs.size(), "[onnx] the model has {} inputs: got {}", int64_t(plan_->inputs.size()),
+      int64_t(inputs.size()));
+  Device& device = device_for(inputs);
+  Interpreter interpreter(*plan_, device, training());
+  const Values host = host_constants(device);
+  for (size_t i = 0; i < plan_->constants.size(); ++i) {
+    const PlanConstant& c = plan_->constants[i];
+    interpreter.set(c.value, c.role == Role::host ? host[i] : Value(constant_tensor(c)));
+  }
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
+    const ValueInfo& info = plan_->inputs[i];
+    const bool may_be_absent = info.type.kind == TypeDef::Kind::optional;
+    require<ValueError>(i < inputs.size() && (may_be_absent || !inputs[i].is_absent()), "[onnx] input '{}' is missing: expected {}",
+        info.name, to_text(info.type));
+    if (!inputs[i].is_tensor()) continue;
+    const TensorHandle& x = inputs[i].tensor();
+    require<DeviceError>(&x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them", info.name,
+        x.device().name(), device.name());
+    if (info.type.kind != TypeDef::Kind::tensor) continue;
+    const ElementType wanted = info.type.element_type;
+    require<DTypeError>(wanted == ElementType::undefined || wanted == element_type_of(x.dtype()) ||
+                            (is_floating(x.dtype()) && is_floating(dtype_of(int64_t(wanted)))),
+        "[onnx] input '{}' must be {}: got {}", info.name, to_text(info.type), x.dtype());
+    require<ShapeError>(!info.type.extents || int64_t(info.type.extents->size()) == x.rank(), "[onnx] input '{}' must be {}: got {}",
+        info.name, to_text(info.type), x.shape());
+  }
+  Values outputs = interpreter.run(plan_->graph, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i)  // shapes that the model returns are data from here on
+    if (outputs[i].is_tensor() && outputs[i].is_on_host()) outputs[i] = Value(moved_to(device, outputs[i].tensor()));
+  return outputs;
+}
+
+TensorHandle Model::forward(const TensorHandle& x) {
+  require<ValueError>(inputs().size() == 1 && outputs().size() == 1, "[onnx] the model has {} inputs and {} outputs: use run()",
+      int64_t(inputs().size()), int64_t(outputs().size()));
+  const Value in(x);
+  const Values out = run({&in, 1});
+  require<ValueError>(out[0].is_tensor(), "[onnx] the model returns {}: use run()", to_text(out[0]));
+  return out[0].tensor();
+}
+
+std::string Model::extra_repr() const {
+  std::string text;
+  for (const ValueInfo& v : inputs()) text += format("{}: {}\n", v.name, to_text(v.type));
+  int64_t nodes = 0;
+  for (const auto& [name, count] : plan_->operators) nodes += count;
+  text += format("{} nodes: ", nodes);
+  for (size_t i = 0; i < plan_->operators.size(); ++i)
+    text += format("{}{} {}", i ? ", " : "", plan_->operators[i].second, plan_->operators[i].first);
+  for (const ValueInfo& v : outputs()) text += format("\n-> {}: {}", v.name, to_text(v.type));
+  return text;
+}
+
+static Ref<Model> evaluating(ModelDef def, Device& device) {
+  const Ref<Model> model = make_ref<Model>(std::make_shared<const ModelDef>(std::move(def)), device);
+  model->eval();
+  return model;
+}
+Ref<Model> load(const std::filesystem::path& path, Device& device) { return evaluating(read_model(path), device); }
+Ref<Model> load(const io::SharedBytes& bytes, Device& device) { return evaluating(read_model(bytes), device); }
+
+}  // namespace pyburn::onnx
