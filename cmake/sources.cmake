@@ -338,18 +338,32 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/tensor_proto.cpp
   src/pyburn/onnx/value.cpp
   src/pyburn/onnx/operators/activation.cpp
+  src/pyburn/onnx/operators/attention.cpp
+  src/pyburn/onnx/operators/cast.cpp
   src/pyburn/onnx/operators/comparison.cpp
   src/pyburn/onnx/operators/convolution.cpp
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/low_bits.cpp
   src/pyburn/onnx/operators/matmul.cpp
+  src/pyburn/onnx/operators/microsoft.cpp
+  src/pyburn/onnx/operators/ml.cpp
   src/pyburn/onnx/operators/normalisation.cpp
   src/pyburn/onnx/operators/pool.cpp
+  src/pyburn/onnx/operators/quantised.cpp
+  src/pyburn/onnx/operators/recurrent.cpp
   src/pyburn/onnx/operators/reduce.cpp
+  src/pyburn/onnx/operators/regex.cpp
   src/pyburn/onnx/operators/resize.cpp
   src/pyburn/onnx/operators/resize_taps.cpp
+  src/pyburn/onnx/operators/sequences.cpp
   src/pyburn/onnx/operators/shape.cpp
+  src/pyburn/onnx/operators/signal.cpp
+  src/pyburn/onnx/operators/strings.cpp
+  src/pyburn/onnx/operators/training.cpp
+  src/pyburn/onnx/operators/trees.cpp
+  src/pyburn/onnx/operators/vision.cpp
   src/pyburn/onnx/operators/windows.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_check.cpp

@@ -1,0 +1,9 @@
+// Inputs that are tensors of strings.
+#pragma once
+#include "pyburn/onnx/call.h"
+
+namespace pyburn::onnx {
+
+const Strings& strings_of(Call& c, int i);  // FormatError for an input that holds numbers
+
+}  // namespace pyburn::onnx
