@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._core._onnx import Model
+from ..nn import Module  # noqa: F401  # gives the classes of C++ their methods
 from ._values import from_core, in_order, to_core
 
 __all__ = ["Model", "ValueInfo", "load"]
