@@ -43,12 +43,14 @@ TensorHandle as_bias(const TensorHandle& mask, DType dtype) {
 }  // namespace
 
 TensorHandle split_heads(const TensorHandle& x, int64_t heads) {
-  require(x.rank() == 3 && heads > 0 && x.shape()[2] % heads == 0, "[attention] expected (batch, length, {} heads * size): got {}", heads, x.shape());
+  require(x.rank() == 3 && heads > 0 && x.shape()[2] % heads == 0, "[attention] expected (batch, length, {} heads * size): got {}", heads,
+      x.shape());
   return fn::transpose(fn::reshape(x, {x.shape()[0], x.shape()[1], heads, x.shape()[2] / heads}), 1, 2);
 }
 TensorHandle join_heads(const TensorHandle& x) { return fn::flatten(fn::transpose(x, 1, 2), 2); }
 
-TensorHandle visible_keys(int64_t queries, int64_t keys, const TensorHandle& offset, bool causal, int64_t left, int64_t right, Device& device) {
+TensorHandle visible_keys(
+    int64_t queries, int64_t keys, const TensorHandle& offset, bool causal, int64_t left, int64_t right, Device& device) {
   const TensorHandle i = fn::reshape(fn::arange(0, queries, 1, DType::int64, &device), {queries, 1});
   const TensorHandle j = fn::arange(0, keys, 1, DType::int64, &device);
   const TensorHandle ahead = j - (i + offset);  // how far a key lies after the query
@@ -63,14 +65,16 @@ TensorHandle visible_keys(int64_t queries, int64_t keys, const TensorHandle& off
 TensorHandle attend(const Attending& a, TensorHandle* seen) {
   TensorHandle k = a.k, v = a.v;
   const int64_t heads = a.q.shape()[1], groups = k.shape()[1];
-  require(groups > 0 && heads % groups == 0 && v.shape()[1] == groups, "[attention] the heads of keys and values must divide those of queries: got {}, {} and {}", heads, groups, v.shape()[1]);
+  require(groups > 0 && heads % groups == 0 && v.shape()[1] == groups,
+      "[attention] the heads of keys and values must divide those of queries: got {}, {} and {}", heads, groups, v.shape()[1]);
   if (heads != groups) k = fn::repeat_interleave(k, heads / groups, 1), v = fn::repeat_interleave(v, heads / groups, 1);
   const DType dtype = a.q.dtype();
   const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(double(a.q.shape()[3]));
   if (!seen && a.softcap == 0 && !a.score_mod && !a.prob_mod && !a.bias.defined() && !a.rows_may_be_empty)
     return fn::scaled_dot_product_attention(a.q, k, v, {}, 0.0, false, scale);
   const double root = std::sqrt(scale);
-  TensorHandle scores = a.scales_both ? fn::matmul(a.q * root, fn::transpose(k * root, -1, -2)) : fn::matmul(a.q, fn::transpose(k, -1, -2)) * scale;
+  TensorHandle scores =
+      a.scales_both ? fn::matmul(a.q * root, fn::transpose(k * root, -1, -2)) : fn::matmul(a.q, fn::transpose(k, -1, -2)) * scale;
   if (seen && a.mode == 0) *seen = scores;
   if (a.softcap > 0) scores = fn::tanh(scores / a.softcap) * a.softcap;
   if (seen && a.mode == 1) *seen = scores;
@@ -111,7 +115,8 @@ namespace {
 
 Results attention(Call& c) {
   TensorHandle q = c.input(0), k = c.input(1), v = c.input(2);
-  require((q.rank() == 3 || q.rank() == 4) && k.rank() == q.rank() && v.rank() == q.rank(), "[attention] expected 3 or 4 axes: got {}, {} and {}", q.shape(), k.shape(), v.shape());
+  require((q.rank() == 3 || q.rank() == 4) && k.rank() == q.rank() && v.rank() == q.rank(),
+      "[attention] expected 3 or 4 axes: got {}, {} and {}", q.shape(), k.shape(), v.shape());
   const bool flat = q.rank() == 3;
   if (flat) {
     const int64_t groups = c.integer("kv_num_heads");
@@ -127,7 +132,8 @@ Results attention(Call& c) {
   const auto add = [&](const TensorHandle& part) { bias = bias.defined() ? bias + part : part; };
   if (c.has_input(3)) {
     TensorHandle mask = as_bias(c.input(3), q.dtype());
-    if (mask.shape().back() < keys && mask.shape().back() != 1) mask = fn::constant_pad_nd(mask, {0, keys - mask.shape().back()}, -kInfinity);
+    if (mask.shape().back() < keys && mask.shape().back() != 1)
+      mask = fn::constant_pad_nd(mask, {0, keys - mask.shape().back()}, -kInfinity);
     add(mask);
   }
   if (causal || left >= 0 || right >= 0) {
@@ -153,7 +159,8 @@ Results attention(Call& c) {
 
 Results flex_attention(Call& c) {
   Attending a{.q = c.input(0), .k = c.input(1), .v = c.input(2)};
-  require(a.q.rank() == 4 && a.k.rank() == 4 && a.v.rank() == 4, "[flex_attention] expected 4 axes: got {}, {} and {}", a.q.shape(), a.k.shape(), a.v.shape());
+  require(a.q.rank() == 4 && a.k.rank() == 4 && a.v.rank() == 4, "[flex_attention] expected 4 axes: got {}, {} and {}", a.q.shape(),
+      a.k.shape(), a.v.shape());
   const DType dtype = a.q.dtype();
   a.precision = c.dtype("softmax_precision", dtype == DType::float64 ? dtype : DType::float32);
   const auto graph = [&c](const char* name) -> std::function<TensorHandle(const TensorHandle&)> {
@@ -184,7 +191,8 @@ Results rotary_embedding(Call& c) {
 Results tensor_scatter(Call& c) {
   const TensorHandle past = c.input(0), update = c.input(1);
   const int axis = normalise_dim(c.integer("axis", -2), past.rank());
-  require(axis > 0 && update.rank() == past.rank() && update.shape()[axis] <= past.shape()[axis], "[tensor_scatter] the update does not fit: got {} for {}", update.shape(), past.shape());
+  require(axis > 0 && update.rank() == past.rank() && update.shape()[axis] <= past.shape()[axis],
+      "[tensor_scatter] the update does not fit: got {} for {}", update.shape(), past.shape());
   const int64_t length = update.shape()[axis], room = past.shape()[axis];
   Dims along(past.rank(), 1), lines(past.rank(), 1);
   along[axis] = length, lines[0] = -1;
@@ -197,12 +205,14 @@ Results tensor_scatter(Call& c) {
 // A depthwise convolution that sees the past only; the last positions are the state of the next call.
 Results causal_conv_with_state(Call& c) {
   const TensorHandle x = c.input(0), weight = c.input(1);
-  require(x.rank() == 3 && weight.rank() == 3 && weight.shape()[2] > 0, "[causal_conv_with_state] expected 3 axes: got {} and {}", x.shape(), weight.shape());
+  require(x.rank() == 3 && weight.rank() == 3 && weight.shape()[2] > 0, "[causal_conv_with_state] expected 3 axes: got {} and {}",
+      x.shape(), weight.shape());
   const int64_t before = weight.shape()[2] - 1, channels = x.shape()[1];
   const TensorHandle whole = c.has_input(3) ? fn::cat({c.input(3), x}, 2) : fn::constant_pad_nd(x, {before, 0}, 0.0);
   TensorHandle y = fn::conv1d(whole, weight, c.optional_input(2), Dims{1}, Dims{0}, Dims{1}, channels);
   const std::string activation = c.text("activation", "none");
-  require<FormatError>(activation == "none" || activation == "silu" || activation == "swish", "[onnx] no such activation: got '{}'", activation);
+  require<FormatError>(
+      activation == "none" || activation == "silu" || activation == "swish", "[onnx] no such activation: got '{}'", activation);
   if (activation != "none") y = fn::silu(y);
   const int64_t length = whole.shape()[2];
   return {y, fn::slice(whole, 2, length - before, length)};
@@ -219,7 +229,8 @@ Results linear_attention(Call& c) {
   const std::string rule = c.text("update_rule", "gated_delta");
   const bool gated = rule == "gated" || rule == "gated_delta", delta = rule == "delta" || rule == "gated_delta";
   require<FormatError>(gated || delta || rule == "linear", "[onnx] no such update_rule: got '{}'", rule);
-  require<FormatError>(c.has_input(4) == gated && c.has_input(5) == delta, "[onnx] update_rule '{}' does not fit the inputs decay and beta", rule);
+  require<FormatError>(
+      c.has_input(4) == gated && c.has_input(5) == delta, "[onnx] update_rule '{}' does not fit the inputs decay and beta", rule);
   const int64_t batch = q.shape()[0], steps = q.shape()[2], width = k.shape()[3], depth = v.shape()[3], each = heads / groups;
   const double given = c.real("scale", 0), scale = given != 0 ? given : 1 / std::sqrt(double(q.shape()[3]));
   TensorHandle decay, beta;

@@ -23,7 +23,8 @@ TensorHandle attend(const Attending& a, TensorHandle* seen = nullptr);
 
 // Which of the keys each query sees, as bool (..., queries, keys): query i is at place i + offset. Bounds below 0 are none. Undefined
 // where all are seen.
-TensorHandle visible_keys(int64_t queries, int64_t keys, const TensorHandle& offset, bool causal, int64_t left, int64_t right, Device& device);
+TensorHandle visible_keys(
+    int64_t queries, int64_t keys, const TensorHandle& offset, bool causal, int64_t left, int64_t right, Device& device);
 
 // x (batch, heads, length, size) turned by angles of (batch, length, half) cosines and sines; `size`: of the part that is turned, or 0.
 TensorHandle rotated(const TensorHandle& x, const TensorHandle& cos, const TensorHandle& sin, bool interleaved, int64_t size);

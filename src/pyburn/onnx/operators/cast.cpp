@@ -30,7 +30,8 @@ std::string text_of(double v, DType dtype) {
   if (std::isnan(v)) return "NaN";
   if (std::isinf(v)) return v > 0 ? "INF" : "-INF";
   char buffer[64];
-  const auto end = dtype == DType::float64 ? std::to_chars(buffer, buffer + sizeof buffer, v) : std::to_chars(buffer, buffer + sizeof buffer, float(v));
+  const auto end =
+      dtype == DType::float64 ? std::to_chars(buffer, buffer + sizeof buffer, v) : std::to_chars(buffer, buffer + sizeof buffer, float(v));
   return {buffer, end.ptr};
 }
 Value as_texts(const TensorHandle& x) {

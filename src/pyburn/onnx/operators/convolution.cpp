@@ -1,7 +1,7 @@
 // Convolutions.
-#include <algorithm>
-
 #include "pyburn/onnx/operators/convolution.h"
+
+#include <algorithm>
 
 #include "pyburn/onnx/call.h"
 #include "pyburn/onnx/operators/windows.h"

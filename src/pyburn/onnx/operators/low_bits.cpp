@@ -23,20 +23,26 @@ namespace {
 // How a float of few bits is built. Codes with the sign bit left out run through the numbers in order.
 struct FloatFormat {
   int exponent_bits, mantissa_bits, bias;
-  int largest;   // the code of the largest finite number
-  int infinity;  // what overflows becomes without saturation; -1: there is no such code
-  int nan;       // -1: there is none
+  int largest;            // the code of the largest finite number
+  int infinity;           // what overflows becomes without saturation; -1: there is no such code
+  int nan;                // -1: there is none
   bool zero_is_unsigned;  // the code of -0 is NaN
   int sign;               // the bit of the sign; 0: there are no negative numbers
 };
 FloatFormat format_of(ElementType type) {
   switch (type) {
-    case ElementType::float8e4m3fn: return {4, 3, 7, 0x7e, 0x7f, 0x7f, false, 0x80};
-    case ElementType::float8e4m3fnuz: return {4, 3, 8, 0x7f, 0x80, 0x80, true, 0x80};
-    case ElementType::float8e5m2: return {5, 2, 15, 0x7b, 0x7c, 0x7e, false, 0x80};
-    case ElementType::float8e5m2fnuz: return {5, 2, 16, 0x7f, 0x80, 0x80, true, 0x80};
-    case ElementType::float8e8m0: return {8, 0, 127, 0xfe, 0xff, 0xff, false, 0};
-    default: return {2, 1, 1, 0x7, -1, -1, false, 0x8};  // float4e2m1
+    case ElementType::float8e4m3fn:
+      return {4, 3, 7, 0x7e, 0x7f, 0x7f, false, 0x80};
+    case ElementType::float8e4m3fnuz:
+      return {4, 3, 8, 0x7f, 0x80, 0x80, true, 0x80};
+    case ElementType::float8e5m2:
+      return {5, 2, 15, 0x7b, 0x7c, 0x7e, false, 0x80};
+    case ElementType::float8e5m2fnuz:
+      return {5, 2, 16, 0x7f, 0x80, 0x80, true, 0x80};
+    case ElementType::float8e8m0:
+      return {8, 0, 127, 0xfe, 0xff, 0xff, false, 0};
+    default:
+      return {2, 1, 1, 0x7, -1, -1, false, 0x8};  // float4e2m1
   }
 }
 
@@ -88,8 +94,10 @@ bool is_float_code(ElementType type) {
     case ElementType::float8e5m2:
     case ElementType::float8e5m2fnuz:
     case ElementType::float8e8m0:
-    case ElementType::float4e2m1: return true;
-    default: return false;
+    case ElementType::float4e2m1:
+      return true;
+    default:
+      return false;
   }
 }
 bool is_small_integer(ElementType type) {
@@ -104,14 +112,13 @@ ElementType element_type_of(const Value& v) {
 
 std::pair<double, double> range_of(ElementType type) {
   const ElementTypeInfo& info = element_type_info(int64_t(type));
-  require<FormatError>(info.dtype && is_integral(*info.dtype) && info.bits <= 32, "[onnx] quantised tensors are integers of at most 32 bits: got {}", info.name);
+  require<FormatError>(info.dtype && is_integral(*info.dtype) && info.bits <= 32,
+      "[onnx] quantised tensors are integers of at most 32 bits: got {}", info.name);
   if (is_unsigned_integer(*info.dtype)) return {0, std::ldexp(1, info.bits) - 1};
   return {-std::ldexp(1, info.bits - 1), std::ldexp(1, info.bits - 1) - 1};
 }
 
-TensorHandle decoded(const Value& v, const TensorHandle& x) {
-  return is_float_code(v.element()) ? decode(x, v.element()) : x;
-}
+TensorHandle decoded(const Value& v, const TensorHandle& x) { return is_float_code(v.element()) ? decode(x, v.element()) : x; }
 
 Value tagged(TensorHandle x, ElementType type) {
   Value v(std::move(x));
@@ -133,14 +140,15 @@ Value encoded(const TensorHandle& given, ElementType type, bool saturate, std::s
     const TensorHandle negative = fn::signbit(x);
     y = fn::where(f.zero_is_unsigned ? fn::logical_and(negative, fn::gt(largest, 0)) : negative, largest + f.sign, largest);
     if (!saturate && f.infinity >= 0) {
-      const TensorHandle outside = f.infinity == f.nan ? fn::full_like(y, f.infinity) : fn::where(negative, fn::full_like(y, f.infinity + f.sign), f.infinity);
+      const TensorHandle outside =
+          f.infinity == f.nan ? fn::full_like(y, f.infinity) : fn::where(negative, fn::full_like(y, f.infinity + f.sign), f.infinity);
       y = fn::where(too_large, outside, y);
     }
   } else {
     if (!saturate) y = fn::where(too_large, int64_t(f.infinity), y);
     y = fn::where(fn::lt(x, 0), int64_t(f.nan), y);
   }
-  if (f.nan >= 0) y = fn::where(fn::isnan(x), int64_t(f.nan), y);
+  y = fn::where(fn::isnan(x), int64_t(f.nan >= 0 ? f.nan : f.sign), y);  // -0 where there is no NaN
   return tagged(fn::cast(y, DType::uint8), type);
 }
 

@@ -8,7 +8,7 @@
 
 namespace pyburn::onnx {
 
-bool is_float_code(ElementType type);  // float8..., float4e2m1
+bool is_float_code(ElementType type);     // float8..., float4e2m1
 bool is_small_integer(ElementType type);  // int4, uint4, int2, uint2
 ElementType element_type_of(const Value& v);
 std::pair<double, double> range_of(ElementType type);  // of integers

@@ -104,10 +104,12 @@ TensorHandle unpacked(const TensorHandle& bytes, int64_t bits, int64_t count) {
 Results matmul_nbits(Call& c) {
   const TensorHandle x = c.input(0), packed = c.input(1);
   const int64_t k = c.integer("K"), n = c.integer("N"), bits = c.integer("bits", 4), block = c.integer("block_size");
-  require<FormatError>((bits == 2 || bits == 4 || bits == 8) && block > 0 && k > 0 && n > 0 && block < int64_t(1) << 31 && k < int64_t(1) << 40 && n < int64_t(1) << 31,
+  require<FormatError>((bits == 2 || bits == 4 || bits == 8) && block > 0 && k > 0 && n > 0 && block < int64_t(1) << 31 &&
+                           k < int64_t(1) << 40 && n < int64_t(1) << 31,
       "[matmul_nbits] sizes are out of range: got K {}, N {}, bits {}, block_size {}", k, n, bits, block);
   const int64_t blocks = divide_up(k, block), bytes = divide_up(Checked(block) * bits, 8);
-  require(packed.numel() == Checked(n) * blocks * bytes && packed.dtype() == DType::uint8, "[matmul_nbits] expected weights ({}, {}, {}): got {}", n, blocks, bytes, packed.shape());
+  require(packed.numel() == Checked(n) * blocks * bytes && packed.dtype() == DType::uint8,
+      "[matmul_nbits] expected weights ({}, {}, {}): got {}", n, blocks, bytes, packed.shape());
   require<UnsupportedOp>(!c.has_input(4), "[matmul_nbits] g_idx is not supported");
   const DType dtype = x.dtype();
   const TensorHandle codes = to(unpacked(fn::reshape(packed, {n, blocks, bytes}), bits, block), dtype);
@@ -157,7 +159,8 @@ Results embed_layer_norm(Call& c) {
   x = x + (c.has_input(8) ? cache_rows(places, c.input(8)) : fn::slice(places, 0, 0, length));
   if (c.has_input(1) && c.has_input(4)) x = x + cache_rows(c.input(4), c.input(1));
   const TensorHandle y = fn::layer_norm(x, {x.shape().back()}, c.input(5), c.input(6), c.real("epsilon", 1e-12));
-  const TensorHandle mask = c.has_input(7) ? fn::cast(fn::sum(to(c.input(7), DType::int64), Dims{1}), DType::int32) : fn::zeros({batch}, DType::int32, &x.device());
+  const TensorHandle mask = c.has_input(7) ? fn::cast(fn::sum(to(c.input(7), DType::int64), Dims{1}), DType::int32)
+                                           : fn::zeros({batch}, DType::int32, &x.device());
   return {y, mask, x};
 }
 
@@ -179,7 +182,8 @@ TensorHandle key_bias(const TensorHandle& mask, int64_t batch, int64_t keys, dou
     const TensorHandle j = fn::arange(0, keys, 1, DType::int64, &mask.device());
     const TensorHandle ends = fn::reshape(to(fn::slice(mask, 0, 0, batch), DType::int64), {-1, 1, 1, 1});
     visible = fn::lt(j, ends);
-    if (mask.shape()[0] == 2 * batch) visible = fn::logical_and(visible, fn::ge(j, fn::reshape(to(fn::slice(mask, 0, batch, 2 * batch), DType::int64), {-1, 1, 1, 1})));
+    if (mask.shape()[0] == 2 * batch)
+      visible = fn::logical_and(visible, fn::ge(j, fn::reshape(to(fn::slice(mask, 0, batch, 2 * batch), DType::int64), {-1, 1, 1, 1})));
   } else {
     require(mask.rank() <= 4, "[attention] the mask has too many axes: got {}", mask.shape());
     visible = fn::ne(mask, 0);
@@ -199,16 +203,20 @@ TensorHandle causal_bias(const TensorHandle& q, int64_t keys, double filtered) {
 // One product gives queries, keys and values.
 Results attention(Call& c) {
   const TensorHandle x = c.input(0), weight = c.input(1);
-  require(x.rank() == 3 && weight.rank() == 2, "[attention] expected (batch, length, size) and a matrix: got {} and {}", x.shape(), weight.shape());
+  require(x.rank() == 3 && weight.rank() == 2, "[attention] expected (batch, length, size) and a matrix: got {} and {}", x.shape(),
+      weight.shape());
   const int64_t heads = c.integer("num_heads");
-  require<FormatError>(!c.flag("do_rotary") && !c.flag("past_present_share_buffer"), "[attention] do_rotary and past_present_share_buffer are not supported");
+  require<FormatError>(!c.flag("do_rotary") && !c.flag("past_present_share_buffer"),
+      "[attention] do_rotary and past_present_share_buffer are not supported");
   TensorHandle qkv = fn::matmul(x, weight);
   if (c.has_input(2)) qkv = qkv + c.input(2);
   const int64_t all = weight.shape()[1];
   const Dims sizes = c.integers("qkv_hidden_sizes", {all / 3, all / 3, all / 3});
-  require(sizes.size() == 3 && sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0 && Checked(sizes[0]) + sizes[1] + sizes[2] == all, "[attention] qkv_hidden_sizes do not fit {}: got {}", weight.shape(), sizes);
+  require(sizes.size() == 3 && sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0 && Checked(sizes[0]) + sizes[1] + sizes[2] == all,
+      "[attention] qkv_hidden_sizes do not fit {}: got {}", weight.shape(), sizes);
   const TensorHandle q = split_heads(fn::slice(qkv, 2, 0, sizes[0]), heads);
-  const auto [k, v] = with_past(c.optional_input(4), split_heads(fn::slice(qkv, 2, sizes[0], sizes[0] + sizes[1]), heads), split_heads(fn::slice(qkv, 2, sizes[0] + sizes[1], all), heads));
+  const auto [k, v] = with_past(c.optional_input(4), split_heads(fn::slice(qkv, 2, sizes[0], sizes[0] + sizes[1]), heads),
+      split_heads(fn::slice(qkv, 2, sizes[0] + sizes[1], all), heads));
   const int64_t keys = k.shape()[2];
   const double filtered = c.real("mask_filter_value", -10000);
   TensorHandle bias = c.optional_input(5);
@@ -230,7 +238,9 @@ Results multi_head_attention(Call& c) {
     require(k.defined() && q.rank() == 3, "[multi_head_attention] expected a query of 3 axes and a key: got {}", q.shape());
     const TensorHandle bias = c.optional_input(3);
     const int64_t width = q.shape()[2];
-    const auto biased = [&](const TensorHandle& t, int64_t from, int64_t to) { return bias.defined() ? t + fn::slice(bias, 0, from, to) : t; };
+    const auto biased = [&](const TensorHandle& t, int64_t from, int64_t to) {
+      return bias.defined() ? t + fn::slice(bias, 0, from, to) : t;
+    };
     if (k.rank() == 5) {  // (batch, length, heads, 2, size)
       v = fn::transpose(fn::select(k, 3, 1), 1, 2), k = fn::transpose(fn::select(k, 3, 0), 1, 2);
     } else if (k.rank() == 3) {
@@ -266,7 +276,8 @@ Results group_query_attention(Call& c) {
   const TensorHandle last = fn::reshape(to(c.input(5), DType::int64), {-1, 1});  // the place of the last valid key of each line
   const TensorHandle before = last + 1 - fresh;
   if (c.flag("do_rotary")) {
-    const TensorHandle places = c.has_input(9) ? to(c.input(9), DType::int64) : fn::clamp(before + fn::arange(0, fresh, 1, DType::int64, &q.device()), 0);
+    const TensorHandle places =
+        c.has_input(9) ? to(c.input(9), DType::int64) : fn::clamp(before + fn::arange(0, fresh, 1, DType::int64, &q.device()), 0);
     const TensorHandle cos = cache_rows(c.input(7), places), sin = cache_rows(c.input(8), places);
     const bool interleaved = c.flag("rotary_interleaved");
     const int64_t turned = 2 * c.input(7).shape().back();
@@ -280,10 +291,12 @@ Results group_query_attention(Call& c) {
     } else k = fn::cat({past_k, k}, 2), v = fn::cat({past_v, v}, 2);
   }
   const int64_t keys = k.shape()[2], window = c.integer("local_window_size", -1);
-  const TensorHandle visible = visible_keys(fresh, keys, fn::reshape(before, {-1, 1, 1, 1}), true, window > 0 ? window - 1 : -1, -1, q.device());
+  const TensorHandle visible =
+      visible_keys(fresh, keys, fn::reshape(before, {-1, 1, 1, 1}), true, window > 0 ? window - 1 : -1, -1, q.device());
   TensorHandle bias = fn::where(visible, fn::zeros(Dims(), q.dtype(), &q.device()), -kInfinity);
   if (c.has_input(10)) bias = bias + c.input(10);
-  const TensorHandle y = attend({.q = q, .k = k, .v = v, .bias = bias, .scale = c.real("scale", 0), .softcap = c.real("softcap", 0), .rows_may_be_empty = true});
+  const TensorHandle y = attend(
+      {.q = q, .k = k, .v = v, .bias = bias, .scale = c.real("scale", 0), .softcap = c.real("softcap", 0), .rows_may_be_empty = true});
   return {join_heads(y), k, v};
 }
 

@@ -41,13 +41,18 @@ std::vector<double> numbers_of(Call& c, std::string_view name) {
 
 // Version 5: nodes and leaves in lists of their own.
 Results tree_ensemble(Call& c) {
-  const Dims feature = c.integers("nodes_featureids", {}), yes = c.integers("nodes_truenodeids", {}), no = c.integers("nodes_falsenodeids", {});
-  const Dims yes_leaf = c.integers("nodes_trueleafs", {}), no_leaf = c.integers("nodes_falseleafs", {}), roots = c.integers("tree_roots", {});
+  const Dims feature = c.integers("nodes_featureids", {}), yes = c.integers("nodes_truenodeids", {}),
+             no = c.integers("nodes_falsenodeids", {});
+  const Dims yes_leaf = c.integers("nodes_trueleafs", {}), no_leaf = c.integers("nodes_falseleafs", {}),
+             roots = c.integers("tree_roots", {});
   const Dims tracks = c.integers("nodes_missing_value_tracks_true", {}), targets = c.integers("leaf_targetids", {});
-  const std::vector<double> modes = numbers_of(c, "nodes_modes"), splits = numbers_of(c, "nodes_splits"), weights = numbers_of(c, "leaf_weights");
+  const std::vector<double> modes = numbers_of(c, "nodes_modes"), splits = numbers_of(c, "nodes_splits"),
+                            weights = numbers_of(c, "leaf_weights");
   const std::vector<double> members = numbers_of(c, "membership_values");
   const int64_t n = feature.size(), leaves = targets.size();
-  require<FormatError>(n > 0 && yes.size() == n && no.size() == n && yes_leaf.size() == n && no_leaf.size() == n && int64_t(modes.size()) == n && int64_t(splits.size()) == n && (tracks.empty() || tracks.size() == n) && int64_t(weights.size()) == leaves,
+  require<FormatError>(n > 0 && yes.size() == n && no.size() == n && yes_leaf.size() == n && no_leaf.size() == n &&
+                           int64_t(modes.size()) == n && int64_t(splits.size()) == n && (tracks.empty() || tracks.size() == n) &&
+                           int64_t(weights.size()) == leaves,
       "[tree_ensemble] the attributes of {} nodes and {} leaves do not fit", n, leaves);
   Trees t;
   t.targets = c.integer("n_targets");
@@ -81,7 +86,8 @@ Results tree_ensemble(Call& c) {
   t.roots.assign(roots.begin(), roots.end());
   static constexpr const char* transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const int64_t fold = c.integer("aggregate_function", 1), how = c.integer("post_transform", 0);
-  require<FormatError>(fold >= 0 && fold <= 3 && how >= 0 && how <= 4, "[tree_ensemble] no such aggregate_function or post_transform: got {} and {}", fold, how);
+  require<FormatError>(fold >= 0 && fold <= 3 && how >= 0 && how <= 4,
+      "[tree_ensemble] no such aggregate_function or post_transform: got {} and {}", fold, how);
   return transformed(walk(t, c.input(0), Fold(fold)), transforms[how]);
 }
 
@@ -92,13 +98,16 @@ std::vector<double> reals_or_tensor(Call& c, const std::string& name) {
 // Versions 1 and 3: nodes of all trees in one list, named by tree and node. `prefix`: "class" or "target".
 Trees trees_by_name(Call& c, const std::string& prefix, int64_t targets) {
   const Dims tree = c.integers("nodes_treeids", {}), id = c.integers("nodes_nodeids", {}), feature = c.integers("nodes_featureids", {});
-  const Dims yes = c.integers("nodes_truenodeids", {}), no = c.integers("nodes_falsenodeids", {}), tracks = c.integers("nodes_missing_value_tracks_true", {});
+  const Dims yes = c.integers("nodes_truenodeids", {}), no = c.integers("nodes_falsenodeids", {}),
+             tracks = c.integers("nodes_missing_value_tracks_true", {});
   const std::vector<std::string> modes = c.texts("nodes_modes");
   const std::vector<double> values = reals_or_tensor(c, "nodes_values");
   const int64_t n = tree.size();
-  require<FormatError>(n > 0 && id.size() == n && feature.size() == n && yes.size() == n && no.size() == n && int64_t(modes.size()) == n && int64_t(values.size()) == n && (tracks.empty() || tracks.size() == n),
+  require<FormatError>(n > 0 && id.size() == n && feature.size() == n && yes.size() == n && no.size() == n && int64_t(modes.size()) == n &&
+                           int64_t(values.size()) == n && (tracks.empty() || tracks.size() == n),
       "[tree_ensemble] the attributes of {} nodes do not fit", n);
-  static const std::map<std::string, Branch> known = {{"BRANCH_LEQ", Branch::leq}, {"BRANCH_LT", Branch::lt}, {"BRANCH_GTE", Branch::gte}, {"BRANCH_GT", Branch::gt}, {"BRANCH_EQ", Branch::eq}, {"BRANCH_NEQ", Branch::neq}, {"LEAF", Branch::leq}};
+  static const std::map<std::string, Branch> known = {{"BRANCH_LEQ", Branch::leq}, {"BRANCH_LT", Branch::lt}, {"BRANCH_GTE", Branch::gte},
+      {"BRANCH_GT", Branch::gt}, {"BRANCH_EQ", Branch::eq}, {"BRANCH_NEQ", Branch::neq}, {"LEAF", Branch::leq}};
   Trees t;
   t.targets = targets;
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
@@ -116,9 +125,11 @@ Trees trees_by_name(Call& c, const std::string& prefix, int64_t targets) {
   };
   for (int64_t i = 0; i < n; ++i)
     if (modes[size_t(i)] != "LEAF") t.yes[size_t(i)] = place(tree[i], yes[i]), t.no[size_t(i)] = place(tree[i], no[i]);
-  const Dims trees = c.integers(prefix + "_treeids", {}), nodes = c.integers(prefix + "_nodeids", {}), ids = c.integers(prefix + "_ids", {});
+  const Dims trees = c.integers(prefix + "_treeids", {}), nodes = c.integers(prefix + "_nodeids", {}),
+             ids = c.integers(prefix + "_ids", {});
   const std::vector<double> weights = reals_or_tensor(c, prefix + "_weights");
-  require<FormatError>(trees.size() == nodes.size() && ids.size() == nodes.size() && int64_t(weights.size()) == nodes.size(), "[tree_ensemble] the weights of leaves do not fit");
+  require<FormatError>(trees.size() == nodes.size() && ids.size() == nodes.size() && int64_t(weights.size()) == nodes.size(),
+      "[tree_ensemble] the weights of leaves do not fit");
   for (int64_t i = 0; i < nodes.size(); ++i) t.weights.push_back({place(trees[i], nodes[i]), ids[i], weights[size_t(i)]});
   return t;
 }
@@ -138,7 +149,8 @@ Results tree_classifier(Call& c) {
   const int64_t classes = label_count(c, "classlabels_int64s", "classlabels_strings");
   Trees t = trees_by_name(c, "class", std::max<int64_t>(classes, 1));
   // Two classes whose leaves all name one of them: a single score.
-  const bool one = classes <= 2 && std::all_of(t.weights.begin(), t.weights.end(), [&](const Trees::Weight& w) { return w.target == t.weights[0].target; });
+  const bool one = classes <= 2 &&
+                   std::all_of(t.weights.begin(), t.weights.end(), [&](const Trees::Weight& w) { return w.target == t.weights[0].target; });
   const bool positive = std::all_of(t.weights.begin(), t.weights.end(), [](const Trees::Weight& w) { return w.value >= 0; });
   if (one) {
     t.targets = 1;
@@ -153,7 +165,8 @@ TensorHandle linear_scores(Call& c, int64_t targets) {
   TensorHandle x = as_float(c.input(0));
   if (x.rank() == 1) x = fn::unsqueeze(x, 0);
   const std::vector<double> weights = c.reals("coefficients"), bias = c.reals("intercepts");
-  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) == Checked(targets) * x.shape()[1], "[linear] {} coefficients do not fit {} and {} targets", int64_t(weights.size()), x.shape(), targets);
+  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) == Checked(targets) * x.shape()[1],
+      "[linear] {} coefficients do not fit {} and {} targets", int64_t(weights.size()), x.shape(), targets);
   const TensorHandle y = fn::matmul(x, fn::transpose(fn::reshape(row_of(c, weights, x), {targets, x.shape()[1]}), 0, 1));
   return bias.empty() ? y : y + row_of(c, bias, y);
 }
@@ -162,7 +175,8 @@ Results linear_classifier(Call& c) {
   const int64_t classes = label_count(c, "classlabels_ints", "classlabels_strings");
   const auto width = c.value(0).tensor().shape().back();
   const int64_t scores = std::max<int64_t>(1, int64_t(c.reals("coefficients").size()) / std::max<int64_t>(1, width));
-  require<FormatError>(scores == classes || (scores == 1 && classes == 2), "[linear_classifier] {} rows of coefficients do not fit {} classes", scores, classes);
+  require<FormatError>(scores == classes || (scores == 1 && classes == 2),
+      "[linear_classifier] {} rows of coefficients do not fit {} classes", scores, classes);
   return classified(c, linear_scores(c, scores), false, "classlabels_ints", "classlabels_strings");
 }
 
@@ -187,7 +201,9 @@ Results normalizer(Call& c) {
   const TensorHandle x = as_float(c.input(0));
   const std::string norm = c.text("norm", "MAX");
   require<FormatError>(norm == "MAX" || norm == "L1" || norm == "L2", "[normalizer] norm must be MAX, L1 or L2: got '{}'", norm);
-  const TensorHandle size = norm == "MAX" ? fn::amax(x, Dims{-1}, true) : norm == "L1" ? fn::sum(fn::abs(x), Dims{-1}, true) : fn::sqrt(fn::sum(x * x, Dims{-1}, true));
+  const TensorHandle size = norm == "MAX"  ? fn::amax(x, Dims{-1}, true)
+                            : norm == "L1" ? fn::sum(fn::abs(x), Dims{-1}, true)
+                                           : fn::sqrt(fn::sum(x * x, Dims{-1}, true));
   return x / fn::where(fn::eq(size, 0), 1.0, size);
 }
 Results imputer(Call& c) {
@@ -280,7 +296,8 @@ std::vector<int64_t> places_of(Call& c, const LabelList& keys) {
 }
 Results mapped(Call& c, const LabelList& keys, const LabelList& values, const LabelList& otherwise) {
   const size_t count = keys.dtype ? keys.numbers.size() : keys.texts.size();
-  require<FormatError>(count == (values.dtype ? values.numbers.size() : values.texts.size()), "[label_encoder] expected a value for each key");
+  require<FormatError>(
+      count == (values.dtype ? values.numbers.size() : values.texts.size()), "[label_encoder] expected a value for each key");
   require<FormatError>((values.dtype ? otherwise.numbers.size() : otherwise.texts.size()) == 1, "[label_encoder] expected one default");
   const Shape shape = c.value(0).is_strings() ? c.value(0).strings().shape : c.value(0).tensor().shape();
   const std::vector<int64_t> places = places_of(c, keys);
@@ -309,7 +326,8 @@ Results category_mapper(Call& c, const char* names, const char* numbers) {
 }
 Results label_encoder_1(Call& c) { return category_mapper(c, "classes_strings", ""); }
 Results category_mapper_1(Call& c) {
-  require<FormatError>(c.integers("cats_int64s", {}).size() == int64_t(c.texts("cats_strings").size()), "[category_mapper] expected a number for each string");
+  require<FormatError>(c.integers("cats_int64s", {}).size() == int64_t(c.texts("cats_strings").size()),
+      "[category_mapper] expected a number for each string");
   return category_mapper(c, "cats_strings", "cats_int64s");
 }
 

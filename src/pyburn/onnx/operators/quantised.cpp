@@ -35,7 +35,8 @@ TensorHandle spread(const TensorHandle& scale, const TensorHandle& x, int64_t gi
     return whole.shape()[axis] == x.shape()[axis] ? whole : fn::slice(whole, axis, 0, x.shape()[axis]);
   }
   if (scale.rank() != 1) return scale;
-  require(scale.shape()[0] == x.shape()[axis], "[quantize] expected a scale for each of {} along axis {}: got {}", x.shape(), axis, scale.shape());
+  require(scale.shape()[0] == x.shape()[axis], "[quantize] expected a scale for each of {} along axis {}: got {}", x.shape(), axis,
+      scale.shape());
   Dims shape(x.rank(), 1);
   shape[axis] = scale.shape()[0];
   return fn::reshape(scale, shape);
@@ -117,7 +118,8 @@ Results matmul_integer(Call& c) { return fn::cast(exact_matmul(c, 0, 1, 2, 3), D
 
 Results qlinear_matmul(Call& c) {
   const TensorHandle sums = exact_matmul(c, 0, 3, 2, 5);
-  const TensorHandle factor = to(along(c.input(1), -2), DType::float32) * to(along(c.input(4), -1), DType::float32) / to(along(c.input(6), -2), DType::float32);
+  const TensorHandle factor =
+      to(along(c.input(1), -2), DType::float32) * to(along(c.input(4), -1), DType::float32) / to(along(c.input(6), -2), DType::float32);
   const TensorHandle y = to(to(sums, DType::float64) * to(factor, DType::float64), DType::float32);
   return saturated(y, along(c.input(7), -2), element_type_of(c.value(7)));
 }
@@ -133,7 +135,8 @@ TensorHandle exact_conv(Call& c, int x_, int w_, int x_zero, int w_zero) {
     shape[0] = -1;
     zero = fn::reshape(zero, shape);
   }
-  const TensorHandle weight = zero.defined() ? to(w, dtype) - (zero.numel() == 1 ? fn::reshape(to(zero, dtype), Dims()) : to(zero, dtype)) : to(w, dtype);
+  const TensorHandle weight =
+      zero.defined() ? to(w, dtype) - (zero.numel() == 1 ? fn::reshape(to(zero, dtype), Dims()) : to(zero, dtype)) : to(w, dtype);
   return convolution(c, centered(x, c.optional_input(x_zero), dtype, -1), weight, {});
 }
 

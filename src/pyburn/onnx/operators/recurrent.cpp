@@ -51,7 +51,8 @@ class ActivationReader {
     if (names.empty())
       for (int d = 0; d < directions; ++d)
         for (int i = 0; i < each; ++i) names.push_back(cell != Cell::rnn && i == 0 ? "sigmoid" : "tanh");
-    require<FormatError>(int(names.size()) == each * directions, "[onnx] expected {} activations: got {}", each * directions, int64_t(names.size()));
+    require<FormatError>(
+        int(names.size()) == each * directions, "[onnx] expected {} activations: got {}", each * directions, int64_t(names.size()));
     for (std::string& name : names) {
       for (char& letter : name) letter = char(std::tolower(static_cast<unsigned char>(letter)));
       read_.push_back(activation(name));
@@ -71,8 +72,8 @@ class ActivationReader {
     };
     static constexpr Known known[] = {{"sigmoid", false, false, 0, 0}, {"tanh", false, false, 0, 0}, {"relu", false, false, 0, 0},
         {"affine", true, true, 1, 0}, {"leakyrelu", true, false, 0.01, 0}, {"thresholdedrelu", true, false, 1, 0},
-        {"scaledtanh", true, true, 1, 1}, {"hardsigmoid", true, true, 0.2, 0.5}, {"elu", true, false, 1, 0}, {"softsign", false, false, 0, 0},
-        {"softplus", false, false, 0, 0}};
+        {"scaledtanh", true, true, 1, 1}, {"hardsigmoid", true, true, 0.2, 0.5}, {"elu", true, false, 1, 0},
+        {"softsign", false, false, 0, 0}, {"softplus", false, false, 0, 0}};
     for (const Known& k : known)
       if (k.name == name) {
         const auto next = [](const std::vector<double>& list, size_t& at, bool has, double otherwise) {
@@ -94,10 +95,10 @@ struct Direction {
   bool reverse, linear_before_reset, input_forget;
   std::optional<double> clip;
   std::span<const Activation> activations;
-  TensorHandle x;                             // (T, B, I)
-  TensorHandle weight, recurrence;            // (G H, I), (G H, H)
-  TensorHandle bias, recurrent_bias;          // (G H), or undefined
-  TensorHandle h0, c0, peepholes, lengths;    // (B, H), (B, H), (3 H), (B)
+  TensorHandle x;                           // (T, B, I)
+  TensorHandle weight, recurrence;          // (G H, I), (G H, H)
+  TensorHandle bias, recurrent_bias;        // (G H), or undefined
+  TensorHandle h0, c0, peepholes, lengths;  // (B, H), (B, H), (3 H), (B)
 };
 struct States {
   TensorHandle y, h, c;  // (T, B, H), (B, H), (B, H)
@@ -108,8 +109,8 @@ TensorHandle reordered(const TensorHandle& t, Cell cell) {
   if (!t.defined() || cell == Cell::rnn) return t;
   const int64_t hidden = t.shape()[0] / gates_of(cell);
   const auto gate = [&](int64_t i) { return fn::slice(t, 0, i * hidden, (i + 1) * hidden); };
-  if (cell == Cell::gru) return fn::cat({gate(1), gate(0), gate(2)});        // update, reset, new -> reset, update, new
-  return fn::cat({gate(0), gate(2), gate(3), gate(1)});                      // input, output, forget, cell -> input, forget, cell, output
+  if (cell == Cell::gru) return fn::cat({gate(1), gate(0), gate(2)});  // update, reset, new -> reset, update, new
+  return fn::cat({gate(0), gate(2), gate(3), gate(1)});                // input, output, forget, cell -> input, forget, cell, output
 }
 
 bool is_common(const Direction& d) {
@@ -216,8 +217,8 @@ Results layer(Call& c) {
   const int directions = direction == "bidirectional" ? 2 : 1;
   require(weight.shape() == Shape{directions, rows, x.shape()[2]} && recurrence.shape() == Shape{directions, rows, hidden},
       "[onnx] W and R do not fit X {} and {} directions: got {} and {}", x.shape(), directions, weight.shape(), recurrence.shape());
-  require(!biases.defined() || biases.shape() == Shape{directions, Checked(rows) * 2}, "[onnx] expected B ({}, {}): got {}", directions, 2 * rows,
-      biases.defined() ? biases.shape() : Shape());
+  require(!biases.defined() || biases.shape() == Shape{directions, Checked(rows) * 2}, "[onnx] expected B ({}, {}): got {}", directions,
+      2 * rows, biases.defined() ? biases.shape() : Shape());
   const auto initial = [&](int i) {
     if (!c.has_input(i)) return fn::zeros({directions, batch, hidden}, x.dtype(), &x.device());
     return batch_first ? fn::transpose(c.input(i), 0, 1) : c.input(i);

@@ -155,7 +155,8 @@ class RegexParser {
     switch (c) {
       case '(': {
         if (take('?')) {
-          if (take('P')) {}  // a name: (?P<name>...)
+          if (take('P')) {
+          }  // a name: (?P<name>...)
           if (take('<')) {
             while (!ends() && peek() != '>') ++at_;
             if (!take('>')) refuse("a group without an end");
@@ -165,15 +166,24 @@ class RegexParser {
         if (!take(')')) refuse("a group without an end");
         return;
       }
-      case '[': return char_class();
-      case '.': return emit_set({{'\n', '\n'}}, true);
-      case '^': emit({Kind::begin}); return;
-      case '$': emit({Kind::end}); return;
+      case '[':
+        return char_class();
+      case '.':
+        return emit_set({{'\n', '\n'}}, true);
+      case '^':
+        emit({Kind::begin});
+        return;
+      case '$':
+        emit({Kind::end});
+        return;
       case '*':
       case '+':
-      case '?': refuse("nothing to repeat");
-      case '\\': return escaped();
-      default: return emit_set({{c, c}}, false);
+      case '?':
+        refuse("nothing to repeat");
+      case '\\':
+        return escaped();
+      default:
+        return emit_set({{c, c}}, false);
     }
   }
   void emit_set(std::vector<Regex::Range> ranges, bool negated) {
@@ -184,7 +194,12 @@ class RegexParser {
   void escaped() {
     if (ends()) refuse("a backslash at the end");
     const char32_t c = peek();
-    if (c == 'A' || c == 'z') return ++at_, void(emit({c == 'A' ? Kind::begin : Kind::end}));
+    const Kind edge = c == 'A'   ? Kind::begin
+                      : c == 'z' ? Kind::end
+                      : c == 'b' ? Kind::word_edge
+                      : c == 'B' ? Kind::no_word_edge
+                                 : Kind::set;
+    if (edge != Kind::set) return ++at_, void(emit({edge}));
     std::vector<Regex::Range> ranges;
     const bool negated = class_escape(ranges);
     emit_set(std::move(ranges), negated);
@@ -194,20 +209,42 @@ class RegexParser {
     if (ends()) refuse("a backslash at the end");
     const char32_t c = text_[at_++];
     switch (c) {
-      case 'd': case 'D': ranges = {{'0', '9'}}; return c == 'D';
-      case 'w': case 'W': ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}; return c == 'W';
-      case 's': case 'S': ranges = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}}; return c == 'S';
-      case 'n': ranges = {{'\n', '\n'}}; return false;
-      case 't': ranges = {{'\t', '\t'}}; return false;
-      case 'r': ranges = {{'\r', '\r'}}; return false;
-      case 'f': ranges = {{'\f', '\f'}}; return false;
-      case 'v': ranges = {{'\v', '\v'}}; return false;
+      case 'd':
+      case 'D':
+        ranges = {{'0', '9'}};
+        return c == 'D';
+      case 'w':
+      case 'W':
+        ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+        return c == 'W';
+      case 's':
+      case 'S':
+        ranges = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
+        return c == 'S';
+      case 'n':
+        ranges = {{'\n', '\n'}};
+        return false;
+      case 't':
+        ranges = {{'\t', '\t'}};
+        return false;
+      case 'r':
+        ranges = {{'\r', '\r'}};
+        return false;
+      case 'f':
+        ranges = {{'\f', '\f'}};
+        return false;
+      case 'v':
+        ranges = {{'\v', '\v'}};
+        return false;
       case 'x': {
         char32_t value = 0;
         const bool braced = take('{');
         for (int digits = 0; digits < (braced ? 6 : 2); ++digits, ++at_) {
           const char32_t h = peek();
-          const int v = h >= '0' && h <= '9' ? int(h - '0') : h >= 'a' && h <= 'f' ? int(h - 'a') + 10 : h >= 'A' && h <= 'F' ? int(h - 'A') + 10 : -1;
+          const int v = h >= '0' && h <= '9'   ? int(h - '0')
+                        : h >= 'a' && h <= 'f' ? int(h - 'a') + 10
+                        : h >= 'A' && h <= 'F' ? int(h - 'A') + 10
+                                               : -1;
           if (v < 0) break;
           value = value * 16 + char32_t(v);
         }
@@ -269,7 +306,7 @@ class RegexParser {
 Regex::Regex(std::string_view pattern) { RegexParser(pattern, steps_).run(); }
 
 // Follows what takes no character, with a list instead of recursion.
-void Regex::add(std::vector<int>& threads, std::vector<int>& seen, int mark, int step, bool at_begin, bool at_end) const {
+void Regex::add(std::vector<int>& threads, std::vector<int>& seen, int mark, int step, Place place) const {
   std::vector<int> open{step};
   while (!open.empty()) {
     const int i = open.back();
@@ -278,15 +315,24 @@ void Regex::add(std::vector<int>& threads, std::vector<int>& seen, int mark, int
     seen[size_t(i)] = mark;
     const Step& s = steps_[size_t(i)];
     switch (s.kind) {
-      case Step::Kind::split: open.push_back(s.other), open.push_back(s.next); break;
-      case Step::Kind::jump: open.push_back(s.next); break;
+      case Step::Kind::split:
+        open.push_back(s.other), open.push_back(s.next);
+        break;
+      case Step::Kind::jump:
+        open.push_back(s.next);
+        break;
       case Step::Kind::begin:
-        if (at_begin) open.push_back(s.next);
+        if (place.begin) open.push_back(s.next);
         break;
       case Step::Kind::end:
-        if (at_end) open.push_back(s.next);
+        if (place.end) open.push_back(s.next);
         break;
-      default: threads.push_back(i);
+      case Step::Kind::word_edge:
+      case Step::Kind::no_word_edge:
+        if (place.word_edge == (s.kind == Step::Kind::word_edge)) open.push_back(s.next);
+        break;
+      default:
+        threads.push_back(i);
     }
   }
 }
@@ -295,15 +341,21 @@ bool Regex::matches_all_of(std::string_view text) const {
   const std::vector<char32_t> points = code_points(text);
   std::vector<int> threads, next, seen(steps_.size(), -1);
   InterruptTicker ticker;
-  add(threads, seen, 0, 0, true, points.empty());
+  const auto is_word = [&](size_t k) {
+    const char32_t c = k < points.size() ? points[k] : 0;
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z');
+  };
+  const auto before = [&](size_t k) { return Place{k == 0, k == points.size(), (k > 0 && is_word(k - 1)) != is_word(k)}; };
+  add(threads, seen, 0, 0, before(0));
   for (size_t k = 0; k < points.size() && !threads.empty(); ++k) {
     ticker.work(int64_t(threads.size()) * 8);
     next.clear();
     for (const int i : threads) {
       const Step& s = steps_[size_t(i)];
       if (s.kind != Step::Kind::set) continue;
-      const bool inside = std::any_of(s.ranges.begin(), s.ranges.end(), [&](const Range& r) { return points[k] >= r.first && points[k] <= r.second; });
-      if (inside != s.negated) add(next, seen, int(k) + 1, s.next, false, k + 1 == points.size());
+      const bool inside =
+          std::any_of(s.ranges.begin(), s.ranges.end(), [&](const Range& r) { return points[k] >= r.first && points[k] <= r.second; });
+      if (inside != s.negated) add(next, seen, int(k) + 1, s.next, before(k + 1));
     }
     std::swap(threads, next);
   }

@@ -18,12 +18,15 @@ class Regex {
   friend class RegexParser;
   using Range = std::pair<char32_t, char32_t>;
   struct Step {
-    enum class Kind : uint8_t { set, split, jump, begin, end, accept } kind;
-    int next = 0, other = 0;   // of split: both
+    enum class Kind : uint8_t { set, split, jump, begin, end, word_edge, no_word_edge, accept } kind;
+    int next = 0, other = 0;  // of split: both
     std::vector<Range> ranges = {};
     bool negated = false;
   };
-  void add(std::vector<int>& threads, std::vector<int>& seen, int mark, int step, bool at_begin, bool at_end) const;
+  struct Place {  // between two characters
+    bool begin, end, word_edge;
+  };
+  void add(std::vector<int>& threads, std::vector<int>& seen, int mark, int step, Place place) const;
   std::vector<Step> steps_;
 };
 

@@ -92,11 +92,13 @@ Results sequence_map(Call& c) {
     Values inputs;
     for (int i = 0; i < c.inputs(); ++i) {
       const Value& v = c.value(i);
-      require<FormatError>(!v.is_sequence() || v.items().size() == count, "[onnx] sequences of SequenceMap must have {} items: got {}", int64_t(count), to_text(v));
+      require<FormatError>(!v.is_sequence() || v.items().size() == count, "[onnx] sequences of SequenceMap must have {} items: got {}",
+          int64_t(count), to_text(v));
       inputs.push_back(v.is_sequence() ? v.items()[k] : v);
     }
     const Values results = c.run_graph("body", inputs);
-    require<FormatError>(results.size() >= gathered.size(), "[onnx] the graph of SequenceMap has {} outputs: got {}", int64_t(gathered.size()), int64_t(results.size()));
+    require<FormatError>(results.size() >= gathered.size(), "[onnx] the graph of SequenceMap has {} outputs: got {}",
+        int64_t(gathered.size()), int64_t(results.size()));
     for (size_t i = 0; i < gathered.size(); ++i) gathered[i].push_back(results[i]);
   }
   Values results;

@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/pad.h"
+#include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/operators.h"
@@ -28,6 +29,14 @@ TensorHandle fitted(const TensorHandle& x, int64_t axis, int64_t n) {
   return fn::constant_pad_nd(x, border, 0.0);
 }
 TensorHandle as_pairs(const TensorHandle& real) { return fn::stack({real, fn::zeros_like(real)}, -1); }
+
+// All n frequencies of real numbers from the first half: the others are their conjugates. Those of the inverse transform, too.
+TensorHandle mirrored(const TensorHandle& half, int64_t axis, int64_t n, bool inverse) {
+  const TensorHandle conjugate = reals_on(half.device(), {1.0f, -1.0f}, {2});
+  const TensorHandle flipped = half * fn::cast(conjugate, half.dtype());
+  const TensorHandle rest = fn::flip(fn::slice(half, axis, 1, n - n / 2), {axis});
+  return inverse ? fn::cat({flipped, rest}, axis) : fn::cat({half, rest * fn::cast(conjugate, half.dtype())}, axis);
+}
 
 // Real signals end with 1, complex ones with 2 (real, imaginary).
 Results dft_along(Call& c, int64_t given_axis) {
@@ -48,7 +57,8 @@ Results dft_along(Call& c, int64_t given_axis) {
   }
   x = fitted(x, axis, n);
   if (real && onesided) return fn::rdft(x, axis, scale);
-  const TensorHandle y = fn::dft(real ? as_pairs(x) : x, axis, inverse, scale);
+  if (real) return mirrored(fn::rdft(x, axis, scale), axis, n, inverse);
+  const TensorHandle y = fn::dft(x, axis, inverse, scale);
   return onesided ? fn::slice(y, axis, 0, n / 2 + 1) : y;
 }
 Results dft_17(Call& c) { return dft_along(c, c.integer("axis", 1)); }
@@ -63,7 +73,8 @@ Results stft(Call& c) {
   const TensorHandle window = c.optional_input(2);
   const int64_t step = c.read_integer(1), length = x.shape()[1];
   const int64_t n = c.has_input(3) ? c.read_integer(3) : window.defined() ? window.shape().numel() : length;
-  require<ValueError>(step > 0 && n > 0 && n <= length, "[stft] frame_step and frame_length do not fit {}: got {} and {}", x.shape(), step, n);
+  require<ValueError>(
+      step > 0 && n > 0 && n <= length, "[stft] frame_step and frame_length do not fit {}: got {} and {}", x.shape(), step, n);
   require(!window.defined() || (window.rank() == 1 && window.shape()[0] == n), "[stft] expected a window of {} elements", n);
   require<FormatError>(!complex || !onesided, "[stft] onesided needs a real signal");
   TensorHandle frames = fn::unfold(x, 1, n, step);  // (batch, frames, n), or (batch, frames, 2, n)
@@ -92,15 +103,18 @@ Results blackman_window(Call& c) { return cosine_window(c, 0.42, 0.5, 0.08); }
 Results mel_weight_matrix(Call& c) {
   const int64_t bands = c.read_integer(0), length = c.read_integer(1), rate = c.read_integer(2);
   const double low_hertz = c.read_number(3), high_hertz = c.read_number(4);
-  require<ValueError>(bands > 0 && length > 0 && rate > 0, "[mel_weight_matrix] sizes must be positive: got {}, {} and {}", bands, length, rate);
+  require<ValueError>(
+      bands > 0 && length > 0 && rate > 0, "[mel_weight_matrix] sizes must be positive: got {}, {} and {}", bands, length, rate);
   const int64_t bins = length / 2 + 1;
-  require<ValueError>(Checked(bands) * bins < int64_t(1) << 31, "[mel_weight_matrix] the matrix is too large: got {} times {}", bins, bands);
+  require<ValueError>(
+      Checked(bands) * bins < int64_t(1) << 31, "[mel_weight_matrix] the matrix is too large: got {} times {}", bins, bands);
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double low = mel(low_hertz), step = (mel(high_hertz) - low) / double(bands + 2);
   const auto edge = [&](int64_t i) {
     const double hertz = 700 * (std::pow(10.0, (double(i) * step + low) / 2595) - 1);
     const double bin = std::floor(double(length + 1) * hertz / double(rate));
-    require<ValueError>(bin >= 0 && bin < double(bins), "[mel_weight_matrix] the edges lie outside of the spectrum: got {} of {} bins", bin, bins);
+    require<ValueError>(
+        bin >= 0 && bin < double(bins), "[mel_weight_matrix] the edges lie outside of the spectrum: got {} of {} bins", bin, bins);
     return int64_t(bin);
   };
   std::vector<float> weights(size_t(bins * bands), 0.0f);

@@ -5,5 +5,6 @@
 namespace pyburn::onnx {
 
 const Strings& strings_of(Call& c, int i);  // FormatError for an input that holds numbers
+Value equal_strings(Call& c);               // inputs 0 and 1, element by element
 
 }  // namespace pyburn::onnx

@@ -22,10 +22,10 @@ namespace {
 
 Value made(Shape shape, std::vector<std::string> items) { return make_ref<Strings>(std::move(shape), std::move(items)); }
 
-Results concat(Call& c) {
-  const Strings &a = strings_of(c, 0), &b = strings_of(c, 1);
+// Calls each(x, y) for every element of a result that two tensors are broadcast to; returns its shape.
+template <class Each>
+Shape for_pairs(const Strings& a, const Strings& b, const Each& each) {
   const Shape shape = broadcast_shapes(a.shape, b.shape);
-  std::vector<std::string> items;
   // The place in x of a place in the result: axes of size 1 stay at 0.
   const auto source = [&](const Shape& x, int64_t at) {
     int64_t place = 0, step = 1;
@@ -38,7 +38,13 @@ Results concat(Call& c) {
     }
     return size_t(place);
   };
-  for (int64_t i = 0, n = shape.numel(); i < n; ++i) items.push_back(a.items[source(a.shape, i)] + b.items[source(b.shape, i)]);
+  for (int64_t i = 0, n = shape.numel(); i < n; ++i) each(a.items[source(a.shape, i)], b.items[source(b.shape, i)]);
+  return shape;
+}
+Results concat(Call& c) {
+  std::vector<std::string> items;
+  const Shape shape =
+      for_pairs(strings_of(c, 0), strings_of(c, 1), [&](const std::string& x, const std::string& y) { items.push_back(x + y); });
   return made(shape, std::move(items));
 }
 
@@ -92,11 +98,13 @@ Results split(Call& c) {
 char32_t in_case(char32_t c, bool upper) {
   const auto between = [c](char32_t low, char32_t high) { return c >= low && c <= high; };
   if (upper) {
-    if (between('a', 'z') || (between(0xe0, 0xfe) && c != 0xf7) || (between(0x3b1, 0x3c9) && c != 0x3c2) || between(0x430, 0x44f)) return c - 32;
+    if (between('a', 'z') || (between(0xe0, 0xfe) && c != 0xf7) || (between(0x3b1, 0x3c9) && c != 0x3c2) || between(0x430, 0x44f))
+      return c - 32;
     if (between(0x450, 0x45f)) return c - 80;
     if ((between(0x100, 0x137) || between(0x14a, 0x177)) && c % 2 == 1) return c - 1;
   } else {
-    if (between('A', 'Z') || (between(0xc0, 0xde) && c != 0xd7) || (between(0x391, 0x3a9) && c != 0x3a2) || between(0x410, 0x42f)) return c + 32;
+    if (between('A', 'Z') || (between(0xc0, 0xde) && c != 0xd7) || (between(0x391, 0x3a9) && c != 0x3a2) || between(0x410, 0x42f))
+      return c + 32;
     if (between(0x400, 0x40f)) return c + 80;
     if ((between(0x100, 0x137) || between(0x14a, 0x177)) && c % 2 == 0) return c + 1;
   }
@@ -140,9 +148,14 @@ class NgramPool {
   template <class Word>
   using Map = std::map<std::vector<Word>, std::pair<int64_t, double>>;  // the place in the result, and the weight
 
-  explicit NgramPool(Call& c) : mode_(c.text("mode")), shortest_(c.integer("min_gram_length")), longest_(c.integer("max_gram_length")), skips_(c.integer("max_skip_count")) {
+  explicit NgramPool(Call& c)
+      : mode_(c.text("mode")),
+        shortest_(c.integer("min_gram_length")),
+        longest_(c.integer("max_gram_length")),
+        skips_(c.integer("max_skip_count")) {
     require<FormatError>(mode_ == "TF" || mode_ == "IDF" || mode_ == "TFIDF", "[onnx] no such mode of TfIdfVectorizer: got '{}'", mode_);
-    require<FormatError>(shortest_ > 0 && longest_ >= shortest_ && longest_ < 1 << 20 && skips_ >= 0 && skips_ < 1 << 20, "[onnx] lengths and skips are out of range: got {} to {}, {}", shortest_, longest_, skips_);
+    require<FormatError>(shortest_ > 0 && longest_ >= shortest_ && longest_ < 1 << 20 && skips_ >= 0 && skips_ < 1 << 20,
+        "[onnx] lengths and skips are out of range: got {} to {}, {}", shortest_, longest_, skips_);
     const Dims starts = c.integers("ngram_counts", {}), places = c.integers("ngram_indexes", {});
     const std::vector<double> weights = c.reals("weights");
     const std::vector<std::string> texts = c.texts("pool_strings");
@@ -152,9 +165,11 @@ class NgramPool {
     size_t gram = 0;
     for (int64_t k = 0; k < starts.size(); ++k) {
       const int64_t length = k + 1, begin = starts[k], end = k + 1 < starts.size() ? starts[k + 1] : size;
-      require<FormatError>(begin >= 0 && begin <= end && end <= size && (end - begin) % length == 0, "[onnx] ngram_counts do not fit the pool: got {}", starts);
+      require<FormatError>(begin >= 0 && begin <= end && end <= size && (end - begin) % length == 0,
+          "[onnx] ngram_counts do not fit the pool: got {}", starts);
       for (int64_t i = begin; i < end; i += length, ++gram) {
-        require<FormatError>(gram < size_t(places.size()) && (weights.empty() || gram < weights.size()), "[onnx] expected a place and a weight for each n-gram");
+        require<FormatError>(gram < size_t(places.size()) && (weights.empty() || gram < weights.size()),
+            "[onnx] expected a place and a weight for each n-gram");
         const std::pair<int64_t, double> what{places[int64_t(gram)], weights.empty() ? 1 : weights[gram]};
         if (length < shortest_ || length > longest_) continue;
         if (is_text_) texts_[{texts.begin() + i, texts.begin() + i + length}] = what;
@@ -212,6 +227,17 @@ Results tf_idf(Call& c) {
   }
   return reals_on(c.device(), std::move(counts), shape.rank() == 2 ? Shape{rows, pool.width()} : Shape{pool.width()});
 }
+
+}  // namespace
+
+Value equal_strings(Call& c) {
+  std::vector<uint8_t> same;
+  const Shape shape =
+      for_pairs(strings_of(c, 0), strings_of(c, 1), [&](const std::string& x, const std::string& y) { same.push_back(x == y); });
+  return Value::on_host(from_host(host_device(), {same.data(), {shape, DType::boolean}}));
+}
+
+namespace {
 
 constexpr Operator kRows[] = {
     {"", "StringConcat", 20, concat},

@@ -12,8 +12,10 @@ namespace {
 // Inputs: learning rate, step, then all parameters, all gradients, and each kind of state of all; outputs in the same order.
 class Step {
  public:
-  Step(Call& c, int states) : c_(c), rate_(c.read_number(0)), step_(c.read_integer(1)), kinds_(2 + states), count_((c.inputs() - 2) / kinds_) {
-    require<FormatError>(c.inputs() > 2 && (c.inputs() - 2) % kinds_ == 0, "[onnx] expected {} inputs for each parameter: got {}", kinds_, c.inputs() - 2);
+  Step(Call& c, int states)
+      : c_(c), rate_(c.read_number(0)), step_(c.read_integer(1)), kinds_(2 + states), count_((c.inputs() - 2) / kinds_) {
+    require<FormatError>(
+        c.inputs() > 2 && (c.inputs() - 2) % kinds_ == 0, "[onnx] expected {} inputs for each parameter: got {}", kinds_, c.inputs() - 2);
     outputs_.resize(size_t(count_ * (1 + states)));
   }
   double rate() const { return rate_; }
@@ -50,7 +52,8 @@ Results adagrad(Call& c) {
 
 Results adam(Call& c) {
   Step s(c, 2);
-  const double alpha = c.real("alpha", double(0.9f)), beta = c.real("beta", double(0.999f)), epsilon = c.real("epsilon", double(1e-6f)), after = c.real("norm_coefficient_post", 0);
+  const double alpha = c.real("alpha", double(0.9f)), beta = c.real("beta", double(0.999f)), epsilon = c.real("epsilon", double(1e-6f)),
+               after = c.real("norm_coefficient_post", 0);
   const auto t = double(s.step());
   const double rate = t > 0 ? s.rate() * std::sqrt(1 - std::pow(beta, t)) / (1 - std::pow(alpha, t)) : s.rate();
   for (int i = 0; i < s.count(); ++i) {

@@ -66,12 +66,18 @@ int64_t depth_of(const Trees& t) {
 
 TensorHandle compared(Branch mode, const TensorHandle& x, const TensorHandle& split) {
   switch (mode) {
-    case Branch::leq: return fn::le(x, split);
-    case Branch::lt: return fn::lt(x, split);
-    case Branch::gte: return fn::ge(x, split);
-    case Branch::gt: return fn::gt(x, split);
-    case Branch::eq: return fn::eq(x, split);
-    case Branch::neq: return fn::ne(x, split);
+    case Branch::leq:
+      return fn::le(x, split);
+    case Branch::lt:
+      return fn::lt(x, split);
+    case Branch::gte:
+      return fn::ge(x, split);
+    case Branch::gt:
+      return fn::gt(x, split);
+    case Branch::eq:
+      return fn::eq(x, split);
+    case Branch::neq:
+      return fn::ne(x, split);
   }
   return {};
 }
@@ -90,15 +96,18 @@ TensorHandle walk(const Trees& t, const TensorHandle& x_, Fold fold) {
   const DType dtype = x_.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const TensorHandle x = x_.dtype() == dtype ? x_ : fn::cast(x_, dtype);
   const auto count = int64_t(t.feature.size()), trees = int64_t(t.roots.size());
-  for (const int64_t f : t.feature) require<FormatError>(f >= 0 && f < std::max<int64_t>(1, x.shape()[1]), "[tree_ensemble] no such feature: got {} of {}", f, x.shape());
+  for (const int64_t f : t.feature)
+    require<FormatError>(f >= 0 && f < std::max<int64_t>(1, x.shape()[1]), "[tree_ensemble] no such feature: got {} of {}", f, x.shape());
   for (const std::vector<int64_t>* list : {&t.yes, &t.no, &t.roots})
     for (const int64_t i : *list) require<FormatError>(i >= 0 && i < count, "[tree_ensemble] no such node: got {} of {}", i, count);
-  require<FormatError>(t.targets > 0 && trees > 0 && Checked(count) * t.targets < int64_t(1) << 31, "[tree_ensemble] expected trees with targets: got {} nodes, {} targets", count, t.targets);
+  require<FormatError>(t.targets > 0 && trees > 0 && Checked(count) * t.targets < int64_t(1) << 31,
+      "[tree_ensemble] expected trees with targets: got {} nodes, {} targets", count, t.targets);
   Device& device = x.device();
   const auto reals = [&](const std::vector<double>& values) {
     return fn::cast(from_host(device, {const_cast<double*>(values.data()), {Shape{int64_t(values.size())}, DType::float64}}), dtype);
   };
-  const TensorHandle feature = integers_on(device, t.feature), yes = integers_on(device, t.yes), no = integers_on(device, t.no), split = reals(t.split);
+  const TensorHandle feature = integers_on(device, t.feature), yes = integers_on(device, t.yes), no = integers_on(device, t.no),
+                     split = reals(t.split);
   std::vector<int64_t> modes, missing(t.missing_is_yes.begin(), t.missing_is_yes.end());
   for (const Branch b : t.mode) modes.push_back(int64_t(b));
   std::vector<int64_t> kinds;  // of the inner nodes
@@ -116,23 +125,31 @@ TensorHandle walk(const Trees& t, const TensorHandle& x_, Fold fold) {
       truth = truth.defined() ? fn::where(fn::eq(look(mode), kind), own, truth) : own;
     }
     if (tracks) truth = fn::where(fn::isnan(value), look(missing_is_yes), truth);
-    else if (std::find(kinds.begin(), kinds.end(), int64_t(Branch::neq)) != kinds.end()) truth = fn::logical_and(truth, fn::logical_not(fn::isnan(value)));
+    else if (std::find(kinds.begin(), kinds.end(), int64_t(Branch::neq)) != kinds.end())
+      truth = fn::logical_and(truth, fn::logical_not(fn::isnan(value)));
     node = fn::where(truth, look(yes), look(no));
   }
   const bool extremum = fold == Fold::min || fold == Fold::max;
   const double absent = fold == Fold::min ? kInfinity : fold == Fold::max ? -kInfinity : 0;
   std::vector<double> table(size_t(count * t.targets), absent);
   for (const Trees::Weight& w : t.weights) {
-    require<FormatError>(w.node >= 0 && w.node < count && w.target >= 0 && w.target < t.targets, "[tree_ensemble] no such leaf or target: got {} and {}", w.node, w.target);
+    require<FormatError>(w.node >= 0 && w.node < count && w.target >= 0 && w.target < t.targets,
+        "[tree_ensemble] no such leaf or target: got {} and {}", w.node, w.target);
     double& v = table[size_t(w.node * t.targets + w.target)];
-    v = std::isinf(absent) && v == absent ? w.value : fold == Fold::min ? std::min(v, w.value) : fold == Fold::max ? std::max(v, w.value) : v + w.value;
+    v = std::isinf(absent) && v == absent ? w.value
+        : fold == Fold::min               ? std::min(v, w.value)
+        : fold == Fold::max               ? std::max(v, w.value)
+                                          : v + w.value;
   }
   const TensorHandle leaves = fn::reshape(reals(table), {count, t.targets});
   const TensorHandle votes = fn::_index(leaves, {node}, 0);  // (N, trees, targets)
   switch (fold) {
-    case Fold::average: return fn::sum(votes, Dims{1}) / double(trees);
-    case Fold::sum: return fn::sum(votes, Dims{1});
-    default: break;
+    case Fold::average:
+      return fn::sum(votes, Dims{1}) / double(trees);
+    case Fold::sum:
+      return fn::sum(votes, Dims{1});
+    default:
+      break;
   }
   const TensorHandle best = fold == Fold::min ? fn::amin(votes, Dims{1}) : fn::amax(votes, Dims{1});
   return extremum ? fn::where(fn::isinf(best), 0.0, best) : best;

@@ -46,7 +46,8 @@ TensorHandle corners(const TensorHandle& boxes, bool from_center) {
 }
 Results non_max_suppression(Call& c) {
   const TensorHandle given = c.input(0), scores = c.input(1);
-  require(given.rank() == 3 && given.shape()[2] == 4 && scores.rank() == 3 && scores.shape()[0] == given.shape()[0] && scores.shape()[2] == given.shape()[1],
+  require(given.rank() == 3 && given.shape()[2] == 4 && scores.rank() == 3 && scores.shape()[0] == given.shape()[0] &&
+              scores.shape()[2] == given.shape()[1],
       "[non_max_suppression] expected boxes (batch, N, 4) and scores (batch, classes, N): got {} and {}", given.shape(), scores.shape());
   const int64_t most = c.has_input(2) ? c.read_integer(2) : 0;
   const double overlap = c.has_input(3) ? c.read_number(3) : 0;
@@ -109,22 +110,26 @@ TensorHandle largest_of_regions(Call& c, const TensorHandle& x, int64_t rows, in
       for (int64_t q = 0; q < columns; ++q)
         for (int64_t i = 0; i < ny; ++i)
           for (int64_t j = 0; j < nx; ++j)
-            add_corners(all, top + double(r) * bin_h + (double(i) + 0.5) * bin_h / double(ny), left + double(q) * bin_w + (double(j) + 0.5) * bin_w / double(nx), height, width);
+            add_corners(all, top + double(r) * bin_h + (double(i) + 0.5) * bin_h / double(ny),
+                left + double(q) * bin_w + (double(j) + 0.5) * bin_w / double(nx), height, width);
     std::vector<int64_t> places;
     std::vector<float> weights;
     for (const Corner& corner : all) places.push_back(corner.place), weights.push_back(corner.weight);
     const auto count = int64_t(places.size());
     const TensorHandle pixels = fn::index_select(fn::flatten(fn::select(x, 0, images[k]), 1), 1, integers_on(x.device(), places));
     const TensorHandle weighted = pixels * to(reals_on(x.device(), std::move(weights), {count}), x.dtype());
-    regions.push_back(fn::reshape(fn::amax(fn::reshape(weighted, {x.shape()[1], rows * columns, -1}), Dims{-1}), {x.shape()[1], rows, columns}));
+    regions.push_back(
+        fn::reshape(fn::amax(fn::reshape(weighted, {x.shape()[1], rows * columns, -1}), Dims{-1}), {x.shape()[1], rows, columns}));
   }
   return regions.empty() ? fn::zeros({0, x.shape()[1], rows, columns}, x.dtype(), &x.device()) : fn::stack(regions);
 }
 Results align_regions(Call& c, const char* default_mode) {
   const TensorHandle x = c.input(0), boxes = c.input(1);
-  require(x.rank() == 4 && boxes.rank() == 2 && boxes.shape()[1] == 4, "[roi_align] expected X (N, C, H, W) and rois (K, 4): got {} and {}", x.shape(), boxes.shape());
+  require(x.rank() == 4 && boxes.rank() == 2 && boxes.shape()[1] == 4, "[roi_align] expected X (N, C, H, W) and rois (K, 4): got {} and {}",
+      x.shape(), boxes.shape());
   const int64_t rows = c.integer("output_height", 1), columns = c.integer("output_width", 1);
-  require<ValueError>(rows > 0 && columns > 0 && rows < 1 << 15 && columns < 1 << 15, "[roi_align] the output size must be positive: got {} and {}", rows, columns);
+  require<ValueError>(rows > 0 && columns > 0 && rows < 1 << 15 && columns < 1 << 15,
+      "[roi_align] the output size must be positive: got {} and {}", rows, columns);
   const bool half = c.text("coordinate_transformation_mode", default_mode) == "half_pixel";
   if (c.text("mode", "avg") == "max") return largest_of_regions(c, x, rows, columns, half ? 0.5 : 0);
   const TensorHandle images = fn::reshape(to(c.input(2), boxes.dtype()), {-1, 1});
@@ -139,7 +144,8 @@ Results max_roi_pool(Call& c) {
   const TensorHandle x = c.input(0);
   const std::vector<double> boxes = c.read_numbers(1);
   const Dims size = c.integers("pooled_shape", {});
-  require(x.rank() == 4 && size.size() == 2 && size[0] > 0 && size[1] > 0 && boxes.size() % 5 == 0, "[max_roi_pool] expected X (N, C, H, W), rois (K, 5) and two sizes: got {} and {}", x.shape(), size);
+  require(x.rank() == 4 && size.size() == 2 && size[0] > 0 && size[1] > 0 && boxes.size() % 5 == 0,
+      "[max_roi_pool] expected X (N, C, H, W), rois (K, 5) and two sizes: got {} and {}", x.shape(), size);
   const double scale = c.real("spatial_scale", 1);
   Tensors regions;
   for (size_t k = 0; k < boxes.size(); k += 5) {
@@ -160,7 +166,8 @@ Results max_roi_pool(Call& c) {
       for (int64_t q = 0; q < size[1]; ++q) {
         const int64_t y0 = edge(0, r, false), y1 = edge(0, r + 1, true), x0 = edge(1, q, false), x1 = edge(1, q + 1, true);
         const bool empty = y1 <= y0 || x1 <= x0;
-        bins.push_back(empty ? fn::zeros({x.shape()[1]}, x.dtype(), &x.device()) : fn::amax(fn::slice(fn::slice(picture, 1, y0, y1), 2, x0, x1), Dims{1, 2}));
+        bins.push_back(empty ? fn::zeros({x.shape()[1]}, x.dtype(), &x.device())
+                             : fn::amax(fn::slice(fn::slice(picture, 1, y0, y1), 2, x0, x1), Dims{1, 2}));
       }
     regions.push_back(fn::reshape(fn::stack(bins, 1), {x.shape()[1], size[0], size[1]}));
   }
@@ -186,19 +193,23 @@ Results col2im(Call& c) {
   const TensorHandle x = c.input(0);
   const Dims size = *c.integers_of("image_shape", 1), block = *c.integers_of("block_shape", 2);
   const auto n = int(size.size());
-  const Dims stride = c.integers("strides", Dims(n, 1)), dilation = c.integers("dilations", Dims(n, 1)), pads = c.integers("pads", Dims(2 * n, 0));
-  require<FormatError>(n > 0 && block.size() == n && stride.size() == n && dilation.size() == n && pads.size() == 2 * n, "[col2im] expected as many numbers for each of {} axes", n);
+  const Dims stride = c.integers("strides", Dims(n, 1)), dilation = c.integers("dilations", Dims(n, 1)),
+             pads = c.integers("pads", Dims(2 * n, 0));
+  require<FormatError>(n > 0 && block.size() == n && stride.size() == n && dilation.size() == n && pads.size() == 2 * n,
+      "[col2im] expected as many numbers for each of {} axes", n);
   int64_t taps = 1, places = 1, all = 1;
   Dims padded, counts;
   for (int i = 0; i < n; ++i) {
-    require<ValueError>(size[i] > 0 && block[i] > 0 && stride[i] > 0 && dilation[i] > 0 && pads[i] >= 0 && pads[i + n] >= 0, "[col2im] sizes are out of range");
+    require<ValueError>(size[i] > 0 && block[i] > 0 && stride[i] > 0 && dilation[i] > 0 && pads[i] >= 0 && pads[i + n] >= 0,
+        "[col2im] sizes are out of range");
     padded.push_back(Checked(size[i]) + pads[i] + pads[i + n]);
     const int64_t room = padded[i] - (Checked(dilation[i]) * (block[i] - 1) + 1);
     require(room >= 0, "[col2im] the block is larger than the image: got {} for {}", block, size);
     counts.push_back(room / stride[i] + 1);
     taps = Checked(taps) * block[i], places = Checked(places) * counts[i], all = Checked(all) * padded[i];
   }
-  require(x.rank() == 3 && x.shape()[1] % taps == 0 && x.shape()[2] == places, "[col2im] expected (N, C * {}, {}): got {}", taps, places, x.shape());
+  require(x.rank() == 3 && x.shape()[1] % taps == 0 && x.shape()[2] == places, "[col2im] expected (N, C * {}, {}): got {}", taps, places,
+      x.shape());
   const bool symmetric = std::equal(pads.begin(), pads.begin() + n, pads.begin() + n);
   if (n == 2 && symmetric) return fn::col2im(x, size, block, dilation, {pads[0], pads[1]}, stride);
   std::vector<int64_t> target;
