@@ -102,6 +102,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/overwrite.cpp
   src/pyburn/ops/embedding.cpp
   src/pyburn/ops/sample_planes.cpp
+  src/pyburn/ops/regions.cpp
   src/pyburn/ops/segment.cpp
   src/pyburn/ops/extremum.cpp
   src/pyburn/ops/moments.cpp
@@ -109,6 +110,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/vector_norm.cpp
   src/pyburn/ops/cdist.cpp
   src/pyburn/ops/scan.cpp
+  src/pyburn/ops/dft.cpp
+  src/pyburn/ops/stft.cpp
   src/pyburn/ops/sort.cpp
   src/pyburn/ops/search.cpp
   src/pyburn/ops/histogram.cpp
@@ -170,6 +173,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/logic.cpp
   src/pyburn/backends/cpu/scan.cpp
+  src/pyburn/backends/cpu/fft/plan.cpp
+  src/pyburn/backends/cpu/dft.cpp
   src/pyburn/backends/cpu/sort.cpp
   src/pyburn/backends/cpu/search.cpp
   src/pyburn/backends/cpu/shared_memory.cpp
@@ -189,6 +194,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/index_rows.cpp
   src/pyburn/backends/cpu/grid_sample.cpp
   src/pyburn/backends/cpu/sample_planes.cpp
+  src/pyburn/backends/cpu/regions.cpp
   src/pyburn/backends/cpu/segment.cpp
   src/pyburn/backends/cpu/norm.cpp
   src/pyburn/backends/cpu/batch_norm.cpp
@@ -340,18 +346,32 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/tensor_proto.cpp
   src/pyburn/onnx/value.cpp
   src/pyburn/onnx/operators/activation.cpp
+  src/pyburn/onnx/operators/attention.cpp
+  src/pyburn/onnx/operators/cast.cpp
   src/pyburn/onnx/operators/comparison.cpp
   src/pyburn/onnx/operators/convolution.cpp
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/low_bits.cpp
   src/pyburn/onnx/operators/matmul.cpp
+  src/pyburn/onnx/operators/microsoft.cpp
+  src/pyburn/onnx/operators/ml.cpp
   src/pyburn/onnx/operators/normalisation.cpp
   src/pyburn/onnx/operators/pool.cpp
+  src/pyburn/onnx/operators/quantised.cpp
+  src/pyburn/onnx/operators/recurrent.cpp
   src/pyburn/onnx/operators/reduce.cpp
+  src/pyburn/onnx/operators/regex.cpp
   src/pyburn/onnx/operators/resize.cpp
   src/pyburn/onnx/operators/resize_taps.cpp
+  src/pyburn/onnx/operators/sequences.cpp
   src/pyburn/onnx/operators/shape.cpp
+  src/pyburn/onnx/operators/signal.cpp
+  src/pyburn/onnx/operators/strings.cpp
+  src/pyburn/onnx/operators/training.cpp
+  src/pyburn/onnx/operators/trees.cpp
+  src/pyburn/onnx/operators/vision.cpp
   src/pyburn/onnx/operators/windows.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/control_flow.cpp

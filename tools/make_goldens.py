@@ -107,6 +107,56 @@ def torch_ctc_loss(x: Any, y: Any, steps: Any, lengths: Any, blank: int = 0, red
     return loss.sum() if reduction == "sum" else loss
 
 
+def torch_dft(x: Any, dim: int = -2, inverse: bool = False, scale: float = 1.0) -> Any:
+    import torch
+
+    w, dim = x.float() if x.dtype == torch.bfloat16 else x, dim % x.ndim
+    z = torch.complex(w[..., 0], w[..., 1])
+    y = torch.fft.ifft(z, dim=dim, norm="forward") if inverse else torch.fft.fft(z, dim=dim)
+    return (torch.view_as_real(y) * scale).to(x.dtype)
+
+
+def torch_rdft(x: Any, dim: int = -1, scale: float = 1.0) -> Any:
+    import torch
+
+    y = torch.fft.rfft(x.float() if x.dtype == torch.float16 else x, dim=dim)
+    return (torch.view_as_real(y) * scale).to(x.dtype)
+
+
+def torch_irdft(x: Any, dim: int, n: int, scale: float = 1.0) -> Any:
+    import torch
+
+    w = x.float() if x.dtype == torch.bfloat16 else x
+    z = torch.complex(w[..., 0], w[..., 1])
+    return (torch.fft.irfft(z, n, dim % x.ndim, norm="forward") * scale).to(x.dtype)
+
+
+def torch_nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:
+    import torchvision
+
+    return torchvision.ops.nms(boxes, scores, iou_threshold)
+
+
+def torch_roi_align(x: Any, boxes: Any, size: Any, *how: Any, **named: Any) -> Any:
+    import torchvision
+
+    return torchvision.ops.roi_align(x, boxes, size, *how, **named)
+
+
+def torch_roi_align_input(dy: Any, boxes: Any, size: Any, *how: Any) -> Any:
+    """With the matrix of roi_align, which is linear in the images: torchvision's own gradient cannot be differentiated."""
+    import torch
+
+    images, channels, height, width = size
+    pixels = torch.eye(height * width, dtype=dy.dtype).reshape(1, -1, height, width).expand(images, -1, -1, -1)
+    shares = dy[:, :, None] * torch_roi_align(pixels.contiguous(), boxes, dy.shape[2:], *how)[:, None]
+    return dy.new_zeros(images, channels, height * width).index_add(0, boxes[:, 0].long(), shares.sum((3, 4))).reshape(*size)
+
+
+HELPERS = (torch_pair, torch_ctc_loss, torch_grid_sample_input, torch_grid_sample_grid, torch_dft, torch_rdft, torch_irdft,
+           torch_nms, torch_roi_align, torch_roi_align_input)  # fmt: skip
+
+
 def as_torch(x: Input | DTypeName, made: list[tuple[Input, Any]]) -> Any:
     import torch
 
@@ -157,7 +207,7 @@ def make(rows: list[dict[str, Any]]) -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for row in rows:
         samples = [s for s in samples_of(row) if not s.error]
-        names = {"torch": torch} | {f.__name__: f for f in (torch_pair, torch_ctc_loss, torch_grid_sample_input, torch_grid_sample_grid)}
+        names = {"torch": torch} | {f.__name__: f for f in HELPERS}
         function = eval(row["torch"] or f"torch.{row['name'].split('.')[0]}", names)
         arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
         for i, sample in enumerate(samples):

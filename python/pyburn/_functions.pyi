@@ -2414,6 +2414,109 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: int | Sequence[i
     tensor(0.2877)
     """
     ...
+@overload
+def dft(input: Tensor, dim: int = -2, inverse: bool = False, scale: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Computes the discrete Fourier transform of complex numbers along dim, times scale; input (..., 2) holds pairs (real, imaginary). With inverse=True, the exponents have the other sign.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -2): The dimension to operate on; negative values count from the end.
+        inverse (bool, default False):
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.dft(pyburn.tensor([[1., 0.], [0., 0.]]))
+    """
+    ...
+@overload
+def dft(input: Tensor, *, axis: int, inverse: bool = False, scale: float = 1.0, out: Tensor | None = None) -> Tensor:
+    """Computes the discrete Fourier transform of complex numbers along dim, times scale; input (..., 2) holds pairs (real, imaginary). With inverse=True, the exponents have the other sign.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        inverse (bool, default False):
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.dft(pyburn.tensor([[1., 0.], [0., 0.]]))
+    """
+    ...
+@overload
+def rdft(input: Tensor, dim: int = -1, scale: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Computes the discrete Fourier transform of real numbers along dim, times scale: the n / 2 + 1 frequencies that determine the others, as pairs (real, imaginary) in a new last dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.rdft(pyburn.tensor([1., 0., 0.]))
+    """
+    ...
+@overload
+def rdft(input: Tensor, *, axis: int, scale: float = 1.0, out: Tensor | None = None) -> Tensor:
+    """Computes the discrete Fourier transform of real numbers along dim, times scale: the n / 2 + 1 frequencies that determine the others, as pairs (real, imaginary) in a new last dimension.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.rdft(pyburn.tensor([1., 0., 0.]))
+    """
+    ...
+@overload
+def irdft(input: Tensor, dim: int, n: int, scale: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Computes the n real numbers along dim whose transform by rdft is input (..., 2), times n and scale. The imaginary parts of the first and, of an even n, the last frequency are ignored.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int): The dimension to operate on; negative values count from the end.
+        n (int): The number of rows or values.
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.irdft(pyburn.tensor([[1., 0.], [0., 0.]]), 0, 3)
+    """
+    ...
+@overload
+def irdft(input: Tensor, *, axis: int, n: int, scale: float = 1.0, out: Tensor | None = None) -> Tensor:
+    """Computes the n real numbers along dim whose transform by rdft is input (..., 2), times n and scale. The imaginary parts of the first and, of an even n, the last frequency are ignored.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int): The dimension to operate on.
+        n (int): The number of rows or values.
+        scale (float, default 1.0): The factor of the scores; 1 / sqrt(E) by default.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.irdft(pyburn.tensor([[1., 0.], [0., 0.]]), 0, 3)
+    """
+    ...
 def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
     """Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.
 
@@ -8455,6 +8558,63 @@ def trace(input: Tensor) -> Tensor:
     tensor(2.)
     """
     ...
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Non-maximum suppression: the indices of the boxes (x1, y1, x2, y2) that are kept, the highest score first. A box is dropped where its intersection over union with one that is kept is more than iou_threshold. torchvision.ops.nms.
+
+    Args:
+        boxes (Tensor):
+        scores (Tensor):
+        iou_threshold (float):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.nms(pyburn.tensor([[0., 0., 2., 2.], [0., 0., 2., 1.9], [3., 3., 4., 4.]]), pyburn.tensor([0.5, 0.9, 0.1]), 0.5)
+    """
+    ...
+def roi_align(input: Tensor, boxes: Tensor, output_size: int | Sequence[int], spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Brings regions of images (N, C, H, W) to one size: bins of means of samples between pixels. boxes has rows (image, x1, y1, x2, y2) and gets no gradient. torchvision.ops.roi_align.
+
+    Args:
+        input (Tensor): The input tensor.
+        boxes (Tensor):
+        output_size (int | Sequence[int]): The size of the output.
+        spatial_scale (float, default 1.0):
+        sampling_ratio (int, default -1):
+        aligned (bool, default False):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.roi_align(pyburn.ones(1, 1, 4, 4), pyburn.tensor([[0., 0., 0., 3., 3.]]), 2)
+    """
+    ...
+def roi_align_input(input: Tensor, boxes: Tensor, input_size: int | Sequence[int], spatial_scale: float, sampling_ratio: int, aligned: bool, *, out: Tensor | None = None) -> Tensor:
+    """Computes the gradient of roi_align with respect to its input.
+
+    Args:
+        input (Tensor): The input tensor.
+        boxes (Tensor):
+        input_size (int | Sequence[int]): The shape of the input of the forward pass.
+        spatial_scale (float):
+        sampling_ratio (int):
+        aligned (bool):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.roi_align_input(pyburn.ones(1, 1, 1, 1), pyburn.tensor([[0., 0., 0., 1., 1.]]), (1, 1, 2, 2), 1.0, 1, False)
+    """
+    ...
 def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
     """Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).
 
@@ -11291,6 +11451,54 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     (tensor([[[1.],
              [1.]]]), tensor([[[1., 1., 1.],
              [1., 1., 1.]]]))
+    """
+    ...
+def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, pad_mode: str = 'reflect', normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None) -> Tensor:
+    """Computes the short-time Fourier transform of a real signal (T) or batch (B, T): frequencies of windows, as (..., n_fft / 2 + 1, frames, 2) with pairs (real, imaginary) last. Complex dtypes do not exist yet: return_complex must be False.
+
+    Args:
+        input (Tensor): The input tensor.
+        n_fft (int):
+        hop_length (int | None, default None):
+        win_length (int | None, default None):
+        window (Tensor | None, default None):
+        center (bool, default True):
+        pad_mode (str, default 'reflect'):
+        normalized (bool, default False):
+        onesided (bool | None, default None):
+        return_complex (bool | None, default None):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.stft(pyburn.arange(16.), 8, return_complex=False).shape
+    """
+    ...
+def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False) -> Tensor:
+    """Computes the signal whose short-time Fourier transform (stft) is nearest to input (..., n_fft / 2 + 1, frames, 2), by least squares.
+
+    Args:
+        input (Tensor): The input tensor.
+        n_fft (int):
+        hop_length (int | None, default None):
+        win_length (int | None, default None):
+        window (Tensor | None, default None):
+        center (bool, default True):
+        normalized (bool, default False):
+        onesided (bool | None, default None):
+        length (int | None, default None): The number of entries.
+        return_complex (bool, default False):
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.istft(pyburn.stft(pyburn.arange(16.), 8, return_complex=False), 8)
     """
     ...
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:

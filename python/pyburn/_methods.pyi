@@ -524,6 +524,30 @@ class TensorMethods:
     def cross_entropy(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
         """Computes the cross-entropy loss of logits (N, C, ...) and target classes, or class probabilities of the shape of input. See `pyburn.cross_entropy`."""
         ...
+    @overload
+    def dft(self, dim: int = -2, inverse: bool = False, scale: float = 1.0) -> Tensor:
+        """Computes the discrete Fourier transform of complex numbers along dim, times scale; input (..., 2) holds pairs (real, imaginary). With inverse=True, the exponents have the other sign. See `pyburn.dft`."""
+        ...
+    @overload
+    def dft(self, *, axis: int, inverse: bool = False, scale: float = 1.0) -> Tensor:
+        """Computes the discrete Fourier transform of complex numbers along dim, times scale; input (..., 2) holds pairs (real, imaginary). With inverse=True, the exponents have the other sign. See `pyburn.dft`."""
+        ...
+    @overload
+    def rdft(self, dim: int = -1, scale: float = 1.0) -> Tensor:
+        """Computes the discrete Fourier transform of real numbers along dim, times scale: the n / 2 + 1 frequencies that determine the others, as pairs (real, imaginary) in a new last dimension. See `pyburn.rdft`."""
+        ...
+    @overload
+    def rdft(self, *, axis: int, scale: float = 1.0) -> Tensor:
+        """Computes the discrete Fourier transform of real numbers along dim, times scale: the n / 2 + 1 frequencies that determine the others, as pairs (real, imaginary) in a new last dimension. See `pyburn.rdft`."""
+        ...
+    @overload
+    def irdft(self, dim: int, n: int, scale: float = 1.0) -> Tensor:
+        """Computes the n real numbers along dim whose transform by rdft is input (..., 2), times n and scale. The imaginary parts of the first and, of an even n, the last frequency are ignored. See `pyburn.irdft`."""
+        ...
+    @overload
+    def irdft(self, *, axis: int, n: int, scale: float = 1.0) -> Tensor:
+        """Computes the n real numbers along dim whose transform by rdft is input (..., 2), times n and scale. The imaginary parts of the first and, of an even n, the last frequency are ignored. See `pyburn.irdft`."""
+        ...
     def seeded_dropout(self, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int) -> Tensor:
         """Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream. See `pyburn.seeded_dropout`."""
         ...
@@ -1611,6 +1635,12 @@ class TensorMethods:
     def trace(self) -> Tensor:
         """Computes the sum of the diagonal elements of a matrix. See `pyburn.trace`."""
         ...
+    def roi_align(self, boxes: Tensor, output_size: int | Sequence[int], spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False) -> Tensor:
+        """Brings regions of images (N, C, H, W) to one size: bins of means of samples between pixels. boxes has rows (image, x1, y1, x2, y2) and gets no gradient. torchvision.ops.roi_align. See `pyburn.roi_align`."""
+        ...
+    def roi_align_input(self, boxes: Tensor, input_size: int | Sequence[int], spatial_scale: float, sampling_ratio: int, aligned: bool) -> Tensor:
+        """Computes the gradient of roi_align with respect to its input. See `pyburn.roi_align_input`."""
+        ...
     def lstm(self, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
         """Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0). See `pyburn.lstm`."""
         ...
@@ -2204,6 +2234,12 @@ class TensorMethods:
     @overload
     def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
         """Splits input depth-wise at the given indices. Returns views. See `pyburn.dsplit`."""
+        ...
+    def stft(self, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, pad_mode: str = 'reflect', normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None) -> Tensor:
+        """Computes the short-time Fourier transform of a real signal (T) or batch (B, T): frequencies of windows, as (..., n_fft / 2 + 1, frames, 2) with pairs (real, imaginary) last. Complex dtypes do not exist yet: return_complex must be False. See `pyburn.stft`."""
+        ...
+    def istft(self, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False) -> Tensor:
+        """Computes the signal whose short-time Fourier transform (stft) is nearest to input (..., n_fft / 2 + 1, frames, 2), by least squares. See `pyburn.istft`."""
         ...
     def exp(self) -> Tensor:
         """Computes the exponential element-wise. See `pyburn.exp`."""

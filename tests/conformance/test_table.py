@@ -136,11 +136,14 @@ def test_samples_show_an_error(row):
     assert any(s.error for s in samples_of(row))
 
 
+REFUSED = {"return_complex"}  # the other value raises: complex dtypes do not exist
+
+
 @each_sampled
 def test_samples_show_each_argument_at_two_values(row):
     samples = [bound(row, s) for s in samples_of(row) if not s.error]
     for p in parse_schema(row["schema"])[1]:
-        if p.type in ("Device?", "Generator?", "Tensor"):
+        if p.type in ("Device?", "Generator?", "Tensor") or p.name in REFUSED:
             continue
         if p.type == "Tensor|Scalar" or p.type == "Tensor?":
             seen = {isinstance(s[p.name], Input) for s in samples}

@@ -87,7 +87,7 @@ def test_nms_of_many_boxes_is_that_of_all_pairs(ops: Any) -> None:
         if all(overlaps[i, j] <= 0.3 for j in kept):
             kept.append(i)
     assert ops.nms(boxes, scores, 0.3).tolist() == kept and ops.nms(boxes[:0], scores[:0], 0.3).shape == (0,)
-    with pytest.raises(ValueError, match=r"expected boxes \(N, 4\)"):
+    with pytest.raises(pyburn.ShapeError, match=r"expected boxes \(N, 4\)"):
         ops.nms(boxes[:, :3], scores, 0.3)
 
 

@@ -48,7 +48,11 @@ def _run(self: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         inputs: The inputs by name.
     """
-    result = self(**inputs) if all(name.isidentifier() for name in inputs) else self(*in_order([i.name for i in self.inputs], (), dict(inputs), "the model"))
+    result = (
+        self(**inputs)
+        if all(name.isidentifier() for name in inputs)
+        else self(*in_order([i.name for i in self.inputs], (), dict(inputs), "the model"))
+    )
     return dict(zip([o.name for o in self.outputs], result if len(self.outputs) != 1 else (result,), strict=True))
 
 
@@ -90,5 +94,3 @@ def load(source: str | os.PathLike[str] | bytes, device: Any = None) -> Any:
         FormatError: The file is not an ONNX model, or is damaged.
     """
     return _core._onnx.load(source, device)
-
-

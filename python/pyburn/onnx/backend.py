@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Tensor
+from .._core import Tensor, bfloat16, uint16
 from ..autograd import no_grad
 from ..tensor import from_numpy
 from ._model import load
@@ -40,7 +40,41 @@ class PreparedModel:
         device = None if parameter is None else parameter.device
         with no_grad():
             result = self.model(*(_to_value(v, device) for v in given))
-        return tuple(_to_array(v) for v in (result if len(self.model.outputs) != 1 else (result,)))
+        results = result if len(self.model.outputs) != 1 else (result,)
+        return tuple(_to_array(v, info.dtype) for v, info in zip(results, self.model.outputs, strict=True))
+
+
+# Element types that NumPy has from ml_dtypes. Floats are held as codes, integers one in each int8 or uint8.
+_CODES = {
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float4e2m1": "float4_e2m1fn",
+}
+_SMALL_INTEGERS = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uint8}
+
+
+def _tensor_of(array: Any) -> Tensor:
+    name = array.dtype.name
+    if name == "bfloat16":
+        return from_numpy(array.view(np.uint16)).view(bfloat16)
+    if name in _SMALL_INTEGERS:
+        return from_numpy(array.astype(_SMALL_INTEGERS[name]))
+    return from_numpy(array.view(np.uint8) if name in _CODES.values() else array)
+
+
+def _array_of(tensor: Tensor, element_type: str) -> Any:
+    if tensor.dtype is bfloat16 or element_type in _CODES or element_type in _SMALL_INTEGERS:
+        import ml_dtypes
+
+        if tensor.dtype is bfloat16:
+            return tensor.view(uint16).numpy().view(ml_dtypes.bfloat16)
+        if element_type in _SMALL_INTEGERS:
+            return tensor.numpy().astype(getattr(ml_dtypes, element_type))
+        return tensor.numpy().view(getattr(ml_dtypes, _CODES[element_type]))
+    return tensor.numpy()
 
 
 def _to_value(value: Any, device: Any) -> Any:
@@ -51,14 +85,14 @@ def _to_value(value: Any, device: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind in "OUS":
         return array
-    tensor = from_numpy(array.copy(order="C"))
+    tensor = _tensor_of(array.copy(order="C"))
     return tensor if device is None else tensor.to(device)
 
 
-def _to_array(value: Any) -> Any:
+def _to_array(value: Any, element_type: str = "") -> Any:
     if isinstance(value, list):
         return [_to_array(v) for v in value]
-    return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+    return _array_of(value.detach().cpu(), element_type) if isinstance(value, Tensor) else value
 
 
 def is_compatible(model: Any, device: str = "CPU", **options: Any) -> bool:

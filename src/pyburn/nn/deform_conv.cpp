@@ -21,8 +21,11 @@ TensorHandle places(int64_t taps, int64_t outputs, int64_t stride, int64_t paddi
   const TensorHandle tap = fn::arange(0, taps, 1, like.dtype(), &like.device()) * double(dilation) - double(padding);
   return fn::unsqueeze(tap, 1) + fn::arange(0, outputs, 1, like.dtype(), &like.device()) * double(stride);
 }
-// Between -1 and 1 from the outer edge of the first pixel to that of the last, as grid_sample counts.
-TensorHandle as_grid(const TensorHandle& pixels, int64_t extent) { return (pixels * 2 + 1) / double(extent) - 1; }
+// Between -1 and 1 as grid_sample counts: from the center of the first pixel to that of the last, which keeps more places exact than from
+// edge to edge, unless there is one pixel alone.
+TensorHandle as_grid(const TensorHandle& pixels, int64_t extent, bool centers) {
+  return centers ? pixels * 2 / double(extent - 1) - 1 : (pixels * 2 + 1) / double(extent) - 1;
+}
 
 }  // namespace
 
@@ -57,16 +60,17 @@ TensorHandle deform_conv2d(const TensorHandle& x, const TensorHandle& offset, co
   // Axes: examples and groups, taps down, taps to the right, rows, columns.
   const Dims each{n * moved, kernel[0], kernel[1], out[0], out[1]};
   const TensorHandle by_tap = fn::reshape(offset, {n * moved, taps, 2, out[0], out[1]});
+  const bool centers = x.shape()[2] > 1 && x.shape()[3] > 1;
   const auto place = [&](int axis) {
     const TensorHandle fixed = places(kernel[axis], out[axis], steps[axis], around[axis], apart[axis], x);
     const Dims shape = axis == 0 ? Dims{1, kernel[0], 1, out[0], 1} : Dims{1, 1, kernel[1], 1, out[1]};
     const TensorHandle here = fn::reshape(fn::select(by_tap, 2, axis), each) + fn::reshape(fixed, shape);
-    return fn::reshape(as_grid(here, x.shape()[2 + axis]), {n * moved, taps * out[0], out[1]});
+    return fn::reshape(as_grid(here, x.shape()[2 + axis], centers), {n * moved, taps * out[0], out[1]});
   };
   const TensorHandle grid = fn::stack({place(1), place(0)}, -1);
   const TensorHandle grouped = fn::reshape(x, {n * moved, channels / moved, x.shape()[2], x.shape()[3]});
   TensorHandle seen =
-      fn::reshape(fn::grid_sample(grouped, grid, "bilinear", "zeros", false), {n, moved, channels / moved, taps, out[0] * out[1]});
+      fn::reshape(fn::grid_sample(grouped, grid, "bilinear", "zeros", centers), {n, moved, channels / moved, taps, out[0] * out[1]});
   if (mask.defined()) seen = seen * fn::reshape(mask, {n, moved, 1, taps, out[0] * out[1]});
   const TensorHandle columns = fn::reshape(seen, {n, groups, per_group * taps, out[0] * out[1]});
   const TensorHandle filters = fn::reshape(weight, {groups, outputs / groups, per_group * taps});

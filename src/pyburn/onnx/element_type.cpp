@@ -7,6 +7,7 @@
 namespace pyburn::onnx {
 namespace {
 
+// Floats of 8 and 4 bits are codes in uint8, integers of 4 and 2 bits one in each element: operators/low_bits.h.
 constexpr ElementTypeInfo kTypes[] = {
     {"undefined", 0, {}},
     {"float32", 32, DType::float32},
@@ -25,16 +26,16 @@ constexpr ElementTypeInfo kTypes[] = {
     {"complex64", 64, {}},
     {"complex128", 128, {}},
     {"bfloat16", 16, DType::bfloat16},
-    {"float8e4m3fn", 8, {}},
-    {"float8e4m3fnuz", 8, {}},
-    {"float8e5m2", 8, {}},
-    {"float8e5m2fnuz", 8, {}},
-    {"uint4", 4, {}},
-    {"int4", 4, {}},
-    {"float4e2m1", 4, {}},
-    {"float8e8m0", 8, {}},
-    {"uint2", 2, {}},
-    {"int2", 2, {}},
+    {"float8e4m3fn", 8, DType::uint8},
+    {"float8e4m3fnuz", 8, DType::uint8},
+    {"float8e5m2", 8, DType::uint8},
+    {"float8e5m2fnuz", 8, DType::uint8},
+    {"uint4", 4, DType::uint8},
+    {"int4", 4, DType::int8},
+    {"float4e2m1", 4, DType::uint8},
+    {"float8e8m0", 8, DType::uint8},
+    {"uint2", 2, DType::uint8},
+    {"int2", 2, DType::int8},
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ enum class ElementType : int32_t {
 struct ElementTypeInfo {
   std::string_view name;
   uint8_t bits;                // of one element in a file; elements of fewer than 8 bits share bytes, the first in the low bits
-  std::optional<DType> dtype;  // none: tensors of this type cannot be computed with
+  std::optional<DType> dtype;  // what holds them; none: tensors of this type cannot be computed with
 };
 // The row of a number from a file; FormatError for a number that ONNX does not define.
 const ElementTypeInfo& element_type_info(int64_t type);

@@ -1,5 +1,6 @@
 #include "pyburn/onnx/interpreter.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "pyburn/onnx/call.h"
@@ -19,6 +20,16 @@ void say_where(Error& error, const NodeDef& node) {
   const std::string_view message = error.what();
   if (message.starts_with("in node ")) return;
   error = Error(format("in node '{}' ({}): {}", node.name, node.op_type, message));
+}
+
+// Operators that only move elements give them with the type that they had.
+void pass_element_types(const PlanNode& node, std::span<const Value> inputs, Values& results) {
+  if (inputs.empty() || !inputs[0].is_tensor() || inputs[0].element() == ElementType::undefined) return;
+  static constexpr std::string_view movers[] = {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Concat", "Split", "Slice",
+      "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Pad", "Where", "Compress", "ReverseSequence"};
+  if (std::find(std::begin(movers), std::end(movers), node.op->name) == std::end(movers)) return;
+  for (Value& v : results)
+    if (v.is_tensor()) v.set_element(inputs[0].element());
 }
 
 }  // namespace
@@ -48,10 +59,15 @@ void Interpreter::run(const PlanNode& node) {
     if (call.runs_on_host()) {
       plain.reset();
       for (Value& v : results)
-        if (v.is_tensor()) v = v.tensor().numel() > kMostOnHost ? Value(moved_to(device_, v.tensor())) : Value::on_host(v.tensor());
+        if (v.is_tensor()) {
+          const ElementType element = v.element();
+          v = v.tensor().numel() > kMostOnHost ? Value(moved_to(device_, v.tensor())) : Value::on_host(v.tensor());
+          v.set_element(element);
+        }
     }
     require<FormatError>(results.size() >= size_t(call.outputs()) || node.outputs.size() <= results.size(),
         "[onnx] the operator has {} outputs: got {}", int64_t(results.size()), int64_t(node.outputs.size()));
+    pass_element_types(node, inputs, results);
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] >= 0) set(node.outputs[i], std::move(results[i]));
   } catch (Error& error) {

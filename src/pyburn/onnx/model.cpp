@@ -2,6 +2,7 @@
 
 #include "pyburn/nn/parameter.h"
 #include "pyburn/onnx/interpreter.h"
+#include "pyburn/onnx/operators/low_bits.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
@@ -86,7 +87,8 @@ Values Model::host_constants(Device& device) {
   return host_constants_;
 }
 
-Values Model::run(std::span<const Value> inputs) {
+Values Model::run(std::span<const Value> given) {
+  Values inputs(given.begin(), given.end());
   require<ValueError>(inputs.size() <= plan_->inputs.size(), "[onnx] the model has {} inputs: got {}", int64_t(plan_->inputs.size()),
       int64_t(inputs.size()));
   Device& device = device_for(inputs);
@@ -94,7 +96,7 @@ Values Model::run(std::span<const Value> inputs) {
   const Values host = host_constants(device);
   for (size_t i = 0; i < plan_->constants.size(); ++i) {
     const PlanConstant& c = plan_->constants[i];
-    interpreter.set(c.value, c.role == Role::host ? host[i] : Value(constant_tensor(c)));
+    interpreter.set(c.value, c.role == Role::host ? host[i] : tagged(constant_tensor(c), c.def->type));
   }
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     const ValueInfo& info = plan_->inputs[i];
@@ -107,7 +109,9 @@ Values Model::run(std::span<const Value> inputs) {
         x.device().name(), device.name());
     if (info.type.kind != TypeDef::Kind::tensor) continue;
     const ElementType wanted = info.type.element_type;
-    require<DTypeError>(wanted == ElementType::undefined || wanted == element_type_of(x.dtype()) ||
+    const bool held = wanted != ElementType::undefined && dtype_of(int64_t(wanted)) == x.dtype();
+    inputs[i] = tagged(x, wanted);
+    require<DTypeError>(wanted == ElementType::undefined || held || wanted == element_type_of(x.dtype()) ||
                             (is_floating(x.dtype()) && is_floating(dtype_of(int64_t(wanted)))),
         "[onnx] input '{}' must be {}: got {}", info.name, to_text(info.type), x.dtype());
     require<ShapeError>(!info.type.extents || int64_t(info.type.extents->size()) == x.rank(), "[onnx] input '{}' must be {}: got {}",

@@ -19,6 +19,17 @@ constexpr std::span<const Operator> (*kFamilies[])() = {
     normalisation_operators,
     matmul_operators,
     resize_operators,
+    attention_operators,
+    cast_operators,
+    microsoft_operators,
+    ml_operators,
+    quantised_operators,
+    recurrent_operators,
+    sequence_operators,
+    signal_operators,
+    string_operators,
+    training_operators,
+    vision_operators,
 };
 
 using Key = std::pair<std::string_view, std::string_view>;

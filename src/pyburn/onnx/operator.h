@@ -54,5 +54,16 @@ std::span<const Operator> pool_operators();
 std::span<const Operator> normalisation_operators();
 std::span<const Operator> matmul_operators();
 std::span<const Operator> resize_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> cast_operators();
+std::span<const Operator> microsoft_operators();
+std::span<const Operator> ml_operators();
+std::span<const Operator> quantised_operators();
+std::span<const Operator> recurrent_operators();
+std::span<const Operator> sequence_operators();
+std::span<const Operator> signal_operators();
+std::span<const Operator> string_operators();
+std::span<const Operator> training_operators();
+std::span<const Operator> vision_operators();
 
 }  // namespace pyburn::onnx

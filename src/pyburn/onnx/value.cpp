@@ -23,10 +23,28 @@ std::string to_text(const Value& v) {
 
 Value value_of(const TensorDef& t) {
   if (t.type == ElementType::string) return make_ref<Strings>(t.shape, t.strings);
-  return Value::on_host(tensor_of(t, host_device()));
+  Value v = Value::on_host(tensor_of(t, host_device()));
+  if (element_type_of(v.tensor().dtype()) != t.type) v.set_element(t.type);
+  return v;
+}
+
+// Elements of fewer than 8 bits share bytes, the first in the low bits: one each in the result.
+static TensorHandle unpacked(const TensorDef& t, int bits, Device& device) {
+  const DType dtype = dtype_of(int64_t(t.type));
+  const bool has_sign = is_signed_integer(dtype);
+  const std::span<const std::byte> packed = t.bytes.view();
+  std::vector<uint8_t> elements(size_t(t.shape.numel()));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto shift = int(i * size_t(bits) % 8);
+    const int v = int(packed[i * size_t(bits) / 8]) >> shift & ((1 << bits) - 1);
+    elements[i] = uint8_t(has_sign && v >> (bits - 1) ? v - (1 << bits) : v);
+  }
+  return from_host(device, {elements.data(), {t.shape, dtype}});
 }
 
 TensorHandle tensor_of(const TensorDef& t, Device& device, bool alias) {
+  const int bits = element_type_info(int64_t(t.type)).bits;
+  if (bits > 0 && bits < 8) return unpacked(t, bits, device);
   return t.bytes.tensor({t.shape, dtype_of(int64_t(t.type))}, device, alias);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pyburn/ir/op_info.h"
+#include "pyburn/onnx/element_type.h"
 #include "pyburn/onnx/model_proto.h"
 
 namespace pyburn::onnx {
@@ -60,6 +61,9 @@ class Value {
   bool is_on_host() const { return host_; }
 
   const TensorHandle& tensor() const { return tensor_; }
+  // Of elements that no dtype stands for (operators/low_bits.h); else undefined.
+  ElementType element() const { return element_; }
+  void set_element(ElementType type) { element_ = type; }
   const TensorHandle& device_copy() const { return device_copy_; }
   const Strings& strings() const { return *strings_; }
   const std::vector<Value>& items() const;
@@ -67,6 +71,7 @@ class Value {
  private:
   Kind kind_ = Kind::absent;
   bool host_ = false;
+  ElementType element_ = ElementType::undefined;
   TensorHandle tensor_, device_copy_;
   Ref<Strings> strings_;
   Ref<Sequence> sequence_;

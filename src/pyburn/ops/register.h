@@ -60,6 +60,7 @@ void register_selection(OpTable&);
 void register_overwrite(OpTable&);
 void register_embedding(OpTable&);
 void register_sample_planes(OpTable&);
+void register_regions(OpTable&);
 void register_segment(OpTable&);
 void register_extremum(OpTable&);
 void register_moments(OpTable&);
@@ -67,6 +68,8 @@ void register_calculus(OpTable&);
 void register_vector_norm(OpTable&);
 void register_cdist(OpTable&);
 void register_scan(OpTable&);
+void register_dft(OpTable&);
+void register_stft(OpTable&);
 void register_sort(OpTable&);
 void register_search(OpTable&);
 void register_histogram(OpTable&);
@@ -94,6 +97,8 @@ inline void register_operations(OpTable& table) {
            register_vector_norm,
            register_cdist,
            register_scan,
+           register_dft,
+           register_stft,
            register_sort,
            register_search,
            register_histogram,
@@ -134,6 +139,7 @@ inline void register_operations(OpTable& table) {
            register_overwrite,
            register_embedding,
            register_sample_planes,
+           register_regions,
            register_segment,
            register_random,
            register_dropout,

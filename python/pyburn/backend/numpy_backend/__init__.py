@@ -10,7 +10,24 @@ from typing import Any
 import numpy as np
 
 from ..interface import Backend, Capabilities
-from . import bessel, binary, conv, ctc_loss, fill, index, linalg, pool, rearrange, reduce, resample, sort, special, unary
+from . import (
+    bessel,
+    binary,
+    conv,
+    ctc_loss,
+    fill,
+    index,
+    linalg,
+    pool,
+    rearrange,
+    reduce,
+    regions,
+    resample,
+    sort,
+    special,
+    spectral,
+    unary,
+)
 
 
 class NumpyBackend(
@@ -23,6 +40,8 @@ class NumpyBackend(
     rearrange.RearrangeKernels,
     pool.PoolKernels,
     resample.ResampleKernels,
+    regions.RegionKernels,
+    spectral.SpectralKernels,
     ctc_loss.CtcLossKernels,
     Backend,
 ):

@@ -6,39 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pyburn
-
 from ... import _core
 from ..._core import Tensor
 from ...nn import Module, Parameter, init
-from ...nn import functional as F
 from ...nn.functional import deform_conv2d
 
 __all__ = ["DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool"]
 __all__ += ["roi_align", "roi_pool"]
 
-_AT_ONCE = 1 << 23  # samples of regions that are in memory at the same time
-
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """The indices of boxes kept, best first: each overlaps no better one that is kept by more than the threshold."""
-    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
-        raise ValueError(f"[nms] expected boxes (N, 4) and scores (N,): got {tuple(boxes.shape)} and {tuple(scores.shape)}")
-    import numpy as np
-
-    order = scores.detach().argsort(descending=True, stable=True).numpy()
-    x1, y1, x2, y2 = boxes.detach().float().numpy()[order].T if boxes.dtype != _core.float64 else boxes.detach().numpy()[order].T
-    area = (x2 - x1) * (y2 - y1)
-    left, kept = np.arange(len(order)), []
-    while len(left):  # by rows: a matrix of all pairs would not fit where there are many boxes
-        best, left = left[0], left[1:]
-        kept.append(order[best])
-        width = np.minimum(x2[best], x2[left]) - np.maximum(x1[best], x1[left])
-        height = np.minimum(y2[best], y2[left]) - np.maximum(y1[best], y1[left])
-        common = width.clip(0) * height.clip(0)
-        with np.errstate(invalid="ignore", divide="ignore"):  # of boxes without an area: these stay
-            left = left[~(common / (area[best] + area[left] - common) > iou_threshold)]
-    return pyburn.from_numpy(np.array(kept, np.int64)).to(boxes.device)
+    return _core.nms(boxes.detach(), scores.detach(), iou_threshold)
 
 
 def _rows(boxes: Any, like: Tensor) -> Tensor:
@@ -55,57 +34,13 @@ def _pair(size: Any) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else (size[0], size[1])
 
 
-def _axis(start: Tensor, length: Tensor, bins: int, samples: int, extent: int) -> tuple[Tensor, Tensor]:
-    """Where each region is sampled along an axis, in units of grid_sample, and 1 where that counts: beyond a pixel outside it is 0."""
-    steps = (_core.arange(bins * samples, dtype=start.dtype, device=start.device) + 0.5) / samples
-    places = start[:, None] + steps * (length / bins)[:, None]
-    inside = ((places >= -1) & (places <= extent)).to(start.dtype)
-    return (2 * places + 1) / extent - 1, inside
-
-
-def _sampled(image: Tensor, boxes: Tensor, size: tuple[int, int], samples: tuple[int, int], least: float) -> Tensor:
-    """Means of the samples of each bin of regions of one picture (C, H, W): (K, C, *size)."""
-    (height, width), count, channels = image.shape[1:], len(boxes), image.shape[0]
-    if 0 in samples:  # a box without an extent
-        return image.new_zeros(count, channels, *size)
-    lengths = (boxes[:, 2:] - boxes[:, :2]).clamp(min=least) if least else boxes[:, 2:] - boxes[:, :2]
-    y, rows = _axis(boxes[:, 1], lengths[:, 1], size[0], samples[0], height)
-    x, columns = _axis(boxes[:, 0], lengths[:, 0], size[1], samples[1], width)
-    ny, nx = y.shape[1], x.shape[1]
-    grid = _core.stack([x[:, None, :].expand(count, ny, nx), y[:, :, None].expand(count, ny, nx)], -1)
-    found = F.grid_sample(image[None], grid.reshape(1, count * ny, nx, 2), padding_mode="border", align_corners=False)
-    counted = rows[:, :, None] * columns[:, None, :]
-    if not counted.all():
-        found = found * counted.reshape(count * ny, nx)
-    return F.avg_pool2d(found, samples).reshape(channels, count, *size).transpose(0, 1)
-
-
 def roi_align(
     input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
 ) -> Tensor:
     """Regions of pictures brought to one size: means of samples between pixels. `boxes` has rows (image, x1, y1, x2, y2), or is a list of
     boxes per image; they get no gradient."""
-    rows, size = _rows(boxes, input), _pair(output_size)
-    places = rows[:, 1:].to(input.dtype) * spatial_scale - (0.5 if aligned else 0.0)
-    least = 0.0 if aligned else 1.0
-    if sampling_ratio > 0:
-        counts = _core.full((len(rows), 2), sampling_ratio, dtype=_core.int64)
-    else:  # one for each pixel that a bin covers
-        lengths = (places[:, 2:] - places[:, :2]).clamp(min=least or -float("inf"))
-        counts = (lengths.flip(1) / pyburn.tensor(size, dtype=input.dtype, device=input.device)).ceil().long().clamp(min=0)
-    kinds: dict[tuple[int, ...], list[int]] = {}
-    for k, kind in enumerate(_core.cat([rows[:, :1].long(), counts.to(rows.device)], 1).tolist()):
-        kinds.setdefault(tuple(kind), []).append(k)
-    parts, order = [], []
-    for (image, ny, nx), members in kinds.items():
-        step = max(1, _AT_ONCE // max(1, input.shape[1] * size[0] * ny * size[1] * nx))
-        for i in range(0, len(members), step):
-            chosen = members[i : i + step]
-            parts.append(_sampled(input[image], places[chosen], size, (ny, nx), least))
-            order += chosen
-    if not parts:
-        return input.new_zeros(0, input.shape[1], *size) + 0 * input.sum()  # which keeps the graph
-    return _core.cat(parts)[pyburn.tensor(order, dtype=_core.int64, device=input.device).argsort()]
+    rows = _rows(boxes, input).to(input.dtype)
+    return _core.roi_align(input, rows, _pair(output_size), spatial_scale, sampling_ratio, aligned)
 
 
 def _own_channels(pooled: Tensor, size: tuple[int, int]) -> Tensor:

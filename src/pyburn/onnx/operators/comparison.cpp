@@ -1,5 +1,6 @@
 // Comparisons and logic.
 #include "pyburn/onnx/call.h"
+#include "pyburn/onnx/operators/string_tensors.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/logic.h"
@@ -18,6 +19,11 @@ Results compare(Call& c) {
   return F(c.input(0), c.input(1));
 }
 
+Results equal(Call& c) {
+  if (c.value(0).is_strings()) return equal_strings(c);
+  return fn::eq(c.input(0), c.input(1));
+}
+
 Results is_infinite(Call& c) {
   const TensorHandle x = c.input(0);
   const bool negative = c.flag("detect_negative", true), positive = c.flag("detect_positive", true);
@@ -28,7 +34,7 @@ Results is_infinite(Call& c) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "Equal", 7, compare<fn::eq>},
+    {"", "Equal", 7, equal},
     {"", "Greater", 7, compare<fn::gt>},
     {"", "Less", 7, compare<fn::lt>},
     {"", "GreaterOrEqual", 12, compare<fn::ge>},

@@ -1,4 +1,6 @@
 // Convolutions.
+#include "pyburn/onnx/operators/convolution.h"
+
 #include <algorithm>
 
 #include "pyburn/onnx/call.h"
@@ -21,9 +23,10 @@ void check_rank_of(const TensorHandle& x, const TensorHandle& weight, const char
       "[{}] expected (N, C, ...) with 1 to 3 spatial axes and a weight of the same rank: got {} and {}", op, x.shape(), weight.shape());
 }
 
-Results conv(Call& c) {
-  TensorHandle x = c.input(0);
-  const TensorHandle weight = c.input(1), bias = c.optional_input(2);
+}  // namespace
+
+TensorHandle convolution(Call& c, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
+  TensorHandle x = input;
   check_rank_of(x, weight, "conv");
   const Dims given = c.integers("kernel_shape", spatial(weight.shape()));
   require(given == spatial(weight.shape()), "[conv] kernel_shape does not fit the weight: got {} for {}", given, weight.shape());
@@ -37,6 +40,10 @@ Results conv(Call& c) {
   if (w.axes == 2) return fn::conv2d(x, weight, bias, w.stride, w.before, w.dilation, groups);
   return fn::conv3d(x, weight, bias, w.stride, w.before, w.dilation, groups);
 }
+
+namespace {
+
+Results conv(Call& c) { return convolution(c, c.input(0), c.input(1), c.optional_input(2)); }
 
 // Without borders, then cut to them: they need not be alike. Where output_shape asks for more, zeros are added.
 Results conv_transpose(Call& c) {

@@ -82,10 +82,6 @@ Results clip(Call& c) {
 
 Results identity(Call& c) { return c.value(0); }
 
-Results cast_to(const TensorHandle& x, DType dtype) { return x.dtype() == dtype ? x : fn::cast(x, dtype); }
-Results cast(Call& c) { return cast_to(c.input(0), c.dtype("to")); }
-Results cast_like(Call& c) { return cast_to(c.input(0), c.value(1).tensor().dtype()); }
-
 Results bit_cast(Call& c) { return fn::view(c.input(0), c.dtype("to")); }
 
 Results where(Call& c) { return fn::where(c.input(0), c.input(1), c.input(2)); }
@@ -130,8 +126,6 @@ constexpr Operator kRows[] = {
     {"", "BitwiseNot", 18, unary<fn::bitwise_not>},
     {"", "Clip", 6, clip, inputs_at(1, 2)},
     {"", "Identity", 1, identity},
-    {"", "Cast", 6, cast},
-    {"", "CastLike", 15, cast_like, inputs_at(1)},
     {"", "BitCast", 26, bit_cast},
     {"", "Where", 9, where},
 };

@@ -133,6 +133,9 @@ Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, con
 Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) { return fn::_ctc_loss_backward(grad_output, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }
 Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) { return naming("ctc_loss", [&] { return fn::ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity); }); }
 Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) { return naming("ctc_loss", [&] { return fn::ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity); }); }
+Tensor dft(const TensorHandle& input, int64_t dim, bool inverse, double scale) { return fn::dft(input, dim, inverse, scale); }
+Tensor rdft(const TensorHandle& input, int64_t dim, double scale) { return fn::rdft(input, dim, scale); }
+Tensor irdft(const TensorHandle& input, int64_t dim, int64_t n, double scale) { return fn::irdft(input, dim, n, scale); }
 Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) { return fn::seeded_dropout(input, p, scale, shift, dropped, seed, offset); }
 Tensor dropout(const TensorHandle& input, double p, bool training, bool inplace) { return naming("dropout", [&] { return fn::dropout(input, p, training, inplace); }); }
 Tensor alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) { return naming("alpha_dropout", [&] { return fn::alpha_dropout(input, p, training, inplace); }); }
@@ -426,6 +429,9 @@ Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim) { ret
 Tensor nanmean(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { return naming("nanmean", [&] { return fn::nanmean(input, dim, keepdim, dtype); }); }
 Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) { return as_tensors(naming("aminmax", [&] { return fn::aminmax(input, dim, keepdim); })); }
 Tensor trace(const TensorHandle& input) { return naming("trace", [&] { return fn::trace(input); }); }
+Tensor nms(const TensorHandle& boxes, const TensorHandle& scores, double iou_threshold) { return fn::nms(boxes, scores, iou_threshold); }
+Tensor roi_align(const TensorHandle& input, const TensorHandle& boxes, const Dims& output_size, double spatial_scale, int64_t sampling_ratio, bool aligned) { return fn::roi_align(input, boxes, output_size, spatial_scale, sampling_ratio, aligned); }
+Tensor roi_align_input(const TensorHandle& input, const TensorHandle& boxes, const Dims& input_size, double spatial_scale, int64_t sampling_ratio, bool aligned) { return fn::roi_align_input(input, boxes, input_size, spatial_scale, sampling_ratio, aligned); }
 Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { return as_tensors(naming("lstm", [&] { return fn::lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); })); }
 Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { return as_tensors(naming("gru", [&] { return fn::gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); })); }
 Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) { return as_tensors(naming("rnn_tanh", [&] { return fn::rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); })); }
@@ -538,6 +544,8 @@ Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections) { return 
 Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections) { return naming("vsplit", [&] { return fn::vsplit(input, indices_or_sections); }); }
 Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections) { return naming("dsplit", [&] { return fn::dsplit(input, indices_or_sections); }); }
 Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections) { return naming("dsplit", [&] { return fn::dsplit(input, indices_or_sections); }); }
+Tensor stft(const TensorHandle& input, int64_t n_fft, std::optional<int64_t> hop_length, std::optional<int64_t> win_length, const TensorHandle& window, bool center, const std::string& pad_mode, bool normalized, std::optional<bool> onesided, std::optional<bool> return_complex) { return naming("stft", [&] { return fn::stft(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex); }); }
+Tensor istft(const TensorHandle& input, int64_t n_fft, std::optional<int64_t> hop_length, std::optional<int64_t> win_length, const TensorHandle& window, bool center, bool normalized, std::optional<bool> onesided, std::optional<int64_t> length, bool return_complex) { return naming("istft", [&] { return fn::istft(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }); }
 Tensor exp(const TensorHandle& input) { return fn::exp(input); }
 Tensor exp2(const TensorHandle& input) { return fn::exp2(input); }
 Tensor expm1(const TensorHandle& input) { return fn::expm1(input); }
@@ -925,6 +933,9 @@ Tensor Tensor::detach() const { return pyburn::detach(*this); }
 Results<2> Tensor::class_loss(const TensorHandle& target, int64_t ignore_index) const { return pyburn::class_loss(*this, target, ignore_index); }
 Tensor Tensor::nll_loss(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) const { return pyburn::nll_loss(*this, target, weight, ignore_index, reduction); }
 Tensor Tensor::cross_entropy(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction, double label_smoothing) const { return pyburn::cross_entropy(*this, target, weight, ignore_index, reduction, label_smoothing); }
+Tensor Tensor::dft(int64_t dim, bool inverse, double scale) const { return pyburn::dft(*this, dim, inverse, scale); }
+Tensor Tensor::rdft(int64_t dim, double scale) const { return pyburn::rdft(*this, dim, scale); }
+Tensor Tensor::irdft(int64_t dim, int64_t n, double scale) const { return pyburn::irdft(*this, dim, n, scale); }
 Tensor Tensor::seeded_dropout(double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) const { return pyburn::seeded_dropout(*this, p, scale, shift, dropped, seed, offset); }
 Tensor Tensor::dropout(double p, bool training, bool inplace) const { return pyburn::dropout(*this, p, training, inplace); }
 Tensor Tensor::alpha_dropout(double p, bool training, bool inplace) const { return pyburn::alpha_dropout(*this, p, training, inplace); }
@@ -1340,6 +1351,8 @@ Tensor Tensor::logsumexp(const Dims& dim, bool keepdim) const { return pyburn::l
 Tensor Tensor::nanmean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::nanmean(*this, dim, keepdim, dtype); }
 Results<2> Tensor::aminmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::aminmax(*this, dim, keepdim); }
 Tensor Tensor::trace() const { return pyburn::trace(*this); }
+Tensor Tensor::roi_align(const TensorHandle& boxes, const Dims& output_size, double spatial_scale, int64_t sampling_ratio, bool aligned) const { return pyburn::roi_align(*this, boxes, output_size, spatial_scale, sampling_ratio, aligned); }
+Tensor Tensor::roi_align_input(const TensorHandle& boxes, const Dims& input_size, double spatial_scale, int64_t sampling_ratio, bool aligned) const { return pyburn::roi_align_input(*this, boxes, input_size, spatial_scale, sampling_ratio, aligned); }
 Results<3> Tensor::lstm(const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::lstm(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
 Results<2> Tensor::gru(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::gru(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
 Results<2> Tensor::rnn_tanh(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::rnn_tanh(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
@@ -1512,6 +1525,8 @@ Tensors Tensor::vsplit(int64_t indices_or_sections) const { return pyburn::vspli
 Tensors Tensor::vsplit(const Dims& indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }
 Tensors Tensor::dsplit(int64_t indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
 Tensors Tensor::dsplit(const Dims& indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
+Tensor Tensor::stft(int64_t n_fft, std::optional<int64_t> hop_length, std::optional<int64_t> win_length, const TensorHandle& window, bool center, const std::string& pad_mode, bool normalized, std::optional<bool> onesided, std::optional<bool> return_complex) const { return pyburn::stft(*this, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex); }
+Tensor Tensor::istft(int64_t n_fft, std::optional<int64_t> hop_length, std::optional<int64_t> win_length, const TensorHandle& window, bool center, bool normalized, std::optional<bool> onesided, std::optional<int64_t> length, bool return_complex) const { return pyburn::istft(*this, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 Tensor Tensor::exp() const { return pyburn::exp(*this); }
 const Tensor& Tensor::exp_() const {
   exp_into(*this, *this);

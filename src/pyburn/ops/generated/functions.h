@@ -16,6 +16,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
+#include "pyburn/ops/generated/dft.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
@@ -46,6 +47,7 @@
 #include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/regions.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
@@ -59,6 +61,7 @@
 #include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/split.h"
+#include "pyburn/ops/generated/stft.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/unfold.h"
@@ -198,6 +201,9 @@ Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, con
 Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // Computes the gradient of the CTC loss with respect to the log-probabilities.
 Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Computes the connectionist temporal classification loss of log-probabilities (T, N, C) or (T, C) and targets (N, S) or concatenated (sum of lengths).
 Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Computes the connectionist temporal classification loss with lengths given as sequences of ints.
+Tensor dft(const TensorHandle& input, int64_t dim = -2, bool inverse = false, double scale = 1.0);  // Computes the discrete Fourier transform of complex numbers along dim, times scale; input (..., 2) holds pairs (real, imaginary). With inverse=True, the exponents have the other sign.
+Tensor rdft(const TensorHandle& input, int64_t dim = -1, double scale = 1.0);  // Computes the discrete Fourier transform of real numbers along dim, times scale: the n / 2 + 1 frequencies that determine the others, as pairs (real, imaginary) in a new last dimension.
+Tensor irdft(const TensorHandle& input, int64_t dim, int64_t n, double scale = 1.0);  // Computes the n real numbers along dim whose transform by rdft is input (..., 2), times n and scale. The imaginary parts of the first and, of an even n, the last frequency are ignored.
 Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // Computes scale * input + shift, and replaces elements by `dropped` with probability p, chosen by a counter-based random stream.
 Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Zeroes elements with probability p and scales the others by 1 / (1 - p). Returns input unchanged if not in training mode.
 Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Applies alpha dropout, which preserves mean and variance in networks with SELU activations.
@@ -491,6 +497,9 @@ Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = fals
 Tensor nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the mean of the elements over dim, ignoring NaN.
 Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Computes the minimum and the maximum along dim, or of all elements.
 Tensor trace(const TensorHandle& input);  // Computes the sum of the diagonal elements of a matrix.
+Tensor nms(const TensorHandle& boxes, const TensorHandle& scores, double iou_threshold);  // Non-maximum suppression: the indices of the boxes (x1, y1, x2, y2) that are kept, the highest score first. A box is dropped where its intersection over union with one that is kept is more than iou_threshold. torchvision.ops.nms.
+Tensor roi_align(const TensorHandle& input, const TensorHandle& boxes, const Dims& output_size, double spatial_scale = 1.0, int64_t sampling_ratio = -1, bool aligned = false);  // Brings regions of images (N, C, H, W) to one size: bins of means of samples between pixels. boxes has rows (image, x1, y1, x2, y2) and gets no gradient. torchvision.ops.roi_align.
+Tensor roi_align_input(const TensorHandle& input, const TensorHandle& boxes, const Dims& input_size, double spatial_scale, int64_t sampling_ratio, bool aligned);  // Computes the gradient of roi_align with respect to its input.
 Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer long short-term memory to input (T, N, I) or, with batch_first, (N, T, I); hx holds the initial states (h_0, c_0).
 Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer gated recurrent unit to input (T, N, I) or, with batch_first, (N, T, I).
 Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // Applies a multi-layer Elman network with tanh to input (T, N, I) or, with batch_first, (N, T, I).
@@ -603,6 +612,8 @@ Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Spli
 Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input vertically at the given indices. Returns views.
 Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Splits input depth-wise into equal parts along dimension 2. Returns views.
 Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Splits input depth-wise at the given indices. Returns views.
+Tensor stft(const TensorHandle& input, int64_t n_fft, std::optional<int64_t> hop_length = {}, std::optional<int64_t> win_length = {}, const TensorHandle& window = {}, bool center = true, const std::string& pad_mode = "reflect", bool normalized = false, std::optional<bool> onesided = {}, std::optional<bool> return_complex = {});  // Computes the short-time Fourier transform of a real signal (T) or batch (B, T): frequencies of windows, as (..., n_fft / 2 + 1, frames, 2) with pairs (real, imaginary) last. Complex dtypes do not exist yet: return_complex must be False.
+Tensor istft(const TensorHandle& input, int64_t n_fft, std::optional<int64_t> hop_length = {}, std::optional<int64_t> win_length = {}, const TensorHandle& window = {}, bool center = true, bool normalized = false, std::optional<bool> onesided = {}, std::optional<int64_t> length = {}, bool return_complex = false);  // Computes the signal whose short-time Fourier transform (stft) is nearest to input (..., n_fft / 2 + 1, frames, 2), by least squares.
 Tensor exp(const TensorHandle& input);  // Computes the exponential element-wise.
 Tensor exp2(const TensorHandle& input);  // Computes 2^x element-wise.
 Tensor expm1(const TensorHandle& input);  // Computes exp(x) - 1 element-wise, precisely for small x.
@@ -741,6 +752,9 @@ using fn::class_loss_into;
 using fn::class_loss_backward_into;
 using fn::_ctc_loss_into;
 using fn::_ctc_loss_backward_into;
+using fn::dft_into;
+using fn::rdft_into;
+using fn::irdft_into;
 using fn::seeded_dropout_into;
 using fn::tensordot_into;
 using fn::kron_into;
@@ -868,6 +882,8 @@ using fn::all_into;
 using fn::logsumexp_into;
 using fn::nanmean_into;
 using fn::aminmax_into;
+using fn::roi_align_into;
+using fn::roi_align_input_into;
 using fn::rnn_steps_into;
 using fn::rnn_steps_grad_into;
 using fn::sample_planes_into;

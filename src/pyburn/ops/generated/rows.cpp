@@ -14,6 +14,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/ctc_loss.h"
+#include "pyburn/ops/generated/dft.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
@@ -44,6 +45,7 @@
 #include "pyburn/ops/generated/random_functions.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/regions.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/generated/sample_planes.h"
@@ -57,6 +59,7 @@
 #include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/split.h"
+#include "pyburn/ops/generated/stft.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/unfold.h"
@@ -74,6 +77,7 @@
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/cross_entropy.h"
 #include "pyburn/ops/ctc_loss.h"
+#include "pyburn/ops/dft.h"
 #include "pyburn/ops/dropout.h"
 #include "pyburn/ops/embedding.h"
 #include "pyburn/ops/extremum.h"
@@ -94,6 +98,7 @@
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rearrange.h"
 #include "pyburn/ops/reduce.h"
+#include "pyburn/ops/regions.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/ops/sample_planes.h"
 #include "pyburn/ops/scan.h"
@@ -111,7 +116,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, _view_bits, frexp, _cdist, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, grid_sample, grid_sample_input, grid_sample_grid, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, linear, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, sample_planes, sample_planes_input, sample_planes_weight, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, _view_bits, frexp, _cdist, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, dft, rdft, irdft, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, grid_sample, grid_sample_input, grid_sample_grid, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, linear, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, nms, roi_align, roi_align_input, rnn_steps, rnn_steps_grad, sample_planes, sample_planes_input, sample_planes_weight, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn::fn {
@@ -686,6 +691,30 @@ TensorHandle _ctc_loss_backward(const TensorHandle& grad_output, const TensorHan
 void _ctc_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) {
   InputList in; in.add(grad_output); in.add(log_probs); in.add(targets); in.add(input_lengths); in.add(target_lengths);
   call_into(op::_ctc_loss_backward, naming(op::_ctc_loss_backward, [&] { return CtcLoss::from(grad_output, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }), in, out);
+}
+TensorHandle dft(const TensorHandle& input, int64_t dim, bool inverse, double scale) {
+  InputList in; in.add(input);
+  return call(op::dft, naming(op::dft, [&] { return Dft::from(input, dim, inverse, scale); }), in);
+}
+void dft_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, bool inverse, double scale) {
+  InputList in; in.add(input);
+  call_into(op::dft, naming(op::dft, [&] { return Dft::from(input, dim, inverse, scale); }), in, out);
+}
+TensorHandle rdft(const TensorHandle& input, int64_t dim, double scale) {
+  InputList in; in.add(input);
+  return call(op::rdft, naming(op::rdft, [&] { return RealDft::from(input, dim, scale); }), in);
+}
+void rdft_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, double scale) {
+  InputList in; in.add(input);
+  call_into(op::rdft, naming(op::rdft, [&] { return RealDft::from(input, dim, scale); }), in, out);
+}
+TensorHandle irdft(const TensorHandle& input, int64_t dim, int64_t n, double scale) {
+  InputList in; in.add(input);
+  return call(op::irdft, naming(op::irdft, [&] { return RealInverseDft::from(input, dim, n, scale); }), in);
+}
+void irdft_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t n, double scale) {
+  InputList in; in.add(input);
+  call_into(op::irdft, naming(op::irdft, [&] { return RealInverseDft::from(input, dim, n, scale); }), in, out);
 }
 TensorHandle seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) {
   InputList in; in.add(input);
@@ -1430,6 +1459,26 @@ void nanmean_into(const TensorHandle& out, const TensorHandle& input, const Opti
 void aminmax_into(const Handles<2>& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
   const auto results = aminmax(input, dim, keepdim);
   for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+TensorHandle nms(const TensorHandle& boxes, const TensorHandle& scores, double iou_threshold) {
+  InputList in; in.add(boxes); in.add(scores);
+  return call(op::nms, naming(op::nms, [&] { return Nms::from(boxes, scores, iou_threshold); }), in);
+}
+TensorHandle roi_align(const TensorHandle& input, const TensorHandle& boxes, const Dims& output_size, double spatial_scale, int64_t sampling_ratio, bool aligned) {
+  InputList in; in.add(input); in.add(boxes);
+  return call(op::roi_align, naming(op::roi_align, [&] { return RoiAlign::from(input, boxes, output_size, spatial_scale, sampling_ratio, aligned); }), in);
+}
+void roi_align_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& boxes, const Dims& output_size, double spatial_scale, int64_t sampling_ratio, bool aligned) {
+  InputList in; in.add(input); in.add(boxes);
+  call_into(op::roi_align, naming(op::roi_align, [&] { return RoiAlign::from(input, boxes, output_size, spatial_scale, sampling_ratio, aligned); }), in, out);
+}
+TensorHandle roi_align_input(const TensorHandle& input, const TensorHandle& boxes, const Dims& input_size, double spatial_scale, int64_t sampling_ratio, bool aligned) {
+  InputList in; in.add(input); in.add(boxes);
+  return call(op::roi_align_input, naming(op::roi_align_input, [&] { return RoiAlign::from(input, boxes, input_size, spatial_scale, sampling_ratio, aligned); }), in);
+}
+void roi_align_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& boxes, const Dims& input_size, double spatial_scale, int64_t sampling_ratio, bool aligned) {
+  InputList in; in.add(input); in.add(boxes);
+  call_into(op::roi_align_input, naming(op::roi_align_input, [&] { return RoiAlign::from(input, boxes, input_size, spatial_scale, sampling_ratio, aligned); }), in, out);
 }
 Handles<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) {
   InputList in; in.add(projected); in.add(weight); in.add(bias); in.add(h0); in.add(c0);
