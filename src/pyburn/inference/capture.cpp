@@ -42,7 +42,7 @@ std::vector<FreeAxis> free_axes_of(const std::vector<CaptureInput>& inputs, std:
 Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function,
     const CaptureOptions& options, std::span<const FreeAxis> axes, std::span<const int64_t> sizes) {
   const KeepGenerator keep;
-  const Ref<Backend> null(new NullBackend(Ref<Backend>(&device.leaf())));
+  const Ref<Backend> null(new NullBackend(options.like ? options.like : Ref<Backend>(&device.leaf())));
   const Ref<Trace> trace = make_ref<Trace>(null);
   Tensors tensors;
   std::vector<std::string> names;

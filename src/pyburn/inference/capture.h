@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "pyburn/ir/graph.h"
+#include "pyburn/runtime/backend.h"
 #include "pyburn/runtime/device.h"
 
 namespace pyburn {
@@ -17,6 +18,7 @@ struct CaptureOptions {
   std::vector<std::string> output_names;
   std::vector<std::pair<std::string, TensorHandle>> constants;  // names for tensors that the function uses: parameters
   bool simplify = true;                                         // fold constants, drop what nobody reads
+  Ref<Backend> like;                                            // operations that it does not support are decomposed; null: the device's leaf
 };
 using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
 
