@@ -384,6 +384,20 @@ set(PYBURN_SOURCES
   src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
+  src/pyburn/onnx/export.cpp
+  src/pyburn/onnx/export/export_rows.cpp
+  src/pyburn/onnx/export/graph_writer.cpp
+  src/pyburn/onnx/export/without_writes.cpp
+  src/pyburn/onnx/export/rows/activation.cpp
+  src/pyburn/onnx/export/rows/convolution.cpp
+  src/pyburn/onnx/export/rows/creation.cpp
+  src/pyburn/onnx/export/rows/elementwise.cpp
+  src/pyburn/onnx/export/rows/index.cpp
+  src/pyburn/onnx/export/rows/movement.cpp
+  src/pyburn/onnx/export/rows/normalisation.cpp
+  src/pyburn/onnx/export/rows/product.cpp
+  src/pyburn/onnx/export/rows/recurrent.cpp
+  src/pyburn/onnx/export/rows/reduction.cpp
   src/pyburn/plugin.cpp
   src/pyburn/start.cpp
 )
@@ -398,6 +412,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_checkpoint.cpp
   python/bindings/bind_data.cpp
   python/bindings/bind_inference.cpp
+  python/bindings/bind_onnx_export.cpp
   python/bindings/bind_initialisers.cpp
   python/bindings/bind_io.cpp
   python/bindings/bind_layers.cpp

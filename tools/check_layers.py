@@ -24,8 +24,8 @@ LAYERS = [
     "nn",
     "optim",
     "io",
-    "onnx",
     "inference",
+    "onnx",
 ]
 # Siblings: a folder inside one of these includes none of the others.
 SIBLINGS = ("backends", "decorators")

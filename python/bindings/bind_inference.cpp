@@ -1,6 +1,7 @@
 // Graphs and sessions for Python: capture a function, save it, run it.
 #include <nanobind/stl/string.h>
 
+#include "graph_object.h"
 #include "objects.h"
 #include "pyburn/graph/drawing.h"
 #include "pyburn/graph/multiply_adds.h"
@@ -19,9 +20,6 @@ using namespace nb::literals;
 namespace pyburn::python {
 namespace {
 
-struct GraphObject {
-  Ref<Graph> graph;
-};
 struct CostObject {
   Device* device;
   bool compute;

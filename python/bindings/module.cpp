@@ -20,6 +20,7 @@ NB_MODULE(_core, m) {
   bind_nested_data(m);
   bind_dlpack(m);
   bind_inference(m);
+  bind_onnx_export(m);
   bind_nn(m);
   bind_onnx(m);
   bind_optim(m);

@@ -24,6 +24,7 @@ void bind_data(nanobind::module_& m);  // numpy, buffers, lists, devices
 void bind_nested_data(nanobind::module_& m);
 void bind_dlpack(nanobind::module_& m);
 void bind_inference(nanobind::module_& m);
+void bind_onnx_export(nanobind::module_& m);  // after bind_inference
 void bind_nn(nanobind::module_& m);
 void bind_onnx(nanobind::module_& m);  // after bind_nn
 void bind_optim(nanobind::module_& m);
