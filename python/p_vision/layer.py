@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .tracking import tracked
 from .weights import WeightMethods
+
+_OPTIONS = ("name", "trainable", "dtype", "input_shape", "activity_regularizer")
 
 
 class Layer(WeightMethods, Configured, Module):
@@ -87,9 +90,12 @@ class Layer(WeightMethods, Configured, Module):
 
     def _constraint_options(self, given: dict[str, Any]) -> dict[str, Any]:
         """Accepts `<weight>_constraint` for each `<weight>_regularizer` argument of the layer."""
+        known = self.config_arguments()
         for option in given:
-            if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in self.config_arguments():
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
+            if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in known:
+                close = difflib.get_close_matches(option, [*known, *_OPTIONS], 1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}{hint}")
         return {option: constraints.get(value) for option, value in given.items() if value is not None}
 
     # ---- to override

@@ -11,25 +11,39 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from ..batches import batches
-from ..configured import arguments
 from ..conversion import as_input
-from ..layer import Layer
-from .dense import positive
-from .image import ImageLayer, RandomLayer, contrast_range, factor_range
+from .arguments import contrast_of, one_of, spread_of
+from .declared import DeclaredLayer, option
+from .image import ImageLayer, RandomLayer, ValueLayer
 
 
-class Normalization(Layer):
-    """Computes (inputs - mean) / sqrt(variance) along an axis; mean and variance are given, or computed by `adapt`."""
+class Normalization(DeclaredLayer):
+    """Computes (inputs - mean) / sqrt(variance) along an axis; mean and variance are given, or computed by `adapt`.
+
+    Args:
+        axis: The axis, or the axes, that have separate means and variances; None for one mean of everything.
+        mean: The mean; None if `adapt` computes it.
+        variance: The variance; None if `adapt` computes it.
+        invert: Whether to compute inputs * sqrt(variance) + mean instead.
+
+    Raises:
+        ValueError: Only one of mean and variance is given.
+
+    >>> layer = p_vision.Normalization()
+    >>> layer.adapt([[1.0], [2.0], [3.0]])
+    >>> layer(pyburn.tensor([[2.0]]))
+    tensor([[0.]])
+    """
 
     supports_masking = True
+    axis: int | Sequence[int] | None = -1
+    mean: Any = None
+    variance: Any = None
+    invert: bool = False
 
-    def __init__(
-        self, axis: int | Sequence[int] | None = -1, mean: Any = None, variance: Any = None, invert: bool = False, **options: Any
-    ) -> None:
-        super().__init__(**options)
-        if (mean is None) != (variance is None):
+    def prepare(self) -> None:
+        if (self.mean is None) != (self.variance is None):
             raise ValueError("[Normalization] give both mean and variance, or none and call adapt")
-        self.axis, self.mean, self.variance, self.invert = axis, mean, variance, invert
 
     def _kept(self, rank: int) -> list[int]:
         """Returns the axes that have separate means."""
@@ -75,30 +89,38 @@ class Normalization(Layer):
 
 
 class Resizing(ImageLayer):
-    """Resizes images. To keep the aspect ratio, crop_to_aspect_ratio crops the center, and pad_to_aspect_ratio pads with `fill_value`."""
+    """Resizes images (N, height, width, channels).
 
-    def __init__(
-        self,
-        height: int,
-        width: int,
-        interpolation: str = "bilinear",
-        crop_to_aspect_ratio: bool = False,
-        pad_to_aspect_ratio: bool = False,
-        fill_mode: str = "constant",
-        fill_value: float = 0.0,
-        antialias: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        if crop_to_aspect_ratio and pad_to_aspect_ratio:
+    Args:
+        interpolation: "nearest", "bilinear", "bicubic" or "area".
+        crop_to_aspect_ratio: Whether to keep the aspect ratio by cropping the center.
+        pad_to_aspect_ratio: Whether to keep the aspect ratio by padding with `fill_value`.
+        fill_mode: Must be "constant".
+        fill_value: The value of the padding.
+        antialias: Whether to smooth images that are made smaller.
+
+    Raises:
+        ValueError: An argument has an unknown value, or both ways to keep the aspect ratio are chosen.
+
+    >>> p_vision.Resizing(32, 24)(pyburn.rand(1, 50, 60, 3)).shape
+    pyburn.Size([1, 32, 24, 3])
+    """
+
+    height: int
+    width: int
+    interpolation: str = "bilinear"
+    crop_to_aspect_ratio: bool = False
+    pad_to_aspect_ratio: bool = False
+    fill_mode: str = "constant"
+    fill_value: float = 0.0
+    antialias: bool = False
+
+    def prepare(self) -> None:
+        if self.crop_to_aspect_ratio and self.pad_to_aspect_ratio:
             raise ValueError("[Resizing] pictures are either cropped to the aspect ratio or padded to it")
-        if fill_mode != "constant":
-            raise ValueError(f"[Resizing] fill_mode is 'constant': got {fill_mode!r}")
-        if interpolation not in ("nearest", "bilinear", "bicubic", "area"):
-            raise ValueError(f"[Resizing] interpolation is 'nearest', 'bilinear', 'bicubic' or 'area': got {interpolation!r}")
-        self.height, self.width = positive("Resizing", "height", height), positive("Resizing", "width", width)
-        self.interpolation, self.crop_to_aspect_ratio, self.antialias = interpolation, crop_to_aspect_ratio, antialias
-        self.pad_to_aspect_ratio, self.fill_mode, self.fill_value = pad_to_aspect_ratio, fill_mode, fill_value
+        if self.fill_mode != "constant":
+            raise ValueError(f"[Resizing] fill_mode is 'constant': got {self.fill_mode!r}")
+        one_of("Resizing", "interpolation", self.interpolation, ("nearest", "bilinear", "bicubic", "area"))
 
     def changed(self, x: Tensor) -> Tensor:
         height, width = x.shape[-2:]
@@ -118,11 +140,14 @@ def _middle(x: Tensor, height: int, width: int) -> Tensor:
 
 
 class CenterCrop(ImageLayer):
-    """Crops the center of images; smaller images are resized first."""
+    """Crops the center of images; smaller images are resized first.
 
-    def __init__(self, height: int, width: int, **options: Any) -> None:
-        super().__init__(**options)
-        self.height, self.width = positive("CenterCrop", "height", height), positive("CenterCrop", "width", width)
+    >>> p_vision.CenterCrop(4, 6)(pyburn.rand(1, 8, 8, 3)).shape
+    pyburn.Size([1, 4, 6, 3])
+    """
+
+    height: int
+    width: int
 
     def changed(self, x: Tensor) -> Tensor:
         if x.shape[-2] >= self.height and x.shape[-1] >= self.width:
@@ -131,13 +156,26 @@ class CenterCrop(ImageLayer):
 
 
 class RandomFlip(RandomLayer):
-    """Flips images at random: "horizontal", "vertical" or "horizontal_and_vertical"."""
+    """Flips images at random, each with probability 0.5.
 
-    def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, **options)
-        if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
-            raise ValueError(f"[RandomFlip] mode is 'horizontal', 'vertical' or 'horizontal_and_vertical': got {mode!r}")
-        self.mode = mode
+    Args:
+        mode: "horizontal", "vertical" or "horizontal_and_vertical".
+
+    Raises:
+        ValueError: The mode is unknown.
+
+    >>> images = pyburn.rand(4, 8, 8, 3)
+    >>> layer = p_vision.RandomFlip("horizontal", seed=1)
+    >>> bool((layer(images, training=False) == images).all()), layer(images).shape
+    (True, pyburn.Size([4, 8, 8, 3]))
+    """
+
+    mode: str = "horizontal_and_vertical"
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        one_of("RandomFlip", "mode", self.mode, ("horizontal", "vertical", "horizontal_and_vertical"))
 
     def changed(self, x: Tensor) -> Tensor:
         for word, axis in (("horizontal", -1), ("vertical", -2)):
@@ -148,11 +186,15 @@ class RandomFlip(RandomLayer):
 
 
 class RandomCrop(RandomLayer):
-    """Crops a random part of each image in training, else the center; smaller images are resized first."""
+    """Crops a random part of each image in training, else the center; smaller images are resized first.
 
-    def __init__(self, height: int, width: int, seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, **options)
-        self.height, self.width = positive("RandomCrop", "height", height), positive("RandomCrop", "width", width)
+    >>> p_vision.RandomCrop(4, 6)(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 4, 6, 3])
+    """
+
+    height: int
+    width: int
+    seed: int | None = None
 
     def forward(self, inputs: Tensor) -> Tensor:
         return ImageLayer.forward(self, inputs)
@@ -175,25 +217,19 @@ _FILLS = {"constant": "zeros", "nearest": "border", "reflect": "reflection"}
 class _RandomMove(RandomLayer):
     """Base class of random affine transforms; pixels from outside the image are filled according to `fill_mode`."""
 
-    def __init__(
-        self,
-        fill_mode: str = "reflect",
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        fill_value: float = 0.0,
-        **options: Any,
-    ) -> None:
-        super().__init__(seed, **options)
-        if fill_mode not in _FILLS or interpolation not in ("nearest", "bilinear"):
-            raise ValueError(
-                f"[{type(self).__name__}] fill_mode is {', '.join(map(repr, _FILLS))} and interpolation 'nearest' or 'bilinear': "
-                f"got {fill_mode!r} and {interpolation!r}"
-            )
-        self.fill_mode, self.interpolation, self.fill_value = fill_mode, interpolation, fill_value
+    fill_mode: str = option(default="reflect", kw_only=True)
+    interpolation: str = option(default="bilinear", kw_only=True)
+    seed: int | None = option(default=None, kw_only=True)
+    fill_value: float = option(default=0.0, kw_only=True)
 
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        return {**arguments(cls), **arguments(_RandomMove)}
+    def prepare(self) -> None:
+        super().prepare()
+        one_of(type(self).__name__, "fill_mode", self.fill_mode, tuple(_FILLS))
+        one_of(type(self).__name__, "interpolation", self.interpolation, ("nearest", "bilinear"))
+
+    def _spread(self, name: str) -> tuple[float, float]:
+        """Returns the range of a factor."""
+        return spread_of(type(self).__name__, name, getattr(self, name))
 
     def _moved(self, x: Tensor, matrix: Sequence[Any]) -> Tensor:
         """Applies an affine transform.
@@ -211,16 +247,23 @@ class _RandomMove(RandomLayer):
 
 
 class RandomRotation(_RandomMove):
-    """Rotates images by up to `factor` full turns, or by an angle from a range; positive is counterclockwise."""
+    """Rotates images by random angles.
 
-    def __init__(
-        self,
-        factor: Any,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self.factor = factor
-        self._turns = factor_range("RandomRotation", "factor", factor)
+    Args:
+        factor: The largest rotation as a fraction of a full turn, or a range (lowest, highest); positive is counterclockwise.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.RandomRotation(0.1, fill_mode="nearest")(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    factor: Any
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._turns = self._spread("factor")
 
     def changed(self, x: Tensor) -> Tensor:
         angle = self._uniform(x, *self._turns) * (2 * math.pi)
@@ -229,36 +272,51 @@ class RandomRotation(_RandomMove):
 
 
 class RandomTranslation(_RandomMove):
-    """Translates images by up to a fraction of their height and width; positive is down and right."""
+    """Translates images by random distances.
 
-    def __init__(
-        self,
-        height_factor: Any,
-        width_factor: Any,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self.height_factor, self.width_factor = height_factor, width_factor
-        self._down = factor_range("RandomTranslation", "height_factor", height_factor)
-        self._right = factor_range("RandomTranslation", "width_factor", width_factor)
+    Args:
+        height_factor: The largest shift as a fraction of the height, or a range; positive is down.
+        width_factor: The largest shift as a fraction of the width, or a range; positive is right.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.RandomTranslation(0.2, 0.2)(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    height_factor: Any
+    width_factor: Any
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._down, self._right = self._spread("height_factor"), self._spread("width_factor")
 
     def changed(self, x: Tensor) -> Tensor:
         return self._moved(x, (1.0, 0.0, -2 * self._uniform(x, *self._right), 0.0, 1.0, -2 * self._uniform(x, *self._down)))
 
 
 class RandomZoom(_RandomMove):
-    """Zooms out (positive factors) or in (negative factors); without width_factor the aspect ratio is kept."""
+    """Zooms images by random factors.
 
-    def __init__(
-        self,
-        height_factor: Any,
-        width_factor: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self.height_factor, self.width_factor = height_factor, width_factor
-        self._high = factor_range("RandomZoom", "height_factor", height_factor)
-        self._wide = None if width_factor is None else factor_range("RandomZoom", "width_factor", width_factor)
+    Args:
+        height_factor: The largest zoom of the height, or a range; positive zooms out, negative in.
+        width_factor: The same for the width; None keeps the aspect ratio.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.RandomZoom((-0.2, 0.0))(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    height_factor: Any
+    width_factor: Any = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._high = self._spread("height_factor")
+        self._wide = None if self.width_factor is None else self._spread("width_factor")
 
     def changed(self, x: Tensor) -> Tensor:
         high = 1 + self._uniform(x, *self._high)
@@ -266,28 +324,49 @@ class RandomZoom(_RandomMove):
         return self._moved(x, (wide, 0.0, 0.0, 0.0, high, 0.0))
 
 
-class RandomContrast(RandomLayer):
-    """Scales the deviation of each channel from its mean by a factor between 1 - factor and 1 + factor, or 1 - a and 1 + b for factor=(a,
-    b). The values are clipped to value_range.
+class RandomContrast(ValueLayer):
+    """Scales the deviation of each channel from its mean by a random factor, and clips the values to value_range.
+
+    Args:
+        factor: f for factors from 1 - f to 1 + f, or (a, b) for factors from 1 - a to 1 + b.
+
+    Raises:
+        ValueError: The factor is not between 0 and 1.
+
+    >>> p_vision.RandomContrast(0.2, value_range=(0, 1))(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
     """
 
-    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, **options)
-        self.factor, self.value_range = factor, tuple(value_range)
-        self._spread = contrast_range("RandomContrast", factor)
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._spread = contrast_of("RandomContrast", "factor", self.factor)
 
     def changed(self, x: Tensor) -> Tensor:
         mean = x.mean([-2, -1], keepdim=True)
         return ((x - mean) * self._uniform(x, *self._spread).reshape(-1, 1, 1, 1) + mean).clamp(*self.value_range)
 
 
-class RandomBrightness(RandomLayer):
-    """Adds up to a fraction of value_range; the values are clipped to it."""
+class RandomBrightness(ValueLayer):
+    """Adds a random value to images, and clips the values to value_range.
 
-    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, **options)
-        self.factor, self.value_range = factor, tuple(value_range)
-        self._shift = factor_range("RandomBrightness", "factor", factor)
+    Args:
+        factor: The largest value as a fraction of value_range, or a range (lowest, highest).
+
+    >>> p_vision.RandomBrightness(0.2)(pyburn.rand(2, 8, 8, 3) * 255).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._shift = spread_of("RandomBrightness", "factor", self.factor)
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
@@ -295,12 +374,25 @@ class RandomBrightness(RandomLayer):
 
 
 class RandomShear(_RandomMove):
-    """Shears images in either direction: rows shift by up to `x_factor` times their index, columns by up to `y_factor` times theirs."""
+    """Shears images in a random direction.
 
-    def __init__(self, x_factor: Any = 0.0, y_factor: Any = 0.0, **options: Any) -> None:
-        super().__init__(**options)
-        self.x_factor, self.y_factor = x_factor, y_factor
-        self._along_x, self._along_y = factor_range("RandomShear", "x_factor", x_factor), factor_range("RandomShear", "y_factor", y_factor)
+    Args:
+        x_factor: Rows shift by up to this factor times their index; or a range.
+        y_factor: Columns shift by up to this factor times their index; or a range.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.RandomShear(0.2, 0.1)(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    x_factor: Any = 0.0
+    y_factor: Any = 0.0
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._along_x, self._along_y = self._spread("x_factor"), self._spread("y_factor")
 
     def changed(self, x: Tensor) -> Tensor:
         height, width = x.shape[-2:]

@@ -11,8 +11,8 @@ from pyburn.nn import functional
 
 from ..layers import convolution as convolutions
 from ..layers import pooling, transposed_convolution
-from ..layers.dense import positive
-from ..layers.windows import as_given, channels_first, checked_format, checked_padding, extents, same_padding
+from ..layers.arguments import checked_format, checked_padding, extents, positive
+from ..layers.windows import as_given, channels_first, same_padding
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cholesky": linalg.cholesky,
