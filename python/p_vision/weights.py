@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import Module
 
-_Bound: Any = object
+if TYPE_CHECKING:
+    _Mixin = Module
+else:
+    _Mixin = object
 
 
-class WeightMethods(_Bound):
+class WeightMethods(_Mixin):
     """Mixin that adds `weights`, `trainable` and related methods to modules."""
 
     __slots__ = ()

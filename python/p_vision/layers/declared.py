@@ -72,6 +72,7 @@ def _documented(cls: Any) -> str:
     if found:
         lines = rest.split("\n")
         size = next((at for at, line in enumerate(lines) if not line.startswith("    ")), len(lines))
+        name = ""
         for line in lines[:size]:
             if line[4] != " ":
                 name, _, text = line.strip().partition(": ")
@@ -93,7 +94,8 @@ class _Declaring(Layer):
 
     checks: ClassVar[dict[str, Any]] = {}  # checks of arguments instead of those of ARGUMENTS; None for no check
     first: ClassVar[tuple[str, ...]] = ()  # arguments in front of those of the base classes
-    declared: ClassVar[dict[str, Declared]] = {}
+    declared: ClassVar[dict[str, Declared]] = {}  # of the class and its bases
+    _own: ClassVar[dict[str, Declared]] = {}
     _meanings: ClassVar[dict[str, str]] = {}  # of the arguments that the class describes itself
     if not TYPE_CHECKING:
         __signature__ = _Signature()

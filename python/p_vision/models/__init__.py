@@ -66,7 +66,13 @@ __all__ = [*_MODULES, "Weights", "get_model", "get_model_builder", "list_models"
 
 
 def list_models(include: str | None = None) -> list[str]:
-    """Lists the names of the models; `include` is a pattern such as "resnet*".
+    """Lists the names of the models.
+
+    Args:
+        include: A pattern such as "resnet*"; None for all models.
+
+    Returns:
+        The names in alphabetical order.
 
     >>> p_vision.models.list_models("mobilenet*")
     ['mobilenet_v2', 'mobilenet_v3_large', 'mobilenet_v3_small']
@@ -77,7 +83,13 @@ def list_models(include: str | None = None) -> list[str]:
 
 
 def get_model_builder(name: str) -> Any:
-    """Returns the function that builds the model of this name.
+    """Returns the function that builds a model.
+
+    Args:
+        name: The name of the model.
+
+    Raises:
+        ValueError: There is no model of this name.
 
     >>> p_vision.models.get_model_builder("resnet18") is p_vision.models.resnet18
     True
@@ -88,7 +100,17 @@ def get_model_builder(name: str) -> Any:
 
 
 def get_model(name: str, **options: Any) -> Any:
-    """Builds the model of this name with the given options.
+    """Builds a model by name.
+
+    Args:
+        name: The name of the model.
+        **options: The options of its function, such as weights and num_classes.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: There is no model of this name.
 
     >>> type(p_vision.models.get_model("mobilenet_v3_small", num_classes=2)).__name__
     'MobileNetV3'
