@@ -31,7 +31,9 @@ class ArrayBatches(Batches):
         self.data = mapped(_array, (x, y, weight))
         counts = {len(array) for array in leaves(self.data)}
         if len(counts) > 1:
-            raise ValueError(f"inputs, targets and weights must have as many examples: got {', '.join(map(str, sorted(counts)))}")
+            given = zip(("x", "y", "sample_weight"), self.data)
+            sizes = ", ".join(f"{name} has {len(leaf)}" for name, part in given for leaf in leaves(part))
+            raise ValueError(f"[fit] inputs, targets and weights must have the same number of samples: {sizes}")
         self.count = counts.pop() if counts else 0
         self.batch_size, self.shuffle = batch_size, shuffle
         super().__init__(-(-self.count // batch_size))

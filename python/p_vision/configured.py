@@ -9,7 +9,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import pyburn
@@ -114,6 +114,14 @@ class OfFunction(Configured):
 
 def _written(value: Any) -> str:
     return getattr(value, "__name__", "function") if callable(value) and not isinstance(value, Configured) else repr(value)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Returns a hint to the known word that is most similar to a misspelled one, or an empty text."""
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def snake_case(name: str) -> str:
@@ -228,11 +236,9 @@ class Registry:
         for known, key in ((self.table, name), (self.table, name.lower()), (custom, name)):
             if key in known:
                 return known[key]
-        import difflib
-
-        close = difflib.get_close_matches(name, self.table, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"there is no {self.what} {name!r}{hint} (known: {', '.join(sorted(self.table))})")
+        raise ValueError(
+            f"there is no {self.what} {name!r}{suggestion(name, self.table) or ': known are ' + ', '.join(sorted(self.table))}"
+        )
 
     def __call__(self, identifier: Any) -> Any:
         """Returns the object for a name, a class, a config, an object or a function."""

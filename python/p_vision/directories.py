@@ -319,6 +319,11 @@ def _datasets(
     if verbose:
         print(f"Found {len(examples)} files belonging to {len(names)} classes.")
     part = _part(what, examples, split, subset, shuffle, seed)
+    if verbose and split is not None:
+        halves = part if subset == "both" else [part] * 2
+        for name, half in zip(("training", "validation"), halves):
+            if subset in (name, "both"):
+                print(f"Using {len(half)} files for {name}.")
     if subset == "both":
         return tuple(DirectoryBatches(half, read, batch_size, shuffle, seed, names) for half in part)
     return DirectoryBatches(part, read, batch_size, shuffle, seed, names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pyburn import DType, Tensor
 from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
-from .configured import Configured, snake_case
+from .configured import Configured, snake_case, suggestion
 from .conversion import as_input, dtype_of, is_shape, mapped_shapes
 from .dtype_policies import DTypePolicy, policy_of
 from .input_spec import check_inputs
@@ -93,8 +92,7 @@ class Layer(WeightMethods, Configured, Module):
         known = self.config_arguments()
         for option in given:
             if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in known:
-                close = difflib.get_close_matches(option, [*known, *_OPTIONS], 1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
+                hint = suggestion(option, [*known, *_OPTIONS])
                 raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}{hint}")
         return {option: constraints.get(value) for option, value in given.items() if value is not None}
 

@@ -10,7 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import Module
 
 from . import activations
-from .configured import with_own_layers
+from .configured import suggestion, with_own_layers
 from .input import InputLayer
 from .layer import Layer
 from .symbolic.structure import leaves, mapped
@@ -71,7 +71,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         for what, symbols in (("inputs", inputs), ("outputs", outputs)):
             wrong = [leaf for leaf in leaves(symbols) if not isinstance(leaf, Symbol)]
             if wrong or not list(leaves(symbols)):
-                raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}")
+                layer = next((leaf for leaf in wrong if isinstance(leaf, Module)), None)
+                hint = "" if layer is None else f"; the layer was not called: write {type(layer).__name__}(...)(x)"
+                raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}{hint}")
         self._inputs, self._outputs = inputs, outputs
         self._nodes = path(list(leaves(inputs)), list(leaves(outputs)))
         for layer in layer_order(list(leaves(inputs)), list(leaves(by_name(outputs))), self._nodes):
@@ -151,7 +153,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
             return self.layers[index]
         found = dict(self.named_children())
         if name not in found:
-            raise ValueError(f"[get_layer] there is no layer {name!r} (layers: {', '.join(found)})")
+            raise ValueError(f"[get_layer] there is no layer {name!r}{suggestion(name or '', found)} (layers: {', '.join(found)})")
         return found[name]
 
     @property
@@ -208,7 +210,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
         if self._outputs is None or not self._nodes:
             raise NotImplementedError(
-                f"[save] {type(self).__name__} is a class of its own, which a file cannot hold: define get_config, or use save_weights"
+                f"[save] {type(self).__name__} computes its output in Python code, which files do not contain: use save_weights, or define "
+                "get_config and give the class to load_model with custom_objects"
             )
         return {**drawing_of(self), **self._own_options()}
 

@@ -50,7 +50,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
     elif isinstance(model, pyburn.nn.Sequential):
         config["model"] = to_plain(part_config(model), "Sequential")
     else:
-        raise ValueError(f"[save] {type(model).__name__} is a class of its own, which a file cannot hold: use save_weights")
+        raise ValueError(f"[save] {type(model).__name__} computes its output in Python code, which files do not contain: use save_weights")
     tensors = _state(model)
     if model._objective is not None:
         config["compile"] = _compiled(model)

@@ -60,7 +60,13 @@ class WeightMethods(_Mixin):
         """Applies the constraints to the weights; layers with constraints override it."""
 
     def count_params(self) -> int:
-        """Returns the total number of elements of all weights."""
+        """Returns the total number of elements of all weights.
+
+        Raises:
+            ValueError: The layers have no weights yet, since their input shape is not known.
+        """
+        if not getattr(self, "built", True):
+            raise ValueError(f"[count_params] {self._get_name()} has no weights yet: build it first, with an Input or by calling it")
         return sum(tensor.numel() for tensor in self.weights)
 
     def get_weights(self) -> list[Any]:

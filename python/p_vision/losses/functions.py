@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyburn
@@ -104,10 +105,24 @@ def sparse_categorical_crossentropy(
         classes = classes.masked_fill(ignored, 0)
     if from_logits and axis in (-1, y_pred.ndim - 1):
         scores = y_pred.reshape(-1, y_pred.shape[-1])  # one fused operation
-        loss = functional.cross_entropy(scores, classes.reshape(-1), reduction="none").reshape(classes.shape)
+        loss = _of_class(lambda: functional.cross_entropy(scores, classes.reshape(-1), reduction="none"), y_pred, axis).reshape(
+            classes.shape
+        )
     else:
-        loss = -_log_probabilities(y_pred, from_logits, axis).gather(axis, classes.unsqueeze(axis)).squeeze(axis)
+        logs = _log_probabilities(y_pred, from_logits, axis)
+        loss = -_of_class(lambda: logs.gather(axis, classes.unsqueeze(axis)), y_pred, axis).squeeze(axis)
     return loss if ignored is None else loss.masked_fill(ignored, 0.0)
+
+
+def _of_class(compute: Callable[[], Tensor], y_pred: Tensor, axis: int) -> Tensor:
+    """Computes a value per target class; says what the classes are if one is not there."""
+    try:
+        return compute()
+    except IndexError as error:
+        count = y_pred.shape[axis]
+        raise type(error)(
+            f"[sparse_categorical_crossentropy] targets are classes from 0 to {count - 1} for {count} outputs: {error}"
+        ) from None
 
 
 def binary_focal_crossentropy(
@@ -159,7 +174,7 @@ def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     y_true, y_pred = _of_one_rank(y_true, y_pred)
     sizes = tuple(y_true.shape), tuple(y_pred.shape)
     if any(a != b and 1 not in (a, b) for a, b in zip(*map(reversed, sizes))):
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {sizes[0]} and {sizes[1]}")
+        _refuse(*sizes)
     return y_true.to(y_pred.dtype), y_pred
 
 
@@ -178,8 +193,14 @@ def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal."""
     y_true, y_pred = aligned(y_true, y_pred)
     if y_true.shape != y_pred.shape:
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
+        _refuse(tuple(y_true.shape), tuple(y_pred.shape))
     return y_true, y_pred
+
+
+def _refuse(targets: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+    classes = len(targets) < len(outputs)
+    hint = "; for integer classes use a sparse loss, or convert them by utils.to_categorical" if classes else ""
+    raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {targets} and {outputs}{hint}")
 
 
 def categorical_focal_crossentropy(

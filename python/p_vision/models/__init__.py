@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..configured import suggestion
 from .building import Weights
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def get_model_builder(name: str) -> Any:
     True
     """
     if name.lower() not in _BUILDERS:
-        raise ValueError(f"Unknown model {name}: there are {', '.join(list_models())}")
+        raise ValueError(f"Unknown model {name}{suggestion(name, _BUILDERS) or ': there are ' + ', '.join(list_models())}")
     return getattr(importlib.import_module(f".{_MODULES[name.lower()]}", __name__), name.lower())
 
 
@@ -132,5 +133,5 @@ def __getattr__(name: str) -> Any:
     if name in _KERAS:  # Keras's users look for these in keras.models
         return getattr(importlib.import_module(f"p_vision.{_KERAS[name]}"), name)
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion(name, _MODULES)}")
     return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)

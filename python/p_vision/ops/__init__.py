@@ -20,7 +20,7 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .. import activations
-from ..configured import public
+from ..configured import public, suggestion
 from ..conversion import as_input, dtype_of
 from ..losses import functions
 from ..symbolic.operation import Operation, drawing, table
@@ -113,7 +113,8 @@ _pairwise("minimum", pyburn.minimum)
 def __getattr__(name: str) -> Any:
     if name in ("nn", "numpy", "linalg", "core", "math"):  # Keras has these submodules
         return sys.modules[__name__]
-    raise AttributeError(f"p_vision.ops has no {name!r}: functions of pyburn take tensors too, and `Lambda` puts them into a model")
+    hint = suggestion(name, __all__) or ": functions of pyburn take tensors too, and `Lambda` puts them into a model"
+    raise AttributeError(f"p_vision.ops has no {name!r}{hint}")
 
 
 for _name, _function in {**tensors.FUNCTIONS, **arrays.FUNCTIONS, **networks.FUNCTIONS}.items():
