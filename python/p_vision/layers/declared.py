@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .. import activations
 from ..configured import arguments
+from ..described import Signature, joined, parameter, parts_of
 from ..layer import Layer
 from .arguments import ARGUMENTS, Argument
 
@@ -29,7 +30,7 @@ else:
 _REQUIRED = inspect.Parameter.empty
 _ANY = Argument("")
 _OF_ALL = (
-    "**options: The arguments of every layer: name, trainable, dtype, input_shape, activity_regularizer, and a `kernel_constraint` for "
+    "The arguments of every layer: name, trainable, dtype, input_shape, activity_regularizer, and a `kernel_constraint` for "
     "each `kernel_regularizer`."
 )
 
@@ -53,41 +54,6 @@ def option(*, default: Any = _REQUIRED, kw_only: bool = False) -> Any:
     return Declared(default, kw_only=kw_only)
 
 
-class _Signature:
-    """The signature of a declared class, computed when it is asked for."""
-
-    def __get__(self, layer: Any, cls: Any = None) -> inspect.Signature:
-        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        rest = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")
-        if not cls.is_declared():
-            return inspect.Signature(list(inspect.signature(cls.__init__).parameters.values())[1:])
-        return inspect.Signature(
-            [inspect.Parameter(n, kinds[d.kw_only], default=d.default, annotation=d.annotation) for n, d in cls.declared.items()] + [rest]
-        )
-
-
-def _documented(cls: Any) -> str:
-    """Returns the docstring of a class with an Args section for all of its arguments."""
-    head, found, rest = inspect.cleandoc(cls.__doc__).partition("\nArgs:\n")
-    if found:
-        lines = rest.split("\n")
-        size = next((at for at, line in enumerate(lines) if not line.startswith("    ")), len(lines))
-        name = ""
-        for line in lines[:size]:
-            if line[4] != " ":
-                name, _, text = line.strip().partition(": ")
-                cls._meanings[name] = text
-            else:
-                cls._meanings[name] += " " + line.strip()
-        after = "\n".join(lines[size:]).strip("\n")
-    else:  # the Args go in front of the Raises section and the examples
-        cut = min((at for at in (head.find(mark) for mark in ("\nRaises:", "\n>>> ")) if at >= 0), default=len(head))
-        head, after = head[:cut], head[cut:].strip("\n")
-    described = {name: cls._meanings.get(name) or ARGUMENTS.get(name, _ANY).meaning for name in cls.declared}
-    meanings = [f"    {name}: {text}" for name, text in described.items() if text]
-    return "\n".join([head.rstrip(), "", "Args:", *meanings, f"    {_OF_ALL}", *(["", after] if after else [])])
-
-
 @dataclass_transform(field_specifiers=(option,))
 class _Declaring(Layer):
     """Collects the declarations of its subclasses in this package; layers of users define `__init__` as usual."""
@@ -98,7 +64,7 @@ class _Declaring(Layer):
     _own: ClassVar[dict[str, Declared]] = {}
     _meanings: ClassVar[dict[str, str]] = {}  # of the arguments that the class describes itself
     if not TYPE_CHECKING:
-        __signature__ = _Signature()
+        __signature__ = Signature()
 
         def __init__(self, *args: Any, **options: Any) -> None:
             given = self._bound(args, options)
@@ -137,12 +103,23 @@ class _Declaring(Layer):
         cls.declared = {n: found[n] for n in sorted(found, key=lambda n: (found[n].kw_only, places.get(n, len(places))))}
         cls._meanings = {name: text for base in reversed(cls.__mro__) for name, text in vars(base).get("_meanings", {}).items()}
         if cls.__doc__ and cls.is_declared():
-            cls.__doc__ = _documented(cls)
+            head, own, after = parts_of(cls.__doc__)
+            cls._meanings.update(own)
+            meanings = {name: cls._meanings.get(name) or ARGUMENTS.get(name, _ANY).meaning for name in cls.declared}
+            cls.__doc__ = joined(head, {**meanings, "**options": _OF_ALL}, after)
 
     @classmethod
     def is_declared(cls) -> bool:
         """Returns whether the class has no constructor of its own."""
         return next(base for base in cls.__mro__ if "__init__" in vars(base)) is _Declaring
+
+    @classmethod
+    def constructor_parameters(cls) -> list[inspect.Parameter] | None:
+        """Returns the parameters of the constructor; None if the class has its own."""
+        if not cls.is_declared():
+            return None
+        rest = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")
+        return [*(parameter(name, d.default, d.annotation, d.kw_only) for name, d in cls.declared.items()), rest]
 
     def prepare(self) -> None:
         """Checks and converts the arguments after all of them are stored; subclasses define it."""

@@ -167,6 +167,19 @@ def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Converts both to tensors of y_pred's dtype whose shapes broadcast.
 
     Keras's rule for ranks: if one has an additional last axis of size 1, that axis is dropped; if the other is 1-d, it gets one instead.
+
+    Args:
+        y_true: The targets.
+        y_pred: The outputs.
+
+    Returns:
+        The targets and the outputs.
+
+    Raises:
+        ShapeError: The shapes do not fit.
+
+    >>> [tuple(x.shape) for x in p_vision.losses.aligned(pyburn.zeros(3, 1), pyburn.zeros(3))]
+    [(3, 1), (3, 1)]
     """
     y_true, y_pred = (x if isinstance(x, Tensor) else pyburn.as_tensor(x) for x in (y_true, y_pred))
     if y_pred.ndim == 1:
@@ -190,7 +203,21 @@ def _of_one_rank(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal."""
+    """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal.
+
+    Args:
+        y_true: The targets.
+        y_pred: The outputs.
+
+    Returns:
+        The targets and the outputs.
+
+    Raises:
+        ShapeError: The shapes do not fit.
+
+    >>> [tuple(x.shape) for x in p_vision.losses.alike(pyburn.zeros(3, 1), pyburn.zeros(3))]
+    [(3, 1), (3, 1)]
+    """
     y_true, y_pred = aligned(y_true, y_pred)
     if y_true.shape != y_pred.shape:
         _refuse(tuple(y_true.shape), tuple(y_pred.shape))
