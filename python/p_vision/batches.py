@@ -80,7 +80,21 @@ class DatasetBatches(Batches):
 class PyDataset:
     """Base class of data loaded batch by batch: subclasses define `__getitem__` (batch i) and `__len__` (the number of batches).
 
-    The worker options of Keras are accepted and have no effect; `pyburn.data.DataLoader` supports workers.
+    Args:
+        workers: Accepted for compatibility, like the other options: `pyburn.data.DataLoader` supports workers.
+        use_multiprocessing: Has no effect.
+        max_queue_size: Has no effect.
+
+    >>> class Squares(p_vision.PyDataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, index):
+    ...         x = pyburn.rand(8, 1)
+    ...         return x, x**2
+    >>> model = p_vision.Sequential([p_vision.Input((1,)), p_vision.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> model.fit(Squares(), verbose=0).epoch
+    [0]
     """
 
     def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:

@@ -12,7 +12,11 @@ _epsilon = 1e-7
 
 
 def backend() -> str:
-    """Returns the name of the backend library."""
+    """Returns the name of the backend library.
+
+    >>> p_vision.config.backend()
+    'pyburn'
+    """
     return "pyburn"
 
 

@@ -35,6 +35,12 @@ def load_img(
 
     Raises:
         ValueError: An option has an unknown value.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.png")
+    >>> p_vision.utils.save_img(path, pyburn.rand(4, 6, 3))
+    >>> p_vision.utils.load_img(path, target_size=(8, 8)).size
+    (8, 8)
     """
     from pyburn.data.image_files import named_errors, pillow
 
@@ -58,7 +64,20 @@ def load_img(
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> Any:
-    """Converts a Pillow image to an array (height, width, channels)."""
+    """Converts a Pillow image to an array (height, width, channels).
+
+    Args:
+        img: The image.
+        data_format: "channels_last", or "channels_first" for (channels, height, width).
+        dtype: The dtype of the array.
+
+    Returns:
+        The array.
+
+    >>> image = p_vision.utils.array_to_img(pyburn.rand(4, 6, 3))
+    >>> p_vision.utils.img_to_array(image).shape
+    (4, 6, 3)
+    """
     import numpy
 
     array = numpy.asarray(img, dtype=dtype)
@@ -67,7 +86,23 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32
 
 
 def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
-    """Converts an array (height, width, channels) to a Pillow image; with `scale` the values are rescaled to 0 to 255."""
+    """Converts an array (height, width, channels) to a Pillow image.
+
+    Args:
+        x: The array or tensor.
+        data_format: "channels_last" or "channels_first".
+        scale: Whether to rescale the values to 0 to 255.
+        dtype: Accepted for compatibility; has no effect.
+
+    Returns:
+        The image.
+
+    Raises:
+        ValueError: The array is not an image of 1, 3 or 4 channels.
+
+    >>> p_vision.utils.array_to_img(pyburn.rand(4, 6, 3)).size
+    (6, 4)
+    """
     import numpy
 
     from pyburn.data.image_files import pillow
@@ -85,7 +120,21 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 
 
 def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True) -> None:
-    """Writes an array as an image file."""
+    """Writes an array as an image file.
+
+    Args:
+        path: The file.
+        x: The array or tensor.
+        data_format: "channels_last" or "channels_first".
+        file_format: The format; by default from the extension.
+        scale: Whether to rescale the values to 0 to 255.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.png")
+    >>> p_vision.utils.save_img(path, pyburn.rand(4, 6, 3))
+    >>> p_vision.utils.load_img(path).size
+    (6, 4)
+    """
     array_to_img(x, data_format, scale).save(path, file_format)
 
 
@@ -273,12 +322,27 @@ def image_dataset_from_directory(
         validation_split: The fraction of the samples in the validation subset.
         subset: "training", "validation" or "both", which returns two objects.
         interpolation: The resampling method.
+        follow_links: Accepted for compatibility; has no effect.
         crop_to_aspect_ratio: Crops images to the aspect ratio before resizing.
         data_format: "channels_last" or "channels_first".
         verbose: Whether to print the number of files.
 
     Returns:
         The batches; x has values from 0 to 255.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+        ValueError: An option has an unknown value, or there are no images.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("cats", "dogs"):
+    ...     os.mkdir(os.path.join(folder, name))
+    ...     p_vision.utils.save_img(os.path.join(folder, name, "0.png"), pyburn.rand(8, 8, 3))
+    >>> batches = p_vision.utils.image_dataset_from_directory(folder, image_size=(8, 8), shuffle=False)
+    Found 2 files belonging to 2 classes.
+    >>> [(x.shape, y.tolist()) for x, y in batches]
+    [(pyburn.Size([2, 8, 8, 3]), [0, 1])]
     """
     examples, names = _examples("image_dataset_from_directory", directory, labels, label_mode, class_names, _PICTURES)
 
@@ -302,7 +366,40 @@ def text_dataset_from_directory(
     follow_links: bool = False,
     verbose: bool = True,
 ) -> Any:
-    """Reads text files (.txt) from one folder per class as batches (x, y), where x is an array of strings for `TextVectorization`."""
+    """Reads text files (.txt) from one folder per class as batches (x, y), where x is an array of strings for `TextVectorization`.
+
+    Args:
+        directory: The folder.
+        labels: "inferred" from the folders, None, or a list of labels.
+        label_mode: How labels are encoded: "int", "categorical", "binary", or None for no labels.
+        class_names: The class folders, in the order of their labels.
+        batch_size: The batch size; None for single samples.
+        max_length: The number of characters to read of each file; None for all.
+        shuffle: Whether to shuffle the samples.
+        seed: The seed of the shuffling and the split.
+        validation_split: The fraction of the samples in the validation subset.
+        subset: "training", "validation" or "both", which returns two objects.
+        follow_links: Accepted for compatibility; has no effect.
+        verbose: Whether to print the number of files.
+
+    Returns:
+        The batches.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+        ValueError: An option has an unknown value, or there are no files.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("bad", "good"):
+    ...     os.mkdir(os.path.join(folder, name))
+    ...     with open(os.path.join(folder, name, "0.txt"), "w") as file:
+    ...         _ = file.write(f"a {name} film")
+    >>> batches = p_vision.utils.text_dataset_from_directory(folder, shuffle=False)
+    Found 2 files belonging to 2 classes.
+    >>> [(x.tolist(), y.tolist()) for x, y in batches]
+    [(['a bad film', 'a good film'], [0, 1])]
+    """
     examples, names = _examples("text_dataset_from_directory", directory, labels, label_mode, class_names, (".txt",))
 
     def read(path: str) -> Any:

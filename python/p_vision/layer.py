@@ -37,6 +37,9 @@ class Layer(WeightMethods, Configured, Module):
         activity_regularizer: A penalty on the output, added to the loss.
         **constraints_by_weight: `kernel_constraint` and so on, for each weight that has a regularizer argument.
 
+    Raises:
+        ValueError: The name contains "." or "/".
+
     >>> class Scale(p_vision.Layer):
     ...     def build(self, input_shape):
     ...         self.factor = self.add_weight(shape=input_shape[-1:], initializer="ones", name="factor")
@@ -106,11 +109,27 @@ class Layer(WeightMethods, Configured, Module):
         """
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the output; subclasses define it."""
+        """Computes the output; subclasses define it.
+
+        Args:
+            *args: The inputs.
+            **kwargs: Options of the call, such as training and mask.
+
+        Returns:
+            The output: a tensor, or nested tensors.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, inputs)")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs `call`, and passes `training` if it has that argument. A subclass may define `forward` instead of `call`."""
+        """Runs `call`, and passes `training` if it has that argument. A subclass may define `forward` instead of `call`.
+
+        Args:
+            *args: The inputs.
+            **kwargs: Options of the call.
+
+        Returns:
+            The output.
+        """
         if "training" not in kwargs and _takes_training(type(self)):
             kwargs["training"] = self.training
         return self.call(*args, **kwargs)
@@ -121,7 +140,12 @@ class Layer(WeightMethods, Configured, Module):
         return cls.call if cls.forward is Layer.forward else cls.forward
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns the mask of the output for the mask of the inputs."""
+        """Returns the mask of the output for the mask of the inputs.
+
+        Args:
+            inputs: The inputs.
+            mask: Their mask, or masks.
+        """
         return mask if self.supports_masking else None
 
     def makes_masks(self) -> bool:
@@ -129,7 +153,11 @@ class Layer(WeightMethods, Configured, Module):
         return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
 
     def add_loss(self, loss: Any) -> None:
-        """Adds a tensor to the loss of the model; call it in `call`. Added losses are reset at each outermost call."""
+        """Adds a tensor to the loss of the model; call it in `call`. Added losses are reset at each outermost call.
+
+        Args:
+            loss: The tensor, or nested tensors.
+        """
         self._added_losses.extend(leaves([loss]))
 
     # ---- building
@@ -155,6 +183,9 @@ class Layer(WeightMethods, Configured, Module):
             constraint: Applied to the weight after each step.
             name: The name of the weight.
 
+        Returns:
+            The weight: a Parameter, or a buffer if it is not trained.
+
         Raises:
             ShapeError: A dimension of the shape is None.
         """
@@ -173,7 +204,11 @@ class Layer(WeightMethods, Configured, Module):
     add_variable = add_weight
 
     def build_for(self, shapes: Any) -> None:
-        """Builds the layer for input shapes, unless it is built already."""
+        """Builds the layer for input shapes, unless it is built already.
+
+        Args:
+            shapes: The shape of the input, or nested shapes.
+        """
         if self.built:
             return
         self.build(shapes)
@@ -249,7 +284,11 @@ class Layer(WeightMethods, Configured, Module):
         hand_on(self, inputs, masks, output)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the output shape for an input shape."""
+        """Returns the output shape for an input shape.
+
+        Args:
+            input_shape: The shape with None for unknown sizes, or a list of shapes.
+        """
         from .input import Input
 
         def symbol(shape: Shape) -> Symbol:

@@ -85,6 +85,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
     def adopt(self, layer: Any) -> None:
         """Registers a layer as a child module once, under a unique name.
 
+        Args:
+            layer: The layer or module.
+
         Raises:
             ValueError: Another layer already has the explicit name of this layer.
         """
@@ -143,6 +146,10 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """Returns a layer by name or by index.
+
+        Args:
+            name: The name.
+            index: The index in `layers`.
 
         Raises:
             ValueError: Both or neither of name and index are given, or no layer has the name.
@@ -236,8 +243,18 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
     """Returns the calls needed to compute outputs from inputs, in topological order.
 
+    Args:
+        inputs: The input symbols.
+        outputs: The output symbols.
+
     Raises:
         ValueError: The outputs depend on an Input that is not in inputs.
+
+    >>> from p_vision.model import path
+    >>> x = p_vision.Input((2,))
+    >>> y = p_vision.Dense(1)(p_vision.ReLU()(x))
+    >>> [node.layer.name for node in path([x], [y])]
+    ['re_lu', 'dense']
     """
     given, done, order = {id(symbol) for symbol in inputs}, set[int](), list[Node]()
     stack: list[tuple[Symbol, bool]] = [(symbol, False) for symbol in reversed(outputs)]
@@ -312,7 +329,16 @@ def with_last_axis(symbol: Symbol, tensor: Any) -> Any:
 
 
 def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:
-    """Raises ShapeError if a tensor does not have the shape of its Input."""
+    """Raises ShapeError if a tensor does not have the shape of its Input.
+
+    Args:
+        name: The name of the model, for the message.
+        symbol: The Input.
+        tensor: The tensor.
+
+    >>> from p_vision.model import check_shape
+    >>> check_shape("model", p_vision.Input((2,)), pyburn.ones(3, 2))
+    """
     shape = tuple(tensor.shape)
     fits = len(shape) == symbol.ndim and all(wanted in (None, extent) for wanted, extent in zip(symbol.shape[1:], shape[1:]))
     if not fits:

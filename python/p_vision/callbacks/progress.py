@@ -62,6 +62,9 @@ class ProgbarLogger(train.Callback):
 
     Args:
         verbose: "auto", 0, 1 (progress bar) or 2 (one line per epoch).
+
+    >>> p_vision.callbacks.ProgbarLogger(2).verbose
+    2
     """
 
     def __init__(self, verbose: Any = "auto") -> None:

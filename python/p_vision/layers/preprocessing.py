@@ -64,7 +64,16 @@ class Normalization(DeclaredLayer):
                 mine.copy_(value.to(mine.dtype).reshape(value.shape if not value.ndim else mine.shape).expand(mine.shape))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Computes the mean and the variance of an array or of batches."""
+        """Computes the mean and the variance of data.
+
+        Args:
+            data: An array, or batches of them.
+            batch_size: The batch size.
+            steps: The number of batches to read; None for all.
+
+        Raises:
+            ValueError: There is no data.
+        """
         total: Any = None
         for done, (x, _, _) in enumerate(batches(data, batch_size=batch_size or 1024)):
             if steps is not None and done >= steps:

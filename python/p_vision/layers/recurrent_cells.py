@@ -203,7 +203,11 @@ class RNN(DeclaredLayer):
         return self.cell.state_size
 
     def get_initial_state(self, batch_size: int) -> Any:
-        """Returns the initial states for a batch: those of the cell if it defines them, else zeros."""
+        """Returns the initial states for a batch: those of the cell if it defines them, else zeros.
+
+        Args:
+            batch_size: The number of samples.
+        """
         return _start(self.cell, batch_size)
 
     def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:

@@ -70,7 +70,14 @@ class TextVectorization(DeclaredLayer):
         return super().get_config()
 
     def words(self, text: Any) -> list[str]:
-        """Splits a text into words; with `ngrams`, n-grams are included."""
+        """Splits a text into words; with `ngrams`, n-grams are included.
+
+        Args:
+            text: The text, as str or bytes.
+
+        Returns:
+            The words.
+        """
         text = text.decode(self.encoding) if isinstance(text, bytes) else str(text)
         text = self.standardize(text) if callable(self.standardize) else _STANDARDS[self.standardize](text)
         if callable(self.split):
@@ -91,7 +98,13 @@ class TextVectorization(DeclaredLayer):
                 yield from (_flat(batch) if hasattr(batch, "__array__") else leaves(batch))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Builds the vocabulary from texts, by decreasing frequency."""
+        """Builds the vocabulary from texts, by decreasing frequency.
+
+        Args:
+            data: The texts: a list, an array, or batches of them.
+            batch_size: Accepted for compatibility.
+            steps: The number of batches to read.
+        """
         self.lookup.adapt_documents(self.words(text) for text in self._texts(data, steps))
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:

@@ -54,6 +54,10 @@ class Metric(Configured):
 
     A `pyburn.train.Learner` accepts these metrics, too.
 
+    Args:
+        dtype: Accepted for compatibility; has no effect.
+        name: The name of the metric; by default that of the class in snake case.
+
     >>> class Largest(p_vision.Metric):
     ...     def __init__(self, name="largest"):
     ...         super().__init__(name=name)
@@ -214,7 +218,12 @@ class Sum(Summed):
                 self.add((numbers * weight).sum(), weight.sum())
 
     def add(self, total: Any, weight: Any) -> None:
-        """Adds a sum of values and the sum of their weights."""
+        """Adds a sum of values and the sum of their weights.
+
+        Args:
+            total: The sum of the values.
+            weight: The sum of the weights.
+        """
         self.add_sums({"total": total, "weight": weight})
 
     def compute(self) -> Any:

@@ -22,7 +22,16 @@ def _function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def axes_of(x: Tensor, axis: Axis) -> list[int]:
-    """Returns the dimensions that `axis` stands for: all of them if it is None."""
+    """Returns the dimensions that `axis` stands for: all of them if it is None.
+
+    Args:
+        x: The tensor.
+        axis: One axis, several, or None.
+
+    >>> from p_vision.ops.tensors import axes_of
+    >>> axes_of(pyburn.ones(2, 3), None)
+    [0, 1]
+    """
     return list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
 
 
@@ -262,7 +271,18 @@ def _read(key: Any) -> Any:
 
 
 def written(key: Any) -> Any:
-    """Converts a subscript to its form in files."""
+    """Converts a subscript to its form in files.
+
+    Args:
+        key: The subscript.
+
+    Returns:
+        The subscript with slices as dicts.
+
+    >>> from p_vision.ops.tensors import written
+    >>> written((0, slice(1, 3)))
+    [0, {'slice': [1, 3, None]}]
+    """
     if isinstance(key, tuple):
         return [written(part) for part in key]
     if isinstance(key, builtins.slice):

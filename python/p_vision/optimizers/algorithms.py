@@ -16,7 +16,19 @@ from .steps import LayerwiseSteps, LeaderSteps, OrthogonalSteps, RootMeanSquareS
 
 @dataclass(eq=False, repr=False)
 class SGD(Optimizer):
-    """Stochastic gradient descent, optionally with momentum."""
+    """Stochastic gradient descent, optionally with momentum.
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        momentum: The decay of the accumulated steps; 0 for none.
+        nesterov: Whether to use Nesterov momentum.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> p_vision.SGD(0.5).apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> weight.tolist()
+    [0.5, 1.5]
+    """
 
     learning_rate: Any = Rate(0.01)
     momentum: float = 0.0
@@ -51,7 +63,22 @@ class _Moments(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Adam(_Moments):
-    """Adam: steps scaled by moving averages of the gradient and its square; `amsgrad` uses the maximum of the latter."""
+    """Adam: steps scaled by moving averages of the gradient and its square (Kingma and Ba 2014).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The decay of the moving average of the gradients.
+        beta_2: The decay of the moving average of their squares.
+        epsilon: A small number that avoids division by zero.
+        amsgrad: Whether to use the maximum of the average of squares.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Adam()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     amsgrad: bool = False
 
@@ -67,21 +94,64 @@ class Adam(_Moments):
 
 @dataclass(eq=False, repr=False)
 class AdamW(Adam):
-    """Adam with decoupled weight decay, which is applied before the step, as in all optimizers here."""
+    """Adam with decoupled weight decay, which is applied before the step, as in all optimizers here (Loshchilov and Hutter 2019).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The decay of the moving average of the gradients.
+        beta_2: The decay of the moving average of their squares.
+        epsilon: A small number that avoids division by zero.
+        amsgrad: Whether to use the maximum of the average of squares.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.AdamW()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     weight_decay: float | None = 0.004
 
 
 @dataclass(eq=False, repr=False)
 class Adamax(_Moments):
-    """Adamax: Adam with the infinity norm of the gradients."""
+    """Adamax: Adam with the infinity norm of the gradients.
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The decay of the moving average of the gradients.
+        beta_2: The decay of the moving average of their squares.
+        epsilon: A small number that avoids division by zero.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Adamax()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     kind = optim.Adamax
 
 
 @dataclass(eq=False, repr=False)
 class Nadam(_Moments):
-    """Nadam: Adam with Nesterov momentum. Keras's momentum schedule grows faster than PyTorch's."""
+    """Nadam: Adam with Nesterov momentum. Keras's momentum schedule grows faster than PyTorch's.
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The decay of the moving average of the gradients.
+        beta_2: The decay of the moving average of their squares.
+        epsilon: A small number that avoids division by zero.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Nadam()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return optim.NAdam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, momentum_decay=1.0)
@@ -89,7 +159,21 @@ class Nadam(_Moments):
 
 @dataclass(eq=False, repr=False)
 class Lamb(_Moments):
-    """LAMB: Adam with layer-wise scaling of the step by the norm of the weight, for large batches."""
+    """LAMB: Adam with layer-wise scaling of the step by the norm of the weight, for large batches (You et al. 2019).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The decay of the moving average of the gradients.
+        beta_2: The decay of the moving average of their squares.
+        epsilon: A small number that avoids division by zero.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Lamb()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return LayerwiseSteps(parameters, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon)
@@ -97,7 +181,22 @@ class Lamb(_Moments):
 
 @dataclass(eq=False, repr=False)
 class RMSprop(Optimizer):
-    """RMSprop: steps scaled by a moving average of the squared gradient."""
+    """RMSprop: steps scaled by a moving average of the squared gradient.
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        rho: The decay of the moving average.
+        momentum: The decay of the accumulated steps; 0 for none.
+        epsilon: A small number that avoids division by zero.
+        centered: Whether to use the variance of the gradient instead of the mean square.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.RMSprop()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     rho: float = 0.9
@@ -111,7 +210,20 @@ class RMSprop(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Adagrad(Optimizer):
-    """Adagrad: steps scaled by the sum of all squared gradients."""
+    """Adagrad: steps scaled by the sum of all squared gradients (Duchi et al. 2011).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        initial_accumulator_value: The initial sum.
+        epsilon: A small number that avoids division by zero.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Adagrad()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     initial_accumulator_value: float = 0.1
@@ -123,7 +235,20 @@ class Adagrad(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Adadelta(Optimizer):
-    """Adadelta: steps scaled by moving averages of squared gradients and squared steps."""
+    """Adadelta: steps scaled by moving averages of squared gradients and squared steps (Zeiler 2012).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        rho: The decay of the moving averages.
+        epsilon: A small number that avoids division by zero.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Adadelta()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     rho: float = 0.95
@@ -135,7 +260,20 @@ class Adadelta(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Lion(Optimizer):
-    """Lion: steps by the sign of a moving average of the gradient."""
+    """Lion: steps by the sign of a moving average of the gradient (Chen et al. 2023).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_1: The share of the average in the step.
+        beta_2: The decay of the moving average.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Lion()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     beta_1: float = 0.9
@@ -147,7 +285,23 @@ class Lion(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Adafactor(Optimizer):
-    """Adafactor: Adam with factored second moments, which needs less memory."""
+    """Adafactor: Adam with factored second moments, which needs less memory (Shazeer and Stern 2018).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        beta_2_decay: The exponent of the decay of the second moments.
+        epsilon_1: A small number that is added to the squared gradients.
+        epsilon_2: The least scale of the step.
+        clip_threshold: The limit of the root mean square of the step.
+        relative_step: Accepted for compatibility; has no effect.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Adafactor()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     beta_2_decay: float = -0.8
@@ -163,7 +317,24 @@ class Adafactor(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Ftrl(Optimizer):
-    """FTRL (follow the regularized leader); an L1 strength makes the weights of rare features zero."""
+    """FTRL (follow the regularized leader); an L1 strength makes the weights of rare features zero (McMahan et al. 2013).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        learning_rate_power: The exponent of the sums of squares, at most 0.
+        initial_accumulator_value: The initial sum of squares.
+        l1_regularization_strength: The strength of the L1 penalty.
+        l2_regularization_strength: The strength of the L2 penalty.
+        l2_shrinkage_regularization_strength: The strength of the L2 penalty on the magnitude.
+        beta: A number that is added to the roots of the sums.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Ftrl()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     learning_rate_power: float = -0.5
@@ -192,7 +363,30 @@ class Ftrl(Optimizer):
 
 @dataclass(eq=False, repr=False)
 class Muon(Optimizer):
-    """Muon: orthogonalized momentum for matrices; other weights, and by default embeddings, are trained by Adam."""
+    """Muon: orthogonalized momentum for matrices; other weights, and by default embeddings, are trained by Adam (Jordan et al. 2024).
+
+    Args:
+        learning_rate: A number or a LearningRateSchedule.
+        adam_beta_1: beta_1 of Adam.
+        adam_beta_2: beta_2 of Adam.
+        adam_weight_decay: The weight decay of the weights that Adam trains.
+        epsilon: A small number that avoids division by zero.
+        weight_decay: The weight decay of the matrices.
+        exclude_embeddings: Whether Adam trains embeddings.
+        muon_a: A coefficient of the polynomial; muon_b and muon_c are the others.
+        adam_lr_ratio: The learning rate of Adam as a multiple of learning_rate.
+        momentum: The decay of the momentum.
+        ns_steps: The number of polynomial iterations.
+        nesterov: Whether to use Nesterov momentum.
+        rms_rate: The root mean square of the steps; None for steps that are not scaled.
+        **options: The arguments of every optimizer: weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema and others; see Optimizer.
+
+    >>> weight = p_vision.Variable([1.0, 2.0])
+    >>> optimizer = p_vision.optimizers.Muon()
+    >>> optimizer.apply([pyburn.tensor([1.0, 1.0])], [weight])
+    >>> bool((weight < pyburn.tensor([1.0, 2.0])).all())
+    True
+    """
 
     learning_rate: Any = Rate()
     adam_beta_1: float = 0.9
