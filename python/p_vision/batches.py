@@ -63,20 +63,6 @@ class ArrayBatches(Batches):
         return train, ArrayBatches(x_last, y_last, weight_last, self.batch_size, shuffle=False)
 
 
-class DatasetBatches(Batches):
-    """Batches of a dataset with `__len__` and `__getitem__` that returns samples (x, y)."""
-
-    def __init__(self, dataset: Any, batch_size: int, shuffle: bool) -> None:
-        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
-        super().__init__(-(-len(dataset) // batch_size))
-
-    def __iter__(self) -> Iterator[Batch]:
-        count = len(self.dataset)
-        order = pyburn.randperm(count).tolist() if self.shuffle else range(count)
-        for start in range(0, count, self.batch_size):
-            yield as_batch(_stacked([self.dataset[i] for i in order[start : start + self.batch_size]]))
-
-
 class PyDataset:
     """Base class of data loaded batch by batch: subclasses define `__getitem__` (batch i) and `__len__` (the number of batches).
 
@@ -163,7 +149,9 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
     if y is not None:
         raise ValueError(f"y is for arrays: a dataset or an iterable of batches gives the targets itself (got x of {type(x).__name__})")
     if not _is_loader(x) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
-        return DatasetBatches(x, batch_size or 32, shuffle)
+        from pyburn.data import DataLoader
+
+        return IterableBatches(DataLoader(x, batch_size or 32, shuffle))
     if not isinstance(x, Iterable):
         raise TypeError(f"data is arrays, a dataset or an iterable of batches: got {type(x).__name__}")
     return IterableBatches(x)
@@ -240,18 +228,6 @@ def _rows(array: Any, chosen: Any) -> Any:
     if isinstance(array, Tensor) and isinstance(chosen, Tensor):
         return array[chosen.to(array.device)]
     return array[chosen.numpy() if isinstance(chosen, Tensor) else chosen]
-
-
-def _stacked(examples: list[Any]) -> Any:
-    """Collates samples into a batch: tensors and arrays are stacked, numbers become a tensor."""
-    first = examples[0]
-    if isinstance(first, (tuple, list)):
-        return tuple(_stacked(list(parts)) for parts in zip(*examples))
-    if isinstance(first, dict):
-        return {key: _stacked([example[key] for example in examples]) for key in first}
-    if isinstance(first, Tensor):
-        return pyburn.stack(examples)
-    return pyburn.stack([pyburn.as_tensor(example) for example in examples])
 
 
 def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ class FBetaScore(Summed):
         return score.mean() if self.average == "macro" else score
 
 
+@dataclass(eq=False, repr=False)
 class F1Score(FBetaScore):
     """The F1 score of each class: the harmonic mean of precision and recall.
 
@@ -76,8 +77,8 @@ class F1Score(FBetaScore):
     [1.0, 1.0]
     """
 
-    def __init__(self, average: str | None = None, threshold: float | None = None, name: str = "f1_score", dtype: Any = None) -> None:
-        super().__init__(average, 1.0, threshold, name)
+    beta: float = field(default=1.0, init=False)
+    name: str = "f1_score"
 
 
 @dataclass(eq=False, repr=False)
@@ -194,6 +195,7 @@ class IoU(Summed):
         return sum(shares) / len(shares) if shares else 0.0
 
 
+@dataclass(eq=False, repr=False)
 class MeanIoU(IoU):
     """The mean intersection over union of all classes.
 
@@ -210,17 +212,7 @@ class MeanIoU(IoU):
     0.5
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_true: bool = True,
-        sparse_y_pred: bool = True,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
+    target_class_ids: Sequence[int] | None = field(default=None, init=False)
 
 
 class BinaryIoU(IoU):
@@ -246,6 +238,7 @@ class BinaryIoU(IoU):
         super().update_state(y_true, as_values(y_pred) >= self.threshold, sample_weight)
 
 
+@dataclass(eq=False, repr=False)
 class OneHotIoU(IoU):
     """Intersection over union of one-hot encoded classes, averaged over classes.
 
@@ -262,19 +255,12 @@ class OneHotIoU(IoU):
     1.0
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        target_class_ids: Sequence[int] | None,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+    target_class_ids: Sequence[int] | None
+    sparse_y_true: bool = field(default=False, init=False)
+    sparse_y_pred: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class OneHotMeanIoU(OneHotIoU):
     """The mean intersection over union of all classes, for one-hot encoded classes.
 
@@ -290,13 +276,4 @@ class OneHotMeanIoU(OneHotIoU):
     1.0
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_pred, axis)
+    target_class_ids: Sequence[int] | None = field(default=None, init=False)

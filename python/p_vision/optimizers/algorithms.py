@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import pyburn
 from pyburn import Tensor, optim
@@ -51,14 +51,11 @@ class SGD(Optimizer):
 class _Moments(Optimizer):
     """Base class of Adam variants."""
 
-    kind: ClassVar[Callable[..., optim.Optimizer]]
+    renamed = {"betas": ("beta_1", "beta_2"), "eps": "epsilon"}
     learning_rate: Any = Rate()
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-7
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return type(self).kind(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon)
 
 
 @dataclass(eq=False, repr=False)
@@ -80,10 +77,9 @@ class Adam(_Moments):
     True
     """
 
+    kind = optim.Adam
+    renamed = {**_Moments.renamed, "amsgrad": "amsgrad"}
     amsgrad: bool = False
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return optim.Adam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, amsgrad=self.amsgrad)
 
     def _before_step(self, rate: float) -> None:
         if self._inner is not None:
@@ -153,8 +149,7 @@ class Nadam(_Moments):
     True
     """
 
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return optim.NAdam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, momentum_decay=1.0)
+    kind = partial(optim.NAdam, momentum_decay=1.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -175,8 +170,8 @@ class Lamb(_Moments):
     True
     """
 
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return LayerwiseSteps(parameters, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon)
+    kind = LayerwiseSteps
+    renamed = {"beta_1": "beta_1", "beta_2": "beta_2", "epsilon": "epsilon"}
 
 
 @dataclass(eq=False, repr=False)
@@ -198,14 +193,13 @@ class RMSprop(Optimizer):
     True
     """
 
+    kind = RootMeanSquareSteps
+    renamed = {"rho": "rho", "momentum": "momentum", "epsilon": "epsilon", "centered": "centered"}
     learning_rate: Any = Rate()
     rho: float = 0.9
     momentum: float = 0.0
     epsilon: float = 1e-7
     centered: bool = False
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return RootMeanSquareSteps(parameters, rho=self.rho, momentum=self.momentum, epsilon=self.epsilon, centered=self.centered)
 
 
 @dataclass(eq=False, repr=False)
@@ -225,12 +219,11 @@ class Adagrad(Optimizer):
     True
     """
 
+    kind = optim.Adagrad
+    renamed = {"initial_accumulator_value": "initial_accumulator_value", "eps": "epsilon"}
     learning_rate: Any = Rate()
     initial_accumulator_value: float = 0.1
     epsilon: float = 1e-7
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return optim.Adagrad(parameters, lr=1.0, initial_accumulator_value=self.initial_accumulator_value, eps=self.epsilon)
 
 
 @dataclass(eq=False, repr=False)
@@ -250,12 +243,11 @@ class Adadelta(Optimizer):
     True
     """
 
+    kind = optim.Adadelta
+    renamed = {"rho": "rho", "eps": "epsilon"}
     learning_rate: Any = Rate()
     rho: float = 0.95
     epsilon: float = 1e-7
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return optim.Adadelta(parameters, lr=1.0, rho=self.rho, eps=self.epsilon)
 
 
 @dataclass(eq=False, repr=False)
@@ -275,12 +267,11 @@ class Lion(Optimizer):
     True
     """
 
+    kind = partial(optim.Lion, weight_decay=0.0)
+    renamed = {"betas": ("beta_1", "beta_2")}
     learning_rate: Any = Rate()
     beta_1: float = 0.9
     beta_2: float = 0.99
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return optim.Lion(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), weight_decay=0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -303,16 +294,14 @@ class Adafactor(Optimizer):
     True
     """
 
+    kind = optim.Adafactor
+    renamed = {"beta2_decay": "beta_2_decay", "eps": ("epsilon_1", "epsilon_2"), "d": "clip_threshold"}
     learning_rate: Any = Rate()
     beta_2_decay: float = -0.8
     epsilon_1: float = 1e-30
     epsilon_2: float = 1e-3
     clip_threshold: float = 1.0
     relative_step: bool = True
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        eps = (self.epsilon_1, self.epsilon_2)
-        return optim.Adafactor(parameters, lr=1.0, beta2_decay=self.beta_2_decay, eps=eps, d=self.clip_threshold)
 
 
 @dataclass(eq=False, repr=False)
@@ -336,6 +325,15 @@ class Ftrl(Optimizer):
     True
     """
 
+    kind = LeaderSteps
+    renamed = {
+        "l1": "l1_regularization_strength",
+        "l2": "l2_regularization_strength",
+        "shrinkage": "l2_shrinkage_regularization_strength",
+        "power": "learning_rate_power",
+        "start": "initial_accumulator_value",
+        "beta": "beta",
+    }
     learning_rate: Any = Rate()
     learning_rate_power: float = -0.5
     initial_accumulator_value: float = 0.1
@@ -348,17 +346,8 @@ class Ftrl(Optimizer):
         super().__post_init__()
         if self.learning_rate_power > 0:
             raise ValueError(f"[Ftrl] learning_rate_power must be at most 0: got {self.learning_rate_power}")
-        l1, l2, shrinkage = self._strengths()
-        if min(l1, l2, shrinkage, self.initial_accumulator_value) < 0:
+        if min(getattr(self, ours) for theirs, ours in self.renamed.items() if theirs in ("l1", "l2", "shrinkage", "start")) < 0:
             raise ValueError("[Ftrl] strengths and initial_accumulator_value must be at least 0")
-
-    def _strengths(self) -> tuple[float, float, float]:
-        return self.l1_regularization_strength, self.l2_regularization_strength, self.l2_shrinkage_regularization_strength
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        l1, l2, shrinkage = self._strengths()
-        options = {"power": self.learning_rate_power, "start": self.initial_accumulator_value, "beta": self.beta}
-        return LeaderSteps(parameters, l1=l1, l2=l2, shrinkage=shrinkage, **options)
 
 
 @dataclass(eq=False, repr=False)
@@ -388,6 +377,18 @@ class Muon(Optimizer):
     True
     """
 
+    kind = OrthogonalSteps
+    renamed = {
+        "betas": ("adam_beta_1", "adam_beta_2"),
+        "epsilon": "epsilon",
+        "polynomial": ("muon_a", "muon_b", "muon_c"),
+        "adam_ratio": "adam_lr_ratio",
+        "momentum": "momentum",
+        "iterations": "ns_steps",
+        "nesterov": "nesterov",
+        "rms_rate": "rms_rate",
+        "without_embeddings": "exclude_embeddings",
+    }
     learning_rate: Any = Rate()
     adam_beta_1: float = 0.9
     adam_beta_2: float = 0.999
@@ -404,20 +405,6 @@ class Muon(Optimizer):
     nesterov: bool = True
     rms_rate: float | None = 0.2
 
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return OrthogonalSteps(
-            parameters,
-            betas=(self.adam_beta_1, self.adam_beta_2),
-            epsilon=self.epsilon,
-            polynomial=(self.muon_a, self.muon_b, self.muon_c),
-            adam_ratio=self.adam_lr_ratio,
-            momentum=self.momentum,
-            iterations=self.ns_steps,
-            nesterov=self.nesterov,
-            rms_rate=self.rms_rate,
-            embeddings=not self.exclude_embeddings,
-        )
-
     def decay_of(self, parameter: Tensor) -> float | None:
-        turned = OrthogonalSteps.turns(parameter, embeddings=not self.exclude_embeddings)
+        turned = OrthogonalSteps.turns(parameter, self.exclude_embeddings)
         return self.weight_decay if turned else self.adam_weight_decay

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor, optim
@@ -66,6 +66,8 @@ class Optimizer(Configured):
     [0.5]
     """
 
+    kind: ClassVar[Any] = None  # creates the optimizer of pyburn.optim
+    renamed: ClassVar[dict[str, Any]] = {}  # its options, and the attributes (or a tuple of them) that have their values
     learning_rate: Any = Rate()
     _: KW_ONLY
     weight_decay: float | None = None
@@ -103,6 +105,12 @@ class Optimizer(Configured):
         Raises:
             NotImplementedError: The subclass does not define update_step.
         """
+        if self.kind is not None:
+            values = {
+                theirs: getattr(self, ours) if isinstance(ours, str) else tuple(getattr(self, name) for name in ours)
+                for theirs, ours in self.renamed.items()
+            }
+            return type(self).kind(parameters, lr=1.0, **values)
         if type(self).update_step is Optimizer.update_step:
             raise NotImplementedError(
                 f"{type(self).__name__} does not say how it works: define update_step(self, gradient, variable, learning_rate)"
