@@ -83,7 +83,9 @@ class Configured:
     __hash__ = object.__hash__
 
 
-_OPTIONS = {  # of the functions of losses and metrics
+OPTIONS = {  # arguments of the functions of losses and metrics
+    "y_true": "The targets.",
+    "y_pred": "The outputs.",
     "from_logits": "Whether the outputs are logits instead of probabilities.",
     "label_smoothing": "Moves this fraction of the targets to the uniform distribution.",
     "axis": "The axis of the classes, or the axes to sum over.",
@@ -118,7 +120,7 @@ class OfFunction(Configured):
             cls.function = staticmethod(function)
             if cls.__doc__ and "__init__" not in vars(cls):
                 head, own, after = parts_of(cls.__doc__)
-                cls.__doc__ = joined(head, {name: own.get(name) or _OPTIONS.get(name, "") for name in cls.config_arguments()}, after)
+                cls.__doc__ = joined(head, {name: own.get(name) or OPTIONS.get(name, "") for name in cls.config_arguments()}, after)
 
     @classmethod
     def constructor_parameters(cls) -> list[inspect.Parameter] | None:

@@ -48,3 +48,11 @@ def joined(head: str, meanings: Mapping[str, str], after: str) -> str:
     """Returns a docstring with an Args section; arguments without a meaning are left out."""
     args = [f"    {name}: {text}" for name, text in meanings.items() if text]
     return "\n".join([head, *(["", "Args:", *args] if args else []), *(["", after] if after else [])])
+
+
+def describe(function: Any, meanings: Mapping[str, str], returns: str) -> None:
+    """Adds Args and Returns to the docstring of a function that has only a summary."""
+    head, own, after = parts_of(function.__doc__ or "")
+    if head and not own:
+        given = inspect.signature(function).parameters
+        function.__doc__ = joined(head, {name: meanings.get(name, "") for name in given}, after or f"Returns:\n    {returns}")

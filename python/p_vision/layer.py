@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import pyburn
@@ -17,6 +15,7 @@ from .configured import Configured, snake_case, suggestion
 from .conversion import as_input, dtype_of, is_shape, mapped_shapes
 from .dtype_policies import DTypePolicy, policy_of
 from .input_spec import check_inputs
+from .symbolic.calls import outermost_call
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
@@ -263,7 +262,7 @@ class Layer(WeightMethods, Configured, Module):
         masks = masks_of(args[0]) if args else None
         if masks is not None and "mask" not in kwargs and takes_mask(type(self)):
             kwargs["mask"] = masks
-        with _outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
+        with outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
             if policy is None:
                 output = super().__call__(*args, **kwargs)
             else:
@@ -390,27 +389,6 @@ class Layer(WeightMethods, Configured, Module):
 
 def _set_tracked(self: Layer, name: str, value: Any) -> None:
     Module.__setattr__(self, name, tracked(self, name, value) if not name.startswith("_") else value)
-
-
-class _Calls(threading.local):
-    depth = 0
-
-
-_calls = _Calls()
-
-
-@contextmanager
-def _outermost_call(layer: Layer) -> Iterator[None]:
-    """Resets the losses added in earlier calls when an outermost call begins."""
-    if not _calls.depth:
-        for part in layer.modules():
-            if isinstance(part, Layer):
-                part._added_losses = []
-    _calls.depth += 1
-    try:
-        yield
-    finally:
-        _calls.depth -= 1
 
 
 def _takes_training(cls: Any) -> bool:

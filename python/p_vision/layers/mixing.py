@@ -8,7 +8,7 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from . import colour, preprocessing
+from . import augmentation, colour
 from .arguments import positive, share_of
 from .image import RandomLayer, ValueLayer
 from .windows import as_given, channels_first
@@ -157,12 +157,12 @@ class RandAugment(ValueLayer):
             colour.RandomSharpness(middle, **valued),
             colour.RandomColorDegeneration(span, **valued),
             colour.RandomGrayscale(high, **seeded),
-            preprocessing.RandomBrightness(high, **valued),
-            preprocessing.RandomContrast(high, **valued),
-            preprocessing.RandomRotation(high / 6, **move),
-            preprocessing.RandomShear(high * 0.6, high * 0.6, **move),
-            preprocessing.RandomTranslation(high / 2, 0.0, **move),
-            preprocessing.RandomTranslation(0.0, high / 2, **move),
+            augmentation.RandomBrightness(high, **valued),
+            augmentation.RandomContrast(high, **valued),
+            augmentation.RandomRotation(high / 6, **move),
+            augmentation.RandomShear(high * 0.6, high * 0.6, **move),
+            augmentation.RandomTranslation(high / 2, 0.0, **move),
+            augmentation.RandomTranslation(0.0, high / 2, **move),
         ]
 
     def changed(self, x: Tensor) -> Tensor:
@@ -208,9 +208,9 @@ class AugMix(ValueLayer):
         move: dict[str, Any] = {"interpolation": self.interpolation, "seed": self.seed}
         valued: dict[str, Any] = {"value_range": self.value_range, "seed": self.seed}
         self._changes: list[RandomLayer] = [
-            preprocessing.RandomShear(span, span, **move),
-            preprocessing.RandomTranslation(span, span, **move),
-            preprocessing.RandomRotation(span, **move),
+            augmentation.RandomShear(span, span, **move),
+            augmentation.RandomTranslation(span, span, **move),
+            augmentation.RandomRotation(span, **move),
             colour.RandomPosterization(max(int(8 * span[1]), 1), **valued),
             colour.Solarization(span, span, **valued),
             colour.AutoContrast(self.value_range),
@@ -218,9 +218,9 @@ class AugMix(ValueLayer):
         ]
         if self.all_ops:
             self._changes += [
-                preprocessing.RandomBrightness(span, **valued),
+                augmentation.RandomBrightness(span, **valued),
                 colour.RandomColorDegeneration(span, **valued),
-                preprocessing.RandomContrast(span, **valued),
+                augmentation.RandomContrast(span, **valued),
                 colour.RandomSharpness(span, **valued),
             ]
 

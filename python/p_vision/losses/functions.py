@@ -10,64 +10,76 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from ..configured import public
+from ..configured import OPTIONS, public
+from ..described import describe
 
 _EPSILON = 1e-7  # probabilities are clamped to [epsilon, 1 - epsilon]
 
 
 def mean_squared_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of (y_true - y_pred)² of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_true - y_pred).square().mean(-1)
 
 
 def mean_absolute_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of |y_true - y_pred| of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_true - y_pred).abs().mean(-1)
 
 
 def mean_absolute_percentage_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of 100 |y_true - y_pred| / |y_true| of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return 100 * ((y_true - y_pred) / y_true.abs().clamp(min=_EPSILON)).abs().mean(-1)
 
 
 def mean_squared_logarithmic_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of (log(1 + y_true) - log(1 + y_pred))² of each sample."""
     y_true, y_pred = (x.clamp(min=_EPSILON).log1p() for x in aligned(y_true, y_pred))
     return (y_true - y_pred).square().mean(-1)
 
 
 def huber(y_true: Tensor, y_pred: Tensor, delta: float = 1.0) -> Tensor:
+    """Huber loss: squared for errors up to delta, linear beyond."""
     y_true, y_pred = aligned(y_true, y_pred)
     y_true, y_pred = pyburn.broadcast_tensors(y_true, y_pred)
     return functional.huber_loss(y_pred, y_true, reduction="none", delta=delta).mean(-1)
 
 
 def log_cosh(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of log(cosh(y_pred - y_true)) of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     x = y_pred - y_true
     return (x + functional.softplus(-2 * x) - math.log(2)).mean(-1)
 
 
 def hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Hinge loss; targets are -1 and 1, or 0 and 1."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(1 - _signs(y_true) * y_pred).mean(-1)
 
 
 def squared_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Squared hinge loss; targets are -1 and 1, or 0 and 1."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(1 - _signs(y_true) * y_pred).square().mean(-1)
 
 
 def categorical_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Categorical hinge loss of one-hot targets."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(((1 - y_true) * y_pred).amax(-1) - (y_true * y_pred).sum(-1) + 1)
 
 
 def kl_divergence(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of each sample."""
     y_true, y_pred = (x.clamp(_EPSILON, 1) for x in aligned(y_true, y_pred))
     return (y_true * (y_true / y_pred).log()).sum(-1)
 
 
 def poisson(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Poisson loss: the mean of y_pred - y_true * log(y_pred)."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_pred - y_true * (y_pred + _EPSILON).log()).mean(-1)
 
@@ -79,6 +91,7 @@ def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
 
 
 def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Tensor:
+    """Cross entropy of binary targets and probabilities, or logits."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, 2)
     if from_logits:
@@ -89,6 +102,7 @@ def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = Fals
 def categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
+    """Cross entropy of one-hot targets and class probabilities, or logits."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
@@ -97,6 +111,7 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
 ) -> Tensor:
+    """Cross entropy of integer classes and class probabilities, or logits."""
     if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1:
         y_true = y_true.squeeze(axis)
     classes = y_true.long()
@@ -135,6 +150,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
+    """Focal cross entropy of binary targets (Lin et al. 2018)."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, 2)
     p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
@@ -239,6 +255,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
+    """Focal cross entropy of one-hot targets (Lin et al. 2018)."""
     y_true, y_pred = aligned(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     logs = _log_probabilities(y_pred, from_logits, axis)
@@ -303,3 +320,5 @@ def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: flo
 
 
 __all__ = public(globals())
+for _name in set(__all__) - {"aligned", "alike"}:
+    describe(globals()[_name], OPTIONS, "One value per sample, or per element of the dimensions before the last.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -23,10 +22,11 @@ from pyburn.nn import functional
 from .. import activations
 from ..configured import public, suggestion
 from ..conversion import as_input, dtype_of
-from ..described import joined, parts_of
+from ..described import describe
 from ..losses import functions
 from ..symbolic.operation import Operation, drawing, table
-from . import arrays, networks, plain, tensors
+from . import arrays, loops, networks, plain, tensors
+from .loops import *  # noqa: F403
 from .plain import *  # noqa: F403
 from .renamed import ARGUMENTS, FUNCTIONS, Axis, axes_of
 from .tensors import written
@@ -36,18 +36,9 @@ def _operation(function: Callable[..., Any], name: str | None = None, summary: s
     """Adds a function to the table; called with symbols, it adds a node to the graph."""
     key = name or function.__name__
     made = globals()[key] = drawing(function, key)
-    made.__doc__ = _doc(made, key, summary)
+    made.__doc__ = summary or made.__doc__
+    describe(made, ARGUMENTS, "The result.")
     return made
-
-
-def _doc(function: Any, name: str, summary: str = "") -> str | None:
-    """Returns the docstring of a function: of pyburn its own, of `ops` with the meanings of its arguments."""
-    doc = summary or function.__doc__ or ""
-    if not doc or "Args:" in doc:
-        return doc or None
-    head, _, after = parts_of(doc)
-    given = inspect.signature(function).parameters
-    return joined(head, {argument: ARGUMENTS.get(argument, "") for argument in given}, after or "Returns:\n    The result.")
 
 
 def _reduction(name: str, function: Callable[..., Tensor], summary: str, **fixed: Any) -> None:
@@ -148,7 +139,7 @@ for _name, _function in {**tensors.FUNCTIONS, **arrays.FUNCTIONS, **networks.FUN
 for _name in _ACTIVATIONS.split():
     _operation(activations.get(_name), _name)
 image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in networks.IMAGE.items()})
-for _name, _function in vars(image).items():
-    _function.__doc__ = _doc(_function, _name)
+for _function in vars(image).values():
+    describe(_function, ARGUMENTS, "The images.")
 
-__all__ = [*(name for name in table if "." not in name), *public(vars(plain)), "Operation", "image"]
+__all__ = [*(name for name in table if "." not in name), *public(vars(plain)), *public(vars(loops)), "Operation", "image"]

@@ -17,12 +17,12 @@ from .algorithms import Adagrad as Adagrad
 from .algorithms import Adam as Adam
 from .algorithms import Adamax as Adamax
 from .algorithms import AdamW as AdamW
-from .algorithms import Ftrl as Ftrl
 from .algorithms import Lamb as Lamb
 from .algorithms import Lion as Lion
-from .algorithms import Muon as Muon
 from .algorithms import Nadam as Nadam
 from .algorithms import RMSprop as RMSprop
+from .leaders import Ftrl as Ftrl
+from .leaders import Muon as Muon
 from .optimizer import Optimizer
 
 
