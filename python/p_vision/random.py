@@ -139,10 +139,8 @@ def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any =
     >>> p_vision.random.categorical(pyburn.zeros(2, 5), 3, seed=1).shape
     pyburn.Size([2, 3])
     """
-    scores = as_input(logits)
-    uniforms = pyburn.rand([scores.shape[0], num_samples, scores.shape[1]], generator=_generator(seed), device=scores.device)
-    noise = -(-uniforms.clamp(min=1e-20).log()).log()
-    return (scores.unsqueeze(1) + noise).argmax(-1).to(dtype=dtype_of(dtype))
+    shares = as_input(logits).softmax(-1)
+    return pyburn.multinomial(shares, num_samples, replacement=True, generator=_generator(seed)).to(dtype=dtype_of(dtype))
 
 
 def gamma(shape: Shape, alpha: Any, dtype: Any = None, seed: Any = None) -> Tensor:
@@ -160,22 +158,10 @@ def gamma(shape: Shape, alpha: Any, dtype: Any = None, seed: Any = None) -> Tens
     >>> p_vision.random.gamma((2, 3), 2.0, seed=1).shape
     pyburn.Size([2, 3])
     """
-    generator, extents = _generator(seed), _extents(shape)
-    wanted = pyburn.as_tensor(alpha, dtype=pyburn.float32).expand(extents).reshape(-1)
-    boosted = pyburn.where(wanted < 1, wanted + 1, wanted)
-    d = boosted - 1 / 3
-    c = 1 / (9 * d).sqrt()
-    found, waiting = pyburn.zeros_like(d), pyburn.ones_like(d, dtype=pyburn.bool)
-    while bool(waiting.any()):
-        x = pyburn.randn(d.shape, generator=generator)
-        v = (1 + c * x) ** 3
-        u = pyburn.rand(d.shape, generator=generator).clamp(min=1e-20)
-        fits = (v > 0) & (u.log() < 0.5 * x * x + d - d * v + d * v.clamp(min=1e-20).log())
-        found = pyburn.where(waiting & fits, d * v, found)
-        waiting = waiting & ~fits
-    small = pyburn.rand(d.shape, generator=generator).clamp(min=1e-20) ** (1 / wanted)
-    result = pyburn.where(wanted < 1, found * small, found)
-    return result.reshape(extents).to(dtype=dtype_of(dtype) or pyburn.float32)
+    from pyburn.distributions.gammas import standard_gamma
+
+    wanted = pyburn.as_tensor(alpha, dtype=pyburn.float32).expand(_extents(shape)).contiguous()
+    return standard_gamma(wanted, _generator(seed)).to(dtype=dtype_of(dtype) or pyburn.float32)
 
 
 def beta(shape: Shape, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None) -> Tensor:
@@ -216,11 +202,8 @@ def binomial(shape: Shape, counts: Any, probabilities: Any, dtype: Any = None, s
     pyburn.Size([2, 3])
     """
     extents = _extents(shape)
-    count = pyburn.as_tensor(counts, dtype=pyburn.float32).expand(extents)
-    draws = pyburn.rand([int(count.max()), *extents], generator=_generator(seed))
-    trial = pyburn.arange(len(draws)).reshape(-1, *[1] * len(extents))
-    hits = (draws < pyburn.as_tensor(probabilities, dtype=pyburn.float32)) & (trial < count)
-    return hits.sum(0).to(dtype=dtype_of(dtype) or pyburn.float32)
+    count, chance = (pyburn.as_tensor(value, dtype=pyburn.float32).expand(extents).contiguous() for value in (counts, probabilities))
+    return pyburn.binomial(count, chance, generator=_generator(seed)).to(dtype=dtype_of(dtype) or pyburn.float32)
 
 
 def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Tensor:
@@ -245,9 +228,9 @@ def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Tensor:
 def _dropout(inputs: Tensor, rate: float, noise_shape: Sequence[int | None] | None = None, seed: Any = None) -> Tensor:
     if noise_shape is None and seed is None:
         return functional.dropout(inputs, rate, True)
-    shape = [n if k is None else k for n, k in zip(inputs.shape, noise_shape or [None] * inputs.ndim)]
-    kept = pyburn.rand(shape, generator=_generator(seed), device=inputs.device) >= rate
-    return pyburn.where(kept, inputs / (1 - rate), 0.0)
+    from .layers.dropout import kept, noise_sizes
+
+    return inputs * kept(noise_sizes(inputs, noise_shape), rate, inputs, _generator(seed))
 
 
 dropout = drawing(_dropout, "random.dropout", "dropout")

@@ -157,7 +157,10 @@ def load_model(
     """
     device = resolve(backend)
     _refuse_keras(filepath, (b"PK\x03\x04", _HDF5), "load_model")
-    bundle = Bundle(filepath)
+    try:
+        bundle = Bundle(filepath)
+    except pyburn.FormatError as error:
+        raise pyburn.FormatError(f"[load_model] {filepath!s} is not a model that save has written: {error}") from None
     config, custom = bundle.config, dict(custom_objects or {})
     if not isinstance(config, dict) or config.get("p_vision") != _VERSION:
         raise pyburn.FormatError("[load_model] the file holds no model of p_vision; model.load_weights reads files of weights")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -483,3 +484,5 @@ def test_mistakes_get_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     model.predict(x, verbose=2)
     assert capsys.readouterr().out.rstrip().endswith("/step")
+    model.fit(x, classes, verbose=2, callbacks=[callbacks.LearningRateScheduler(lambda epoch: 1e-5)])
+    assert re.search(r"/step - loss: [\d.]+ - learning_rate: 1\.0000e-05\n", capsys.readouterr().out)

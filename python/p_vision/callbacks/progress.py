@@ -100,7 +100,7 @@ class PassBar(train.Callback):
 
 
 def _text(logs: dict[str, float]) -> str:
-    return "".join(f" - {name}: {value:.4f}" if abs(value) > 1e-3 or not value else f"{name}: {value:.4e}" for name, value in logs.items())
+    return "".join(f" - {name}: {value:{'.4f' if abs(value) > 1e-3 or not value else '.4e'}}" for name, value in logs.items())
 
 
 def _time(seconds: float) -> str:

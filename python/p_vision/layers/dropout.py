@@ -31,7 +31,7 @@ class SeededLayer(DeclaredLayer):
         generator = self._numbers()
         if noise_shape is None and generator is None:
             return functional.dropout(x, rate, True)
-        return x * kept(_noise_shape(x, noise_shape), rate, x, generator)
+        return x * kept(noise_sizes(x, noise_shape), rate, x, generator)
 
     def _normal(self, like: Tensor) -> Tensor:
         return pyburn.randn(like.shape, dtype=like.dtype, device=like.device, generator=self._numbers())
@@ -143,7 +143,7 @@ class AlphaDropout(SeededLayer):
             return functional.alpha_dropout(inputs, self.rate, True)
         low = -1.0507009873554805 * 1.6732632423543772  # the limit of selu at minus infinity
         a = ((1 - self.rate) * (1 + self.rate * low**2)) ** -0.5
-        stays = kept(_noise_shape(inputs, self.noise_shape), self.rate, inputs, self._numbers()) > 0
+        stays = kept(noise_sizes(inputs, self.noise_shape), self.rate, inputs, self._numbers()) > 0
         return a * pyburn.where(stays, inputs, low) - a * low * self.rate
 
 
@@ -175,7 +175,8 @@ class ActivityRegularization(DeclaredLayer):
         return inputs
 
 
-def _noise_shape(inputs: Tensor, given: Sequence[int | None] | None) -> list[int]:
+def noise_sizes(inputs: Tensor, given: Sequence[int | None] | None) -> list[int]:
+    """Returns the shape of a dropout mask; None stands for the size of the input."""
     return [a if b is None else b for a, b in zip(inputs.shape, given or [None] * inputs.ndim)]
 
 

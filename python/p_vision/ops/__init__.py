@@ -54,6 +54,8 @@ def _reduction(name: str, function: Callable[..., Tensor], summary: str, **fixed
 _reduction("sum", pyburn.sum, "The sum of the elements.")
 _reduction("mean", pyburn.mean, "The mean of the elements.")
 _reduction("logsumexp", pyburn.logsumexp, "The logarithm of the sum of the exponentials.")
+_reduction("nansum", pyburn.nansum, "The sum of the elements that are not NaN.")
+_reduction("nanmean", pyburn.nanmean, "The mean of the elements that are not NaN.")
 _reduction("any", pyburn.any, "Whether any element is True.")
 _reduction("all", pyburn.all, "Whether all elements are True.")
 for _name in ("max", "amax"):

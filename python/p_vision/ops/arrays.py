@@ -92,22 +92,14 @@ def _without_nan(name: str, fill: float, reduce: Callable[..., Tensor]) -> None:
     FUNCTIONS[name] = function
 
 
-_without_nan("nansum", 0.0, pyburn.sum)
 _without_nan("nanmax", -math.inf, pyburn.amax)
 _without_nan("nanmin", math.inf, pyburn.amin)
 
 
 @_function
-def nanmean(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean of the elements that are not NaN."""
-    known = ~x.isnan()
-    return pyburn.where(known, x, 0.0).sum(axes_of(x, axis), keepdim=keepdims) / known.sum(axes_of(x, axis), keepdim=keepdims)
-
-
-@_function
 def nanvar(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The variance of the elements that are not NaN."""
-    return nanmean((x - nanmean(x, axis, True)).square(), axis, keepdims)
+    return (x - x.nanmean(axes_of(x, axis), keepdim=True)).square().nanmean(axes_of(x, axis), keepdim=keepdims)
 
 
 @_function
