@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import Tensor, nn
 
+from .blocks import init_convolutions_
 from .building import NormLayer, variant
 
 _NETS = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
@@ -126,12 +127,7 @@ class ResNet(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
 
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.constant_(module.weight, 1)
-                nn.init.constant_(module.bias, 0)
+        init_convolutions_(self)
         if zero_init_residual:  # every block starts as the identity
             for module in self.modules():
                 if isinstance(module, BasicBlock):
