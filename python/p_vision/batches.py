@@ -31,7 +31,9 @@ class ArrayBatches(Batches):
         self.data = mapped(_array, (x, y, weight))
         counts = {len(array) for array in leaves(self.data)}
         if len(counts) > 1:
-            raise ValueError(f"inputs, targets and weights must have as many examples: got {', '.join(map(str, sorted(counts)))}")
+            given = zip(("x", "y", "sample_weight"), self.data)
+            sizes = ", ".join(f"{name} has {len(leaf)}" for name, part in given for leaf in leaves(part))
+            raise ValueError(f"[fit] inputs, targets and weights must have the same number of samples: {sizes}")
         self.count = counts.pop() if counts else 0
         self.batch_size, self.shuffle = batch_size, shuffle
         super().__init__(-(-self.count // batch_size))
@@ -61,24 +63,24 @@ class ArrayBatches(Batches):
         return train, ArrayBatches(x_last, y_last, weight_last, self.batch_size, shuffle=False)
 
 
-class DatasetBatches(Batches):
-    """Batches of a dataset with `__len__` and `__getitem__` that returns samples (x, y)."""
-
-    def __init__(self, dataset: Any, batch_size: int, shuffle: bool) -> None:
-        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
-        super().__init__(-(-len(dataset) // batch_size))
-
-    def __iter__(self) -> Iterator[Batch]:
-        count = len(self.dataset)
-        order = pyburn.randperm(count).tolist() if self.shuffle else range(count)
-        for start in range(0, count, self.batch_size):
-            yield as_batch(_stacked([self.dataset[i] for i in order[start : start + self.batch_size]]))
-
-
 class PyDataset:
     """Base class of data loaded batch by batch: subclasses define `__getitem__` (batch i) and `__len__` (the number of batches).
 
-    The worker options of Keras are accepted and have no effect; `pyburn.data.DataLoader` supports workers.
+    Args:
+        workers: Accepted for compatibility, like the other options: `pyburn.data.DataLoader` supports workers.
+        use_multiprocessing: Has no effect.
+        max_queue_size: Has no effect.
+
+    >>> class Squares(p_vision.PyDataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, index):
+    ...         x = pyburn.rand(8, 1)
+    ...         return x, x**2
+    >>> model = p_vision.Sequential([p_vision.Input((1,)), p_vision.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> model.fit(Squares(), verbose=0).epoch
+    [0]
     """
 
     def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:
@@ -147,7 +149,9 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
     if y is not None:
         raise ValueError(f"y is for arrays: a dataset or an iterable of batches gives the targets itself (got x of {type(x).__name__})")
     if not _is_loader(x) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
-        return DatasetBatches(x, batch_size or 32, shuffle)
+        from pyburn.data import DataLoader
+
+        return IterableBatches(DataLoader(x, batch_size or 32, shuffle))
     if not isinstance(x, Iterable):
         raise TypeError(f"data is arrays, a dataset or an iterable of batches: got {type(x).__name__}")
     return IterableBatches(x)
@@ -224,18 +228,6 @@ def _rows(array: Any, chosen: Any) -> Any:
     if isinstance(array, Tensor) and isinstance(chosen, Tensor):
         return array[chosen.to(array.device)]
     return array[chosen.numpy() if isinstance(chosen, Tensor) else chosen]
-
-
-def _stacked(examples: list[Any]) -> Any:
-    """Collates samples into a batch: tensors and arrays are stacked, numbers become a tensor."""
-    first = examples[0]
-    if isinstance(first, (tuple, list)):
-        return tuple(_stacked(list(parts)) for parts in zip(*examples))
-    if isinstance(first, dict):
-        return {key: _stacked([example[key] for example in examples]) for key in first}
-    if isinstance(first, Tensor):
-        return pyburn.stack(examples)
-    return pyburn.stack([pyburn.as_tensor(example) for example in examples])
 
 
 def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:

@@ -12,26 +12,55 @@ _epsilon = 1e-7
 
 
 def backend() -> str:
-    """Returns the name of the backend library."""
+    """Returns the name of the backend library.
+
+    >>> p_vision.config.backend()
+    'pyburn'
+    """
     return "pyburn"
 
 
 def epsilon() -> float:
-    """Returns the small constant that avoids division by zero and log(0)."""
+    """Returns the small constant that avoids division by zero and log(0).
+
+    >>> p_vision.config.epsilon()
+    1e-07
+    """
     return _epsilon
 
 
 def set_epsilon(value: float) -> None:
+    """Sets the small constant that `epsilon` returns.
+
+    Args:
+        value: The constant.
+
+    >>> p_vision.config.set_epsilon(1e-7)
+    """
     global _epsilon
     _epsilon = float(value)
 
 
 def floatx() -> str:
-    """Returns the default dtype of weights."""
+    """Returns the default dtype of weights.
+
+    >>> p_vision.config.floatx()
+    'float32'
+    """
     return pyburn.get_default_dtype().name
 
 
 def set_floatx(value: str) -> None:
+    """Sets the default dtype of weights.
+
+    Args:
+        value: The name of a floating dtype.
+
+    Raises:
+        ValueError: The dtype is not floating point.
+
+    >>> p_vision.config.set_floatx("float32")
+    """
     from .conversion import dtype_of
 
     dtype = dtype_of(value)
@@ -41,11 +70,25 @@ def set_floatx(value: str) -> None:
 
 
 def image_data_format() -> str:
-    """Returns the default data format of images."""
+    """Returns the default data format of images.
+
+    >>> p_vision.config.image_data_format()
+    'channels_last'
+    """
     return "channels_last"
 
 
 def set_image_data_format(data_format: str) -> None:
+    """Accepts only "channels_last": layers are told data_format="channels_first" one by one.
+
+    Args:
+        data_format: The data format.
+
+    Raises:
+        ValueError: The format is another one.
+
+    >>> p_vision.config.set_image_data_format("channels_last")
+    """
     if data_format != "channels_last":
         raise ValueError("[set_image_data_format] layers take channels last unless they are told data_format='channels_first' one by one")
 
@@ -58,6 +101,11 @@ enable_interactive_logging = disable_traceback_filtering = enable_traceback_filt
 
 
 def is_interactive_logging_enabled() -> bool:
+    """Returns whether progress bars are drawn: on terminals.
+
+    >>> p_vision.config.is_interactive_logging_enabled() in (True, False)
+    True
+    """
     import sys
 
     return sys.stdout.isatty()

@@ -9,12 +9,13 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyburn
 from pyburn.nn import Module
 
+from .described import Signature, joined, parameter, parts_of
 from .names import PLACES
 from .symbolic.structure import leaves
 
@@ -82,15 +83,51 @@ class Configured:
     __hash__ = object.__hash__
 
 
+OPTIONS = {  # arguments of the functions of losses and metrics
+    "y_true": "The targets.",
+    "y_pred": "The outputs.",
+    "from_logits": "Whether the outputs are logits instead of probabilities.",
+    "label_smoothing": "Moves this fraction of the targets to the uniform distribution.",
+    "axis": "The axis of the classes, or the axes to sum over.",
+    "delta": "The error from which the loss is linear.",
+    "alpha": "The weight of the positive class, or of false positives (Tversky).",
+    "beta": "The weight of false negatives.",
+    "gamma": "The exponent that weights hard samples, or the scale of similarities (Circle).",
+    "apply_class_balancing": "Whether to weight the classes by alpha and 1 - alpha.",
+    "ignore_class": "A class that does not count; None for none.",
+    "ref_labels": "The classes of ref_embeddings.",
+    "ref_embeddings": "The embeddings to compare with; by default those of the batch.",
+    "remove_diagonal": "Whether not to compare embeddings with themselves.",
+    "margin": "The distance between similarities of equal and different classes.",
+    "q": "The exponent: 0 is the cross entropy, 1 the mean absolute error.",
+    "k": "The number of outputs.",
+    "threshold": "Outputs above it are positive.",
+    "reduction": 'How the values are reduced: "sum_over_batch_size", "sum", "mean_with_sample_weight" or "none", as in Loss.',
+    "name": "The name of the loss or metric.",
+}
+
+
 class OfFunction(Configured):
     """Base class of losses and metrics made of a function of (y_true, y_pred), whose other arguments become their options."""
 
     function: ClassVar[Callable[..., Any]]
+    if not TYPE_CHECKING:
+        __signature__ = Signature()
 
     def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if function is not None:
             cls.function = staticmethod(function)
+            if cls.__doc__ and "__init__" not in vars(cls):
+                head, own, after = parts_of(cls.__doc__)
+                cls.__doc__ = joined(head, {name: own.get(name) or OPTIONS.get(name, "") for name in cls.config_arguments()}, after)
+
+    @classmethod
+    def constructor_parameters(cls) -> list[inspect.Parameter] | None:
+        """Returns the parameters of the constructor; None if the class has its own."""
+        if "__init__" in vars(cls) or not hasattr(cls, "function"):
+            return None
+        return [parameter(name, default) for name, default in cls.config_arguments().items()]
 
     @classmethod
     def function_options(cls) -> dict[str, Any]:
@@ -114,6 +151,14 @@ class OfFunction(Configured):
 
 def _written(value: Any) -> str:
     return getattr(value, "__name__", "function") if callable(value) and not isinstance(value, Configured) else repr(value)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Returns a hint to the known word that is most similar to a misspelled one, or an empty text."""
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def snake_case(name: str) -> str:
@@ -228,11 +273,9 @@ class Registry:
         for known, key in ((self.table, name), (self.table, name.lower()), (custom, name)):
             if key in known:
                 return known[key]
-        import difflib
-
-        close = difflib.get_close_matches(name, self.table, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"there is no {self.what} {name!r}{hint} (known: {', '.join(sorted(self.table))})")
+        raise ValueError(
+            f"there is no {self.what} {name!r}{suggestion(name, self.table) or ': known are ' + ', '.join(sorted(self.table))}"
+        )
 
     def __call__(self, identifier: Any) -> Any:
         """Returns the object for a name, a class, a config, an object or a function."""

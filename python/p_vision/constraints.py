@@ -14,7 +14,14 @@ _EPSILON = 1e-7
 
 
 class Constraint(Configured):
-    """Base class of constraints: called with a weight, returns the constrained weight."""
+    """Base class of constraints: called with a weight after each step, returns the constrained weight.
+
+    >>> class Clip(p_vision.Constraint):
+    ...     def __call__(self, w):
+    ...         return w.clamp(-1.0, 1.0)
+    >>> Clip()(pyburn.tensor([[3.0], [4.0]])).tolist()
+    [[1.0], [1.0]]
+    """
 
     def __call__(self, w: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not say what it allows: define __call__(self, w)")
@@ -26,7 +33,16 @@ def _norms(w: Tensor, axis: int | Sequence[int]) -> Tensor:
 
 @dataclass(eq=False, repr=False)
 class MaxNorm(Constraint):
-    """Limits the norms along an axis to max_value; axis 0 of a Dense kernel holds the inputs of a unit."""
+    """Limits the norms along an axis; axis 0 of a Dense kernel holds the inputs of a unit.
+
+    Args:
+        max_value: The largest norm.
+        axis: The axis, or the axes, of the norms.
+
+    >>> p_vision.MaxNorm(1.0)(pyburn.tensor([[3.0], [4.0]]))
+    tensor([[0.6000],
+            [0.8000]])
+    """
 
     max_value: float = 2
     axis: int | Sequence[int] = 0
@@ -37,7 +53,11 @@ class MaxNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """Sets negative weights to 0."""
+    """Sets negative weights to 0.
+
+    >>> p_vision.NonNeg()(pyburn.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
 
     def __call__(self, w: Tensor) -> Tensor:
         return w.clamp(min=0)
@@ -45,7 +65,15 @@ class NonNeg(Constraint):
 
 @dataclass(eq=False, repr=False)
 class UnitNorm(Constraint):
-    """Scales the norms along an axis to 1."""
+    """Scales the norms along an axis to 1.
+
+    Args:
+        axis: The axis, or the axes, of the norms.
+
+    >>> p_vision.UnitNorm()(pyburn.tensor([[3.0], [4.0]]))
+    tensor([[0.6000],
+            [0.8000]])
+    """
 
     axis: int | Sequence[int] = 0
 
@@ -55,7 +83,18 @@ class UnitNorm(Constraint):
 
 @dataclass(eq=False, repr=False)
 class MinMaxNorm(Constraint):
-    """Moves the norms along an axis into [min_value, max_value]; a rate below 1 moves only that fraction of the way."""
+    """Moves the norms along an axis into a range.
+
+    Args:
+        min_value: The least norm.
+        max_value: The largest norm.
+        rate: The fraction of the way that a norm is moved.
+        axis: The axis, or the axes, of the norms.
+
+    >>> p_vision.MinMaxNorm(max_value=2.5)(pyburn.tensor([[3.0], [4.0]]))
+    tensor([[1.5000],
+            [2.0000]])
+    """
 
     min_value: float = 0.0
     max_value: float = 1.0

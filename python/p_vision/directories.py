@@ -1,4 +1,4 @@
-"""Batches of images and texts from class folders, and image files as arrays."""
+"""Batches of images and texts from class folders."""
 
 from __future__ import annotations
 
@@ -10,83 +10,9 @@ from typing import Any
 
 import pyburn
 
+from .image_files import img_to_array, load_img
+
 _PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
-_MODES = {"grayscale": "L", "rgb": "RGB", "rgba": "RGBA"}
-
-
-def load_img(
-    path: Any,
-    color_mode: str = "rgb",
-    target_size: Sequence[int] | None = None,
-    interpolation: str = "nearest",
-    keep_aspect_ratio: bool = False,
-) -> Any:
-    """Reads an image file.
-
-    Args:
-        path: The file.
-        color_mode: "grayscale", "rgb" or "rgba".
-        target_size: The size (height, width) to resize to.
-        interpolation: The resampling method.
-        keep_aspect_ratio: Crops the image to the aspect ratio of target_size before resizing.
-
-    Returns:
-        A Pillow image.
-
-    Raises:
-        ValueError: An option has an unknown value.
-    """
-    from pyburn.data.image_files import named_errors, pillow
-
-    images = pillow()
-    if color_mode not in _MODES:
-        raise ValueError(f"[load_img] color_mode is 'grayscale', 'rgb' or 'rgba': got {color_mode!r}")
-    with named_errors(path), images.open(path) as file:
-        picture = file.convert(_MODES[color_mode])
-    if target_size is None or picture.size == (target_size[1], target_size[0]):
-        return picture
-    kinds = {"nearest": 0, "bilinear": 2, "bicubic": 3, "hamming": 5, "box": 4, "lanczos": 1}
-    if interpolation not in kinds:
-        raise ValueError(f"[load_img] interpolation is one of {', '.join(kinds)}: got {interpolation!r}")
-    height, width = target_size
-    if keep_aspect_ratio:
-        have_width, have_height = picture.size
-        cut_height, cut_width = min(have_height, have_width * height // width), min(have_width, have_height * width // height)
-        left, top = (have_width - cut_width) // 2, (have_height - cut_height) // 2
-        picture = picture.crop((left, top, left + cut_width, top + cut_height))
-    return picture.resize((width, height), kinds[interpolation])
-
-
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> Any:
-    """Converts a Pillow image to an array (height, width, channels)."""
-    import numpy
-
-    array = numpy.asarray(img, dtype=dtype)
-    array = array[..., None] if array.ndim == 2 else array
-    return array.transpose(2, 0, 1) if data_format == "channels_first" else array
-
-
-def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
-    """Converts an array (height, width, channels) to a Pillow image; with `scale` the values are rescaled to 0 to 255."""
-    import numpy
-
-    from pyburn.data.image_files import pillow
-
-    array = numpy.array(x.detach().to("cpu") if isinstance(x, pyburn.Tensor) else x, dtype="float32")
-    if array.ndim != 3:
-        raise ValueError(f"[array_to_img] expected an array of 3 axes: got the shape {array.shape}")
-    array = array.transpose(1, 2, 0) if data_format == "channels_first" else array
-    if scale:
-        array = array - array.min()
-        array = array * (255 / max(float(array.max()), 1e-12))
-    if array.shape[-1] not in (1, 3, 4):
-        raise ValueError(f"[array_to_img] a picture has 1, 3 or 4 channels: got {array.shape[-1]}")
-    return pillow().fromarray(array[..., 0].astype("uint8") if array.shape[-1] == 1 else array.astype("uint8"))
-
-
-def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True) -> None:
-    """Writes an array as an image file."""
-    array_to_img(x, data_format, scale).save(path, file_format)
 
 
 class StreamedBatches:
@@ -273,12 +199,27 @@ def image_dataset_from_directory(
         validation_split: The fraction of the samples in the validation subset.
         subset: "training", "validation" or "both", which returns two objects.
         interpolation: The resampling method.
+        follow_links: Accepted for compatibility; has no effect.
         crop_to_aspect_ratio: Crops images to the aspect ratio before resizing.
         data_format: "channels_last" or "channels_first".
         verbose: Whether to print the number of files.
 
     Returns:
         The batches; x has values from 0 to 255.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+        ValueError: An option has an unknown value, or there are no images.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("cats", "dogs"):
+    ...     os.mkdir(os.path.join(folder, name))
+    ...     p_vision.utils.save_img(os.path.join(folder, name, "0.png"), pyburn.rand(8, 8, 3))
+    >>> batches = p_vision.utils.image_dataset_from_directory(folder, image_size=(8, 8), shuffle=False)
+    Found 2 files belonging to 2 classes.
+    >>> [(x.shape, y.tolist()) for x, y in batches]
+    [(pyburn.Size([2, 8, 8, 3]), [0, 1])]
     """
     examples, names = _examples("image_dataset_from_directory", directory, labels, label_mode, class_names, _PICTURES)
 
@@ -302,7 +243,40 @@ def text_dataset_from_directory(
     follow_links: bool = False,
     verbose: bool = True,
 ) -> Any:
-    """Reads text files (.txt) from one folder per class as batches (x, y), where x is an array of strings for `TextVectorization`."""
+    """Reads text files (.txt) from one folder per class as batches (x, y), where x is an array of strings for `TextVectorization`.
+
+    Args:
+        directory: The folder.
+        labels: "inferred" from the folders, None, or a list of labels.
+        label_mode: How labels are encoded: "int", "categorical", "binary", or None for no labels.
+        class_names: The class folders, in the order of their labels.
+        batch_size: The batch size; None for single samples.
+        max_length: The number of characters to read of each file; None for all.
+        shuffle: Whether to shuffle the samples.
+        seed: The seed of the shuffling and the split.
+        validation_split: The fraction of the samples in the validation subset.
+        subset: "training", "validation" or "both", which returns two objects.
+        follow_links: Accepted for compatibility; has no effect.
+        verbose: Whether to print the number of files.
+
+    Returns:
+        The batches.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+        ValueError: An option has an unknown value, or there are no files.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("bad", "good"):
+    ...     os.mkdir(os.path.join(folder, name))
+    ...     with open(os.path.join(folder, name, "0.txt"), "w") as file:
+    ...         _ = file.write(f"a {name} film")
+    >>> batches = p_vision.utils.text_dataset_from_directory(folder, shuffle=False)
+    Found 2 files belonging to 2 classes.
+    >>> [(x.tolist(), y.tolist()) for x, y in batches]
+    [(['a bad film', 'a good film'], [0, 1])]
+    """
     examples, names = _examples("text_dataset_from_directory", directory, labels, label_mode, class_names, (".txt",))
 
     def read(path: str) -> Any:
@@ -319,16 +293,14 @@ def _datasets(
     if verbose:
         print(f"Found {len(examples)} files belonging to {len(names)} classes.")
     part = _part(what, examples, split, subset, shuffle, seed)
+    if verbose and split is not None:
+        halves = part if subset == "both" else [part] * 2
+        for name, half in zip(("training", "validation"), halves):
+            if subset in (name, "both"):
+                print(f"Using {len(half)} files for {name}.")
     if subset == "both":
         return tuple(DirectoryBatches(half, read, batch_size, shuffle, seed, names) for half in part)
     return DirectoryBatches(part, read, batch_size, shuffle, seed, names)
 
 
-__all__ = [
-    "array_to_img",
-    "image_dataset_from_directory",
-    "img_to_array",
-    "load_img",
-    "save_img",
-    "text_dataset_from_directory",
-]
+__all__ = ["image_dataset_from_directory", "text_dataset_from_directory"]

@@ -20,10 +20,20 @@ _MIXED = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
 class DTypePolicy(Configured):
-    """A dtype policy: one dtype by name for everything, or "mixed_bfloat16" and "mixed_float16" with float32 weights.
+    """A dtype policy: the dtype of the weights and that of the computation of layers.
 
-    A layer casts its inputs to the compute dtype and returns outputs of that dtype. In a mixed policy, operations that need the
-    precision (exp, softmax, norms, sums) run in float32, as with `pyburn.autocast`.
+    A layer casts its inputs to the compute dtype and returns outputs of that dtype. In a mixed policy, operations that need the precision
+    (exp, softmax, norms, sums) run in float32, as with `pyburn.autocast`.
+
+    Args:
+        name: One dtype for everything, such as "float32", or "mixed_bfloat16" or "mixed_float16" with float32 weights.
+
+    Raises:
+        ValueError: The name is unknown.
+
+    >>> policy = p_vision.DTypePolicy("mixed_bfloat16")
+    >>> policy.compute_dtype, policy.variable_dtype
+    ('bfloat16', 'float32')
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -37,7 +47,11 @@ class DTypePolicy(Configured):
         self._compute: DType = getattr(pyburn, self.compute_dtype)
 
     def cast(self, value: Any) -> Any:
-        """Casts floating-point tensors to the compute dtype; returns other values unchanged."""
+        """Casts floating-point tensors to the compute dtype; returns other values unchanged.
+
+        Args:
+            value: The value.
+        """
         if isinstance(value, Tensor) and value.is_floating_point() and self._compute.is_floating_point:
             return value if value.dtype == self._compute else with_mask(value.to(self._compute), mask_of(value))
         return value
@@ -77,7 +91,14 @@ def policy_of(dtype: Any) -> DTypePolicy | None:
 
 
 def get(identifier: Any) -> DTypePolicy:
-    """Returns the policy for a name, a dtype or a policy."""
+    """Returns the policy for a name, a dtype or a policy.
+
+    Args:
+        identifier: The name, the dtype or the policy; None for the default policy.
+
+    >>> p_vision.dtype_policies.get("float16")
+    DTypePolicy(name='float16')
+    """
     return policy_of(identifier) or dtype_policy()
 
 

@@ -17,7 +17,14 @@ Start = Callable[..., Tensor]  # (shape, dtype) -> Tensor
 
 
 class Initializer(Configured):
-    """Base class of initializers: called with a shape and a dtype, returns the initial values."""
+    """Base class of initializers: called with a shape and a dtype, returns the initial values.
+
+    >>> class Half(p_vision.Initializer):
+    ...     def __call__(self, shape, dtype=None):
+    ...         return pyburn.full(list(shape), 0.5)
+    >>> p_vision.Dense(1, kernel_initializer=Half())(pyburn.ones(1, 4)).item()
+    2.0
+    """
 
     def __call__(self, shape: Shape, dtype: DType | None = None) -> Tensor:
         tensor = pyburn.empty(list(shape), dtype=dtype)
@@ -32,22 +39,50 @@ class Initializer(Configured):
         return None if self.seed is None else pyburn.Generator().manual_seed(int(self.seed))
 
     def fill(self, tensor: Tensor) -> Tensor:
-        """Fills a tensor in place."""
+        """Fills a tensor in place.
+
+        Args:
+            tensor: The tensor.
+
+        Returns:
+            The tensor.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines neither fill nor __call__")
 
 
 class Zeros(Initializer):
+    """Initializes with zeros.
+
+    >>> p_vision.Zeros()([2]).tolist()
+    [0.0, 0.0]
+    """
+
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.zero_()
 
 
 class Ones(Initializer):
+    """Initializes with ones.
+
+    >>> p_vision.Ones()([2]).tolist()
+    [1.0, 1.0]
+    """
+
     def fill(self, tensor: Tensor) -> Tensor:
         return tensor.fill_(1)
 
 
 @dataclass(eq=False, repr=False)
 class Constant(Initializer):
+    """Initializes with a constant.
+
+    Args:
+        value: The value.
+
+    >>> p_vision.Constant(3.0)([2]).tolist()
+    [3.0, 3.0]
+    """
+
     value: float = 0.0
 
     def fill(self, tensor: Tensor) -> Tensor:
@@ -56,6 +91,17 @@ class Constant(Initializer):
 
 @dataclass(eq=False, repr=False)
 class RandomNormal(Initializer):
+    """Samples from a normal distribution.
+
+    Args:
+        mean: The mean.
+        stddev: The standard deviation.
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.RandomNormal()([2, 3]).shape
+    pyburn.Size([2, 3])
+    """
+
     mean: float = 0.0
     stddev: float = 0.05
     seed: int | None = None
@@ -66,6 +112,17 @@ class RandomNormal(Initializer):
 
 @dataclass(eq=False, repr=False)
 class RandomUniform(Initializer):
+    """Samples from a uniform distribution.
+
+    Args:
+        minval: The lowest value.
+        maxval: The highest value.
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.RandomUniform()([2, 3]).shape
+    pyburn.Size([2, 3])
+    """
+
     minval: float = -0.05
     maxval: float = 0.05
     seed: int | None = None
@@ -76,7 +133,16 @@ class RandomUniform(Initializer):
 
 @dataclass(eq=False, repr=False)
 class TruncatedNormal(Initializer):
-    """Samples from a normal distribution truncated at two standard deviations."""
+    """Samples from a normal distribution truncated at two standard deviations.
+
+    Args:
+        mean: The mean.
+        stddev: The standard deviation.
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.TruncatedNormal()([2, 3]).shape
+    pyburn.Size([2, 3])
+    """
 
     mean: float = 0.0
     stddev: float = 0.05
@@ -92,7 +158,20 @@ _DEVIATION_OF_TRUNCATED = 0.87962566103423978  # the standard deviation of a sta
 
 @dataclass(eq=False, repr=False)
 class VarianceScaling(Initializer):
-    """Samples with variance scale / n, where n is fan-in, fan-out or their average."""
+    """Samples with variance scale / n, where n is the fan-in, the fan-out or their average.
+
+    Args:
+        scale: The scale.
+        mode: "fan_in", "fan_out" or "fan_avg".
+        distribution: "truncated_normal", "untruncated_normal" or "uniform".
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    Raises:
+        ValueError: The mode or the distribution is unknown.
+
+    >>> p_vision.VarianceScaling(2.0, "fan_out", "uniform")([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
 
     scale: float = 1.0
     mode: str = "fan_in"
@@ -128,32 +207,94 @@ class _Scaled(VarianceScaling):
 
 
 class GlorotUniform(_Scaled):
+    """Glorot (Xavier) uniform initialization: limits ±sqrt(6 / (fan-in + fan-out)).
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.GlorotUniform(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(_Scaled):
+    """Glorot (Xavier) normal initialization: variance 2 / (fan-in + fan-out).
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.GlorotNormal(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (1.0, "fan_avg", "truncated_normal")
 
 
 class HeUniform(_Scaled):
+    """He uniform initialization: limits ±sqrt(6 / fan-in).
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.HeUniform(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (2.0, "fan_in", "uniform")
 
 
 class HeNormal(_Scaled):
+    """He normal initialization: variance 2 / fan-in.
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.HeNormal(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (2.0, "fan_in", "truncated_normal")
 
 
 class LecunUniform(_Scaled):
+    """Lecun uniform initialization: limits ±sqrt(3 / fan-in).
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.LecunUniform(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(_Scaled):
+    """Lecun normal initialization: variance 1 / fan-in.
+
+    Args:
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.LecunNormal(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
+
     options = (1.0, "fan_in", "truncated_normal")
 
 
 @dataclass(eq=False, repr=False)
 class Orthogonal(Initializer):
-    """Initializes an orthogonal matrix; all dimensions before the last one are flattened."""
+    """Initializes with an orthogonal matrix; all dimensions before the last one are flattened.
+
+    Args:
+        gain: The factor.
+        seed: The seed: each call returns the same values; None uses the default generator.
+
+    >>> p_vision.Orthogonal(seed=0)([4, 2]).shape
+    pyburn.Size([4, 2])
+    """
 
     gain: float = 1.0
     seed: int | None = None
@@ -167,6 +308,15 @@ class Orthogonal(Initializer):
 
 @dataclass(eq=False, repr=False)
 class Identity(Initializer):
+    """Initializes a matrix with the identity.
+
+    Args:
+        gain: The factor.
+
+    >>> p_vision.Identity()([2, 2]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
     gain: float = 1.0
 
     def fill(self, tensor: Tensor) -> Tensor:

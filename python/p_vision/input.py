@@ -14,7 +14,22 @@ from .symbolic.symbol import TEXT, Node, Symbol
 
 
 class InputLayer(Layer):
-    """The layer of an Input; returns its input unchanged."""
+    """The layer of an Input; returns its input unchanged.
+
+    Args:
+        shape: The shape of one sample, without the batch dimension; None for unknown sizes.
+        batch_size: The batch size, if it is fixed.
+        dtype: The dtype; "string" for texts.
+        batch_shape: The shape including the batch dimension, instead of shape.
+        name: The name of the input.
+
+    Raises:
+        ValueError: Not exactly one of shape and batch_shape is given.
+        ShapeError: A size is negative.
+
+    >>> p_vision.InputLayer((3,)).output.shape
+    (None, 3)
+    """
 
     def __init__(
         self,
@@ -67,6 +82,9 @@ def Input(
         dtype: The dtype.
         batch_shape: The shape including the batch dimension, instead of shape.
         name: The name of the input.
+
+    Returns:
+        The symbol, to call layers with.
 
     >>> p_vision.Input(shape=(28, 28, 1))
     <Symbol shape=(None, 28, 28, 1), dtype=float32>

@@ -12,7 +12,19 @@ from .symbolic.structure import leaves
 
 
 class InputSpec(Configured):
-    """Number of dimensions, sizes and dtype; None is not checked. A layer has one or a list of them as `self.input_spec`.
+    """The number of dimensions, the sizes and the dtype that a layer requires; None is not checked. A layer has one or a list of them as
+    `self.input_spec`.
+
+    Args:
+        dtype: The dtype.
+        shape: The shape; None for sizes that are not checked.
+        ndim: The number of dimensions.
+        max_ndim: The largest number of dimensions.
+        min_ndim: The least number of dimensions.
+        axes: Sizes by axis.
+        allow_last_axis_squeeze: Whether a last dimension of size 1 can be missing or added.
+        name: The name of the input.
+        optional: Whether the input can be None.
 
     >>> p_vision.InputSpec(min_ndim=2, axes={-1: 4})
     InputSpec(min_ndim=2, axes={-1: 4})
@@ -36,7 +48,11 @@ class InputSpec(Configured):
         self.allow_last_axis_squeeze, self.name, self.optional = allow_last_axis_squeeze, name, optional
 
     def problem(self, tensor: Any) -> str | None:
-        """Returns what is wrong with a tensor, or None."""
+        """Returns what is wrong with a tensor, or None.
+
+        Args:
+            tensor: The tensor.
+        """
         shape = tuple(tensor.shape)
         rank = len(shape)
         if self.allow_last_axis_squeeze and self.ndim in (rank - 1, rank + 1):

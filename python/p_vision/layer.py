@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import pyburn
@@ -13,15 +11,18 @@ from pyburn import DType, Tensor
 from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
-from .configured import Configured, snake_case
+from .configured import Configured, snake_case, suggestion
 from .conversion import as_input, dtype_of, is_shape, mapped_shapes
 from .dtype_policies import DTypePolicy, policy_of
 from .input_spec import check_inputs
+from .symbolic.calls import outermost_call
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .tracking import tracked
 from .weights import WeightMethods
+
+_OPTIONS = ("name", "trainable", "dtype", "input_shape", "activity_regularizer")
 
 
 class Layer(WeightMethods, Configured, Module):
@@ -34,6 +35,9 @@ class Layer(WeightMethods, Configured, Module):
         input_shape: The input shape without the batch dimension, for the first layer of a model without Input.
         activity_regularizer: A penalty on the output, added to the loss.
         **constraints_by_weight: `kernel_constraint` and so on, for each weight that has a regularizer argument.
+
+    Raises:
+        ValueError: The name contains "." or "/".
 
     >>> class Scale(p_vision.Layer):
     ...     def build(self, input_shape):
@@ -87,9 +91,11 @@ class Layer(WeightMethods, Configured, Module):
 
     def _constraint_options(self, given: dict[str, Any]) -> dict[str, Any]:
         """Accepts `<weight>_constraint` for each `<weight>_regularizer` argument of the layer."""
+        known = self.config_arguments()
         for option in given:
-            if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in self.config_arguments():
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
+            if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in known:
+                hint = suggestion(option, [*known, *_OPTIONS])
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}{hint}")
         return {option: constraints.get(value) for option, value in given.items() if value is not None}
 
     # ---- to override
@@ -102,11 +108,27 @@ class Layer(WeightMethods, Configured, Module):
         """
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the output; subclasses define it."""
+        """Computes the output; subclasses define it.
+
+        Args:
+            *args: The inputs.
+            **kwargs: Options of the call, such as training and mask.
+
+        Returns:
+            The output: a tensor, or nested tensors.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, inputs)")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs `call`, and passes `training` if it has that argument. A subclass may define `forward` instead of `call`."""
+        """Runs `call`, and passes `training` if it has that argument. A subclass may define `forward` instead of `call`.
+
+        Args:
+            *args: The inputs.
+            **kwargs: Options of the call.
+
+        Returns:
+            The output.
+        """
         if "training" not in kwargs and _takes_training(type(self)):
             kwargs["training"] = self.training
         return self.call(*args, **kwargs)
@@ -117,7 +139,12 @@ class Layer(WeightMethods, Configured, Module):
         return cls.call if cls.forward is Layer.forward else cls.forward
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns the mask of the output for the mask of the inputs."""
+        """Returns the mask of the output for the mask of the inputs.
+
+        Args:
+            inputs: The inputs.
+            mask: Their mask, or masks.
+        """
         return mask if self.supports_masking else None
 
     def makes_masks(self) -> bool:
@@ -125,7 +152,11 @@ class Layer(WeightMethods, Configured, Module):
         return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
 
     def add_loss(self, loss: Any) -> None:
-        """Adds a tensor to the loss of the model; call it in `call`. Added losses are reset at each outermost call."""
+        """Adds a tensor to the loss of the model; call it in `call`. Added losses are reset at each outermost call.
+
+        Args:
+            loss: The tensor, or nested tensors.
+        """
         self._added_losses.extend(leaves([loss]))
 
     # ---- building
@@ -151,6 +182,9 @@ class Layer(WeightMethods, Configured, Module):
             constraint: Applied to the weight after each step.
             name: The name of the weight.
 
+        Returns:
+            The weight: a Parameter, or a buffer if it is not trained.
+
         Raises:
             ShapeError: A dimension of the shape is None.
         """
@@ -169,7 +203,11 @@ class Layer(WeightMethods, Configured, Module):
     add_variable = add_weight
 
     def build_for(self, shapes: Any) -> None:
-        """Builds the layer for input shapes, unless it is built already."""
+        """Builds the layer for input shapes, unless it is built already.
+
+        Args:
+            shapes: The shape of the input, or nested shapes.
+        """
         if self.built:
             return
         self.build(shapes)
@@ -224,7 +262,7 @@ class Layer(WeightMethods, Configured, Module):
         masks = masks_of(args[0]) if args else None
         if masks is not None and "mask" not in kwargs and takes_mask(type(self)):
             kwargs["mask"] = masks
-        with _outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
+        with outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
             if policy is None:
                 output = super().__call__(*args, **kwargs)
             else:
@@ -245,7 +283,11 @@ class Layer(WeightMethods, Configured, Module):
         hand_on(self, inputs, masks, output)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the output shape for an input shape."""
+        """Returns the output shape for an input shape.
+
+        Args:
+            input_shape: The shape with None for unknown sizes, or a list of shapes.
+        """
         from .input import Input
 
         def symbol(shape: Shape) -> Symbol:
@@ -347,27 +389,6 @@ class Layer(WeightMethods, Configured, Module):
 
 def _set_tracked(self: Layer, name: str, value: Any) -> None:
     Module.__setattr__(self, name, tracked(self, name, value) if not name.startswith("_") else value)
-
-
-class _Calls(threading.local):
-    depth = 0
-
-
-_calls = _Calls()
-
-
-@contextmanager
-def _outermost_call(layer: Layer) -> Iterator[None]:
-    """Resets the losses added in earlier calls when an outermost call begins."""
-    if not _calls.depth:
-        for part in layer.modules():
-            if isinstance(part, Layer):
-                part._added_losses = []
-    _calls.depth += 1
-    try:
-        yield
-    finally:
-        _calls.depth -= 1
 
 
 def _takes_training(cls: Any) -> bool:

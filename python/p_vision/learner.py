@@ -30,7 +30,8 @@ class ModelLearner(Learner):
         given = list(callbacks)
         for callback in given:
             if not isinstance(callback, Callback) and (isinstance(callback, type) or not hasattr(callback, "set_model")):
-                raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}")
+                hint = f"; create an object: {callback.__name__}()" if isinstance(callback, type) else ""
+                raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}{hint}")
         own = [callback for callback in given if isinstance(callback, Callback)]
         self.events = _ModelCallbacks([callback for callback in given if callback not in own], params or {})
         self.class_weight = class_weight

@@ -10,7 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import Module
 
 from . import activations
-from .configured import with_own_layers
+from .configured import suggestion, with_own_layers
 from .input import InputLayer
 from .layer import Layer
 from .symbolic.structure import leaves, mapped
@@ -71,7 +71,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         for what, symbols in (("inputs", inputs), ("outputs", outputs)):
             wrong = [leaf for leaf in leaves(symbols) if not isinstance(leaf, Symbol)]
             if wrong or not list(leaves(symbols)):
-                raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}")
+                layer = next((leaf for leaf in wrong if isinstance(leaf, Module)), None)
+                hint = "" if layer is None else f"; the layer was not called: write {type(layer).__name__}(...)(x)"
+                raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}{hint}")
         self._inputs, self._outputs = inputs, outputs
         self._nodes = path(list(leaves(inputs)), list(leaves(outputs)))
         for layer in layer_order(list(leaves(inputs)), list(leaves(by_name(outputs))), self._nodes):
@@ -82,6 +84,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
     def adopt(self, layer: Any) -> None:
         """Registers a layer as a child module once, under a unique name.
+
+        Args:
+            layer: The layer or module.
 
         Raises:
             ValueError: Another layer already has the explicit name of this layer.
@@ -142,6 +147,10 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """Returns a layer by name or by index.
 
+        Args:
+            name: The name.
+            index: The index in `layers`.
+
         Raises:
             ValueError: Both or neither of name and index are given, or no layer has the name.
         """
@@ -151,7 +160,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
             return self.layers[index]
         found = dict(self.named_children())
         if name not in found:
-            raise ValueError(f"[get_layer] there is no layer {name!r} (layers: {', '.join(found)})")
+            raise ValueError(f"[get_layer] there is no layer {name!r}{suggestion(name or '', found)} (layers: {', '.join(found)})")
         return found[name]
 
     @property
@@ -208,7 +217,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
         if self._outputs is None or not self._nodes:
             raise NotImplementedError(
-                f"[save] {type(self).__name__} is a class of its own, which a file cannot hold: define get_config, or use save_weights"
+                f"[save] {type(self).__name__} computes its output in Python code, which files do not contain: use save_weights, or define "
+                "get_config and give the class to load_model with custom_objects"
             )
         return {**drawing_of(self), **self._own_options()}
 
@@ -233,8 +243,18 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
     """Returns the calls needed to compute outputs from inputs, in topological order.
 
+    Args:
+        inputs: The input symbols.
+        outputs: The output symbols.
+
     Raises:
         ValueError: The outputs depend on an Input that is not in inputs.
+
+    >>> from p_vision.model import path
+    >>> x = p_vision.Input((2,))
+    >>> y = p_vision.Dense(1)(p_vision.ReLU()(x))
+    >>> [node.layer.name for node in path([x], [y])]
+    ['re_lu', 'dense']
     """
     given, done, order = {id(symbol) for symbol in inputs}, set[int](), list[Node]()
     stack: list[tuple[Symbol, bool]] = [(symbol, False) for symbol in reversed(outputs)]
@@ -309,7 +329,16 @@ def with_last_axis(symbol: Symbol, tensor: Any) -> Any:
 
 
 def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:
-    """Raises ShapeError if a tensor does not have the shape of its Input."""
+    """Raises ShapeError if a tensor does not have the shape of its Input.
+
+    Args:
+        name: The name of the model, for the message.
+        symbol: The Input.
+        tensor: The tensor.
+
+    >>> from p_vision.model import check_shape
+    >>> check_shape("model", p_vision.Input((2,)), pyburn.ones(3, 2))
+    """
     shape = tuple(tensor.shape)
     fits = len(shape) == symbol.ndim and all(wanted in (None, extent) for wanted, extent in zip(symbol.shape[1:], shape[1:]))
     if not fits:

@@ -43,10 +43,8 @@ _NAMES = {
         AdaptiveMaxPooling3D AveragePooling1D AveragePooling2D AveragePooling3D GlobalAveragePooling1D GlobalAveragePooling2D
         GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D MaxPooling1D MaxPooling2D MaxPooling3D
     """,
-    "layers.preprocessing": """
-        CenterCrop Normalization RandomBrightness RandomContrast RandomCrop RandomFlip RandomRotation RandomShear
-        RandomTranslation RandomZoom Resizing
-    """,
+    "layers.augmentation": "RandomBrightness RandomContrast RandomCrop RandomFlip RandomRotation RandomShear RandomTranslation RandomZoom",
+    "layers.preprocessing": "CenterCrop Normalization Resizing",
     "layers.recurrent": "Bidirectional GRU LSTM SimpleRNN TimeDistributed",
     "layers.recurrent_cells": "GRUCell LSTMCell RNN SimpleRNNCell StackedRNNCells",
     "layers.shaping": """

@@ -24,6 +24,9 @@ class Objective:
         for item in leaves(loss):
             if isinstance(item, str):
                 losses.get(item)  # unknown names raise here rather than at the first batch
+        wrong = [weight for weight in leaves(loss_weights) if not isinstance(weight, (int, float))]
+        if wrong:
+            raise TypeError(f"[compile] loss_weights are numbers: got {wrong[0]!r}; metrics are given by name, metrics=[...]")
         self.total = Mean("loss")
         self._names: list[str] | None = None
         self._losses: list[Any] = []
@@ -68,7 +71,9 @@ class Objective:
         if all(loss is None for loss in self._losses):
             return pyburn.zeros((), device=y_pred[0].device)
         if len(targets) != len(y_pred):
-            raise ValueError(f"the model has {len(y_pred)} outputs: got targets for {len(targets)}")
+            if not targets:
+                raise ValueError("[fit] the loss needs targets: give y, or data with (x, y)")
+            raise ValueError(f"[fit] the model has {len(y_pred)} outputs: got targets for {len(targets)}")
         weights = weights if len(weights) == len(y_pred) else (weights or [None]) * len(y_pred)
         total: Any = 0.0
         for index, (loss, target, predicted) in enumerate(zip(self._losses, targets, y_pred)):

@@ -34,7 +34,24 @@ def _check_path(filepath: Any, overwrite: bool) -> None:
 
 
 def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
-    """Writes a model to a file."""
+    """Writes a model, its compile configuration and its weights to one file, in pyburn's bundle format.
+
+    Args:
+        model: The model.
+        filepath: The file.
+        overwrite: Whether to replace an existing file.
+
+    Raises:
+        ValueError: The model contains Python code that files cannot hold.
+        FileExistsError: There is a file already, and overwrite is False.
+
+    >>> import io
+    >>> model = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(1)])
+    >>> file = io.BytesIO()
+    >>> p_vision.save_model(model, file)
+    >>> file.getbuffer().nbytes > 100
+    True
+    """
     from .zoo import replaced_parts
 
     _check_path(filepath, overwrite)
@@ -50,7 +67,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
     elif isinstance(model, pyburn.nn.Sequential):
         config["model"] = to_plain(part_config(model), "Sequential")
     else:
-        raise ValueError(f"[save] {type(model).__name__} is a class of its own, which a file cannot hold: use save_weights")
+        raise ValueError(f"[save] {type(model).__name__} computes its output in Python code, which files do not contain: use save_weights")
     tensors = _state(model)
     if model._objective is not None:
         config["compile"] = _compiled(model)
@@ -114,8 +131,8 @@ def load_model(
 ) -> Any:
     """Loads a model written by `model.save`, with its optimizer state, so that training can continue.
 
-    Files are not trusted, whatever `safe_mode` is: only layers of p_vision and of `custom_objects` are created, and no other code runs.
-    The model is built without memory first; memory for weights is allocated only if the file contains them.
+    Files are not trusted, whatever `safe_mode` is: only layers of p_vision and of `custom_objects` are created, and no other code runs. The
+    model is built without memory first; memory for weights is allocated only if the file contains them.
 
     Args:
         filepath: The file.
@@ -124,12 +141,26 @@ def load_model(
         safe_mode: Accepted for compatibility; has no effect.
         backend: The backend or device of the weights.
 
+    Returns:
+        The model.
+
     Raises:
         FormatError: The file is not a p_vision model.
+
+    >>> import io
+    >>> model = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(1)])
+    >>> file = io.BytesIO()
+    >>> model.save(file)
+    >>> x = pyburn.ones(1, 2)
+    >>> bool((p_vision.load_model(io.BytesIO(file.getvalue()))(x) == model(x)).all())
+    True
     """
     device = resolve(backend)
     _refuse_keras(filepath, (b"PK\x03\x04", _HDF5), "load_model")
-    bundle = Bundle(filepath)
+    try:
+        bundle = Bundle(filepath)
+    except pyburn.FormatError as error:
+        raise pyburn.FormatError(f"[load_model] {filepath!s} is not a model that save has written: {error}") from None
     config, custom = bundle.config, dict(custom_objects or {})
     if not isinstance(config, dict) or config.get("p_vision") != _VERSION:
         raise pyburn.FormatError("[load_model] the file holds no model of p_vision; model.load_weights reads files of weights")
@@ -160,8 +191,19 @@ def _refuse_keras(filepath: Any, marks: tuple[bytes, ...], where: str) -> None:
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Creates the model of a `model.to_json()` text, with new weights.
 
+    Args:
+        json_string: The text.
+        custom_objects: Custom classes and functions by name.
+
+    Returns:
+        The model.
+
     Raises:
         FormatError: The text is not valid JSON.
+
+    >>> model = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(1)])
+    >>> p_vision.model_from_json(model.to_json()).count_params()
+    3
     """
     import json
 
@@ -175,8 +217,18 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 def clone_model(model: Any) -> Any:
     """Creates a model with the same architecture and new weights.
 
+    Args:
+        model: The model.
+
+    Returns:
+        The new model.
+
     Raises:
         ValueError: The model is not a Layer of p_vision.
+
+    >>> model = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(1)])
+    >>> p_vision.clone_model(model).count_params()
+    3
     """
     if not isinstance(model, Layer):
         raise ValueError(f"[clone_model] {type(model).__name__} is a class of its own: make another one")

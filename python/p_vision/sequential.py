@@ -19,6 +19,16 @@ from .symbolic.symbol import Symbol, drawing_device, is_drawing, symbolic_call, 
 class Sequential(Model):
     """A linear stack of layers. With an Input, each layer is built when it is added; otherwise on the first call.
 
+    Args:
+        layers: The layers: of p_vision, modules of pyburn.nn, or an Input as the first one.
+        backend: The backend or device of the weights.
+        name: The name of the model.
+        trainable: False freezes all weights.
+        dtype: The dtype or dtype policy.
+
+    Raises:
+        TypeError: One of the layers is none of these.
+
     >>> model = p_vision.Sequential(backend="NdArray")
     >>> model.add(p_vision.Input(shape=(16,)))
     >>> model.add(p_vision.Dense(8))
@@ -42,10 +52,14 @@ class Sequential(Model):
             self.add(layer)
 
     def add(self, layer: Any) -> None:
-        """Appends a layer of p_vision, a pyburn module, or an Input.
+        """Appends a layer.
+
+        Args:
+            layer: A layer of p_vision, a module of pyburn.nn, or an Input.
 
         Raises:
             TypeError: layer is none of these.
+            ValueError: The layer is in the model already, or an Input is not the first one.
         """
         if isinstance(layer, (Symbol, InputLayer)):
             self._begin(layer.output if isinstance(layer, InputLayer) else layer)
@@ -106,7 +120,14 @@ class Sequential(Model):
         return layer
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds all layers for an input shape, which has None for the batch dimension."""
+        """Builds all layers for an input shape.
+
+        Args:
+            input_shape: The shape with None for the batch dimension.
+
+        Raises:
+            TypeError: input_shape is not a shape.
+        """
         if input_shape is None or self._head is not None:
             return
         if not is_shape(input_shape):

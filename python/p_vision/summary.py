@@ -32,13 +32,9 @@ def summary_text(
         if index == 0:
             lines.append(f"├{'┼'.join(rule)}┤")
     lines.append(f"└{'┴'.join(rule)}┘")
-    total, trained = model.count_params(), sum(t.numel() for t in model.trainable_weights)
-    size = sum(t.numel() * t.dtype.itemsize for t in model.weights)
-    lines += [
-        f" Total params: {total:,} ({_size(size)})",
-        f" Trainable params: {trained:,}",
-        f" Non-trainable params: {total - trained:,}",
-    ]
+    for name, tensors in (("Total", model.weights), ("Trainable", model.trainable_weights), ("Non-trainable", model.non_trainable_weights)):
+        size = sum(tensor.numel() * tensor.dtype.itemsize for tensor in tensors)
+        lines.append(f" {name} params: {sum(tensor.numel() for tensor in tensors):,} ({_size(size)})")
     return "\n".join(lines)
 
 

@@ -374,7 +374,7 @@ class TrainingMethods(FileMethods, WeightMethods):
         joined = iter([numpy.concatenate(parts) for parts in columns])
         return mapped(lambda _: next(joined), found[0])
 
-    def train(self, data: Any = True, y: Any = None, **options: Any) -> Any:
+    def train(self, data: Any = True, y: Any = None, **options: Any) -> Any:  # type: ignore[override]
         """Trains as `fit` does if data is given; `train()`, `train(True)` and `train(False)` set the mode, as in PyTorch."""
         if isinstance(data, bool):
             if y is not None or options:

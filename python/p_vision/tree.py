@@ -9,12 +9,22 @@ from .symbolic.structure import leaves
 
 
 def is_nested(structure: Any) -> bool:
-    """Returns whether a value is a list, a tuple or a dict."""
+    """Returns whether a value is a list, a tuple or a dict.
+
+    Args:
+        structure: The value.
+
+    >>> p_vision.tree.is_nested([1])
+    True
+    """
     return isinstance(structure, (Mapping, list, tuple))
 
 
 def flatten(structure: Any) -> list[Any]:
     """Returns the leaves in order; dicts are sorted by key.
+
+    Args:
+        structure: Nested lists, tuples and dicts.
 
     >>> p_vision.tree.flatten({"b": [1, 2], "a": 3})
     [3, 1, 2]
@@ -23,7 +33,14 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    """Returns pairs (path, leaf), where the path consists of keys and indices."""
+    """Returns pairs (path, leaf), where the path consists of keys and indices.
+
+    Args:
+        structure: Nested lists, tuples and dicts.
+
+    >>> p_vision.tree.flatten_with_path({"a": [1, 2]})
+    [(('a', 0), 1), (('a', 1), 2)]
+    """
     return list(_walk(structure, ()))
 
 
@@ -41,8 +58,19 @@ def _walk(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], 
 def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
     """Applies a function to the corresponding leaves of all structures and keeps the containers.
 
+    Args:
+        func: The function of one leaf of each structure.
+        *structures: Structures of the same form.
+        none_is_leaf: Whether None is a leaf.
+
+    Returns:
+        The results in the containers of the first structure.
+
     Raises:
         ValueError: The structures differ.
+
+    >>> p_vision.tree.map_structure(lambda a, b: a + b, {"x": 1}, {"x": 2})
+    {'x': 3}
     """
     first = structures[0]
     if isinstance(first, Mapping):
@@ -59,8 +87,18 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     """Packs a list of leaves into the containers of a structure.
 
+    Args:
+        structure: Nested lists, tuples and dicts.
+        flat_sequence: The leaves, in the order of `flatten`.
+
+    Returns:
+        The structure with the new leaves.
+
     Raises:
         ValueError: The number of leaves differs.
+
+    >>> p_vision.tree.pack_sequence_as({"b": 0, "a": [0, 0]}, [1, 2, 3])
+    {'b': 3, 'a': [1, 2]}
     """
     rest = list(flat_sequence)
     if len(rest) != len(flatten(structure)):
@@ -78,20 +116,49 @@ def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
 
 
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises ValueError unless both structures are the same."""
+    """Raises ValueError unless both structures are the same.
+
+    Args:
+        a: A structure.
+        b: Another one.
+
+    >>> p_vision.tree.assert_same_structure([1, (2,)], [3, (4,)])
+    """
     if [path for path, _ in flatten_with_path(a)] != [path for path, _ in flatten_with_path(b)]:
         raise ValueError(f"[assert_same_structure] the structures are not alike: {a!r} and {b!r}")
 
 
 def lists_to_tuples(structure: Any) -> Any:
-    """Converts lists to tuples."""
+    """Converts lists to tuples.
+
+    Args:
+        structure: Nested lists, tuples and dicts.
+
+    Returns:
+        The structure with tuples.
+
+    >>> p_vision.tree.lists_to_tuples([1, [2]])
+    (1, (2,))
+    """
     if isinstance(structure, Mapping):
         return {key: lists_to_tuples(item) for key, item in structure.items()}
     return tuple(lists_to_tuples(item) for item in structure) if isinstance(structure, (list, tuple)) else structure
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Calls a function with each part, top-down or bottom-up; a result other than None replaces the part."""
+    """Calls a function with each part; a result other than None replaces the part.
+
+    Args:
+        func: The function of a part.
+        structure: Nested lists, tuples and dicts.
+        top_down: Whether a container is visited before its items.
+
+    Returns:
+        The structure with the replaced parts.
+
+    >>> p_vision.tree.traverse(lambda x: x * 2 if isinstance(x, int) else None, [1, (2,)])
+    [2, (4,)]
+    """
     if top_down and (found := func(structure)) is not None:
         return found
     if isinstance(structure, Mapping):

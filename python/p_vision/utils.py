@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
-import pyburn
-
-from .batches import Batch, Batches, PyDataset, as_batch
+from .batches import PyDataset, as_batch
 from .configured import public
 from .random_seed import set_random_seed as set_random_seed
 from .symbolic.symbol import Symbol
@@ -18,6 +15,16 @@ Sequence = PyDataset  # the name in Keras 2
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     """One-hot encodes class indices.
+
+    Args:
+        x: The classes, an array of integers.
+        num_classes: The number of classes; by default the largest class plus one.
+
+    Returns:
+        An array of float32 with an additional last dimension.
+
+    Raises:
+        ValueError: A class is out of range.
 
     >>> p_vision.utils.to_categorical([0, 2], 3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -34,7 +41,19 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Divides an array by its norm along an axis."""
+    """Divides an array by its norm along an axis.
+
+    Args:
+        x: The array.
+        axis: The axis.
+        order: The order of the norm.
+
+    Returns:
+        The array.
+
+    >>> p_vision.utils.normalize([[3.0, 4.0]]).tolist()
+    [[0.6, 0.8]]
+    """
     import numpy
 
     array = numpy.asarray(x)
@@ -66,6 +85,9 @@ def pad_sequences(
 
     Raises:
         ValueError: padding or truncating is neither "pre" nor "post".
+
+    >>> p_vision.utils.pad_sequences([[1, 2, 3], [4]], padding="post").tolist()
+    [[1, 2, 3], [4, 0, 0]]
     """
     import numpy
 
@@ -84,73 +106,6 @@ def pad_sequences(
     return result
 
 
-class _Windows(Batches):
-    """Batches of sliding windows over a series."""
-
-    def __init__(self, data: Any, targets: Any, starts: Any, steps: Any, batch_size: int | None, shuffle: bool, seed: int | None) -> None:
-        self.data, self.targets, self.starts, self.steps_in = data, targets, starts, steps
-        self.batch_size, self.shuffle, self.seed = batch_size or len(starts), shuffle, seed
-        super().__init__(-(-len(starts) // self.batch_size))
-
-    def __len__(self) -> int:
-        return self.steps or 0
-
-    def __iter__(self) -> Iterator[Batch]:
-        import numpy
-
-        order = self.starts
-        if self.shuffle:
-            generator = numpy.random.default_rng(self.seed if self.seed is not None else int(pyburn.randint(0, 2**31, (1,))))
-            order = generator.permutation(order)
-        for begin in range(0, len(order), self.batch_size):
-            first = order[begin : begin + self.batch_size]
-            rows = self.data[first[:, None] + self.steps_in[None, :]]
-            yield as_batch(rows if self.targets is None else (rows, self.targets[first]))
-
-
-def timeseries_dataset_from_array(
-    data: Any,
-    targets: Any,
-    sequence_length: int,
-    sequence_stride: int = 1,
-    sampling_rate: int = 1,
-    batch_size: int | None = 128,
-    shuffle: bool = False,
-    seed: int | None = None,
-    start_index: int | None = None,
-    end_index: int | None = None,
-) -> Any:
-    """Returns batches of sliding windows over a series.
-
-    Args:
-        data: The series; the first dimension is time.
-        targets: The target for each start of a window, or None.
-        sequence_length: The number of steps in a window.
-        sequence_stride: The distance between the starts of windows.
-        sampling_rate: The distance between the steps of a window.
-        batch_size: The batch size; None for one batch.
-        shuffle: Whether to shuffle the windows.
-        seed: The seed of the shuffling.
-        start_index: The first step to use.
-        end_index: The step after the last one to use.
-    """
-    import numpy
-
-    series = numpy.asarray(data)
-    first, last = start_index or 0, len(series) if end_index is None else end_index
-    known = None if targets is None else numpy.asarray(targets)
-    count = last - first - (sequence_length - 1) * sampling_rate
-    if known is not None:
-        count = min(count, len(known))
-    if count < 1:
-        raise ValueError(
-            f"[timeseries_dataset_from_array] {last - first} steps hold no window of {sequence_length} at every {sampling_rate}"
-        )
-    starts = numpy.arange(0, count, sequence_stride)
-    steps = numpy.arange(sequence_length) * sampling_rate
-    return _Windows(series[first:last], known, starts, steps, batch_size, shuffle, seed)
-
-
 def split_dataset(
     dataset: Any,
     left_size: float | int | None = None,
@@ -158,7 +113,22 @@ def split_dataset(
     shuffle: bool = False,
     seed: int | None = None,
 ) -> Any:
-    """Splits arrays into two parts; sizes are numbers of samples (int) or fractions (float)."""
+    """Splits arrays into two parts.
+
+    Args:
+        dataset: An array, or a tuple of arrays.
+        left_size: The size of the first part: a number of samples (int) or a fraction (float).
+        right_size: The size of the second part.
+        shuffle: Whether to shuffle the samples first.
+        seed: The seed of the shuffling.
+
+    Returns:
+        The two parts.
+
+    >>> a, b = p_vision.utils.split_dataset(list(range(10)), left_size=0.8)
+    >>> len(a), len(b)
+    (8, 2)
+    """
     import numpy
 
     arrays = dataset if isinstance(dataset, tuple) else (dataset,)
@@ -189,8 +159,26 @@ def get_file(
     cache_dir: Any = None,
     force_download: bool = False,
 ) -> str:
-    """Downloads a file to the cache once and returns its path; an archive is extracted next to it, and the path of the folder is
-    returned.
+    """Downloads a file to the cache once; an archive is extracted next to it.
+
+    Args:
+        fname: The name of the file; by default from the address.
+        origin: The address.
+        untar: Whether to extract the archive.
+        md5_hash: The MD5 hash of the file.
+        file_hash: The hash of the file.
+        cache_subdir: The folder in the cache.
+        hash_algorithm: Accepted for compatibility: the length of the hash tells it.
+        extract: Whether to extract the archive.
+        archive_format: Accepted for compatibility: the extension tells it.
+        cache_dir: The cache; by default that of pyburn.data.
+        force_download: Whether to download again.
+
+    Returns:
+        The path of the file, or of the folder of an archive.
+
+    Raises:
+        ValueError: There is no address, or the name has folders in it.
     """
     import shutil
     from pathlib import Path
@@ -218,7 +206,18 @@ def get_file(
 
 
 class Progbar:
-    """A progress bar for custom loops: `bar.update(step, [("loss", loss)])` shows the means over the steps."""
+    """A progress bar for custom loops: it shows the means of values over the steps.
+
+    Args:
+        target: The number of steps; None if unknown.
+        width: Accepted for compatibility.
+        verbose: 0, 1 (progress bar) or 2 (one line at the end).
+        interval: Accepted for compatibility.
+        stateful_metrics: Names of values that are shown as they are, not as means.
+
+    >>> bar = p_vision.utils.Progbar(2, verbose=0)
+    >>> bar.update(1, [("loss", 0.5)])
+    """
 
     def __init__(self, target: int | None, width: int = 20, verbose: int = 1, interval: float = 0.05, stateful_metrics: Any = None) -> None:
         from .callbacks.progress import Progress
@@ -227,7 +226,13 @@ class Progbar:
         self._progress, self._sums, self._seen = Progress(verbose, target), dict[str, list[float]](), 0
 
     def update(self, current: int, values: Any = None, finalize: bool | None = None) -> None:
-        """Sets the number of completed steps, with pairs (name, value) to show."""
+        """Sets the number of completed steps.
+
+        Args:
+            current: The number of steps.
+            values: Pairs (name, value) to show.
+            finalize: Whether this is the last update; by default if current is the target.
+        """
         for name, value in values or ():
             if name in self.stateful_metrics:
                 self._sums[name] = [float(value), 1.0]
@@ -248,34 +253,74 @@ class Progbar:
 
 
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
-    """Splits the data of `train_step` into (x, y, sample_weight), with None for missing parts."""
+    """Splits the data of `train_step` into (x, y, sample_weight), with None for missing parts.
+
+    Args:
+        data: The data.
+
+    Returns:
+        The three parts.
+
+    >>> p_vision.utils.unpack_x_y_sample_weight((1, 2))
+    (1, 2, None)
+    """
     return as_batch(data)
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Inverse of `unpack_x_y_sample_weight`."""
+    """Inverse of `unpack_x_y_sample_weight`.
+
+    Args:
+        x: The inputs.
+        y: The targets.
+        sample_weight: The weights.
+
+    Returns:
+        A tuple without the missing parts.
+
+    >>> p_vision.utils.pack_x_y_sample_weight(1, 2)
+    (1, 2)
+    """
     return x if y is None else (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Returns whether x is a symbol."""
+    """Returns whether x is a symbol.
+
+    Args:
+        x: The value.
+
+    >>> p_vision.utils.is_keras_tensor(p_vision.Input((2,)))
+    True
+    """
     return isinstance(x, Symbol)
 
 
 def standardize_dtype(dtype: Any) -> str:
-    """Returns the name of a dtype."""
+    """Returns the name of a dtype.
+
+    Args:
+        dtype: The dtype, or its name.
+
+    >>> p_vision.utils.standardize_dtype(pyburn.float32)
+    'float32'
+    """
     return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Has no effect: there is no global session."""
+    """Has no effect: there is no global session.
+
+    Args:
+        free_memory: Accepted for compatibility.
+
+    >>> p_vision.utils.clear_session()
+    """
 
 
 _ELSEWHERE = {
-    **dict.fromkeys(
-        ["array_to_img", "image_dataset_from_directory", "img_to_array", "load_img", "save_img", "text_dataset_from_directory"],
-        "directories",
-    ),
+    **dict.fromkeys(["image_dataset_from_directory", "text_dataset_from_directory"], "directories"),
+    **dict.fromkeys(["array_to_img", "img_to_array", "load_img", "save_img"], "image_files"),
     **dict.fromkeys(
         [
             "CustomObjectScope",
@@ -290,6 +335,7 @@ _ELSEWHERE = {
         "serialization",
     ),
     **dict.fromkeys(["disable_interactive_logging", "enable_interactive_logging", "is_interactive_logging_enabled"], "config"),
+    "timeseries_dataset_from_array": "series",
     "model_to_dot": "plot",
     "plot_model": "plot",
 }

@@ -130,6 +130,9 @@ def Variable(
         autocast: Accepted for compatibility; has no effect.
         name: The name.
 
+    Returns:
+        The tensor, with assign, assign_add and assign_sub.
+
     Raises:
         ValueError: An initializer is given without a shape.
 

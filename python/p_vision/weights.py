@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import Module
 
-_Bound: Any = object
+if TYPE_CHECKING:
+    _Mixin = Module
+else:
+    _Mixin = object
 
 
-class WeightMethods(_Bound):
+class WeightMethods(_Mixin):
     """Mixin that adds `weights`, `trainable` and related methods to modules."""
 
     __slots__ = ()
@@ -57,7 +60,13 @@ class WeightMethods(_Bound):
         """Applies the constraints to the weights; layers with constraints override it."""
 
     def count_params(self) -> int:
-        """Returns the total number of elements of all weights."""
+        """Returns the total number of elements of all weights.
+
+        Raises:
+            ValueError: The layers have no weights yet, since their input shape is not known.
+        """
+        if not getattr(self, "built", True):
+            raise ValueError(f"[count_params] {self._get_name()} has no weights yet: build it first, with an Input or by calling it")
         return sum(tensor.numel() for tensor in self.weights)
 
     def get_weights(self) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import importlib.util
 import json
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import p_vision
 import pyburn
 from p_vision import models
 from pyburn import nn
@@ -400,3 +402,16 @@ def test_silero_segments() -> None:
     for probability in [0.1, 0.9, 0.9, 0.4, 0.9, 0.1, 0.1, 0.9, 0.1, 0.1, 0.9, 0.9, 0.9]:  # the single 0.9 is too short
         segments.add(probability)
     np.testing.assert_allclose(segments.finish(1.3), [(0.07, 0.53), (0.97, 1.3)])
+
+
+@pytest.mark.parametrize("name", models.list_models())
+def test_models_are_documented_by_what_they_do(name: str) -> None:
+    function = getattr(models, name)
+    assert all(part in function.__doc__ for part in ("Args:\n        weights: ", "Returns:", ">>> "))
+    (example,) = doctest.DocTestFinder().find(function, name, globs={"p_vision": p_vision, "pyburn": pyburn})
+    assert not doctest.DocTestRunner().run(example).failed
+    told = re.search(r": ([\d.]+) million parameters\.", function.__doc__)
+    if told is not None:
+        with pyburn.device("null"):
+            count = sum(parameter.numel() for parameter in function().parameters()) / 1e6
+        assert abs(float(told[1]) - count) < max(0.051, 0.002 * count)

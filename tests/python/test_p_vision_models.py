@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import io
 import pkgutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -300,11 +302,50 @@ def test_names_are_found_and_typed() -> None:
     assert {name for name, place in p_vision.names.PLACES.items() if place == "zoo"} == set(models.list_models())
 
 
-# `backend` is an enumeration in the place of its module.
-@pytest.mark.parametrize("name", sorted({module.name for module in pkgutil.iter_modules(p_vision.__path__)} - {"models", "backend"}))
+# `backend` is an enumeration in the place of its module; the models are tested in test_models.py.
+@pytest.mark.parametrize(
+    "name", sorted(m.name for m in pkgutil.walk_packages(p_vision.__path__, "p_vision.") if m.name != "p_vision.backend")
+)
 def test_examples_in_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"p_vision.{name}"), extraglobs={"p_vision": p_vision, "pyburn": pyburn})
+    result = doctest.testmod(importlib.import_module(name), extraglobs={"p_vision": p_vision, "pyburn": pyburn})
     assert not result.failed
+
+
+LAYERS = [name for name in p_vision.layers.__dir__() if isinstance(getattr(p_vision.layers, name), type)]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_describe_all_of_their_arguments(name: str) -> None:
+    cls = getattr(p_vision.layers, name)
+    if not issubclass(cls, p_vision.Layer):
+        return
+    args = inspect.getdoc(cls).split("Args:", 1)[-1]
+    for parameter in inspect.signature(cls).parameters.values():
+        assert re.search(rf"^    (\*\*)?{parameter.name}: \S", args, re.MULTILINE), f"{name}: {parameter.name}"
+
+
+def test_declared_layers_take_their_arguments_as_functions_do() -> None:
+    assert list(inspect.signature(Dense).parameters)[:3] == ["units", "activation", "use_bias"]
+    assert list(inspect.signature(p_vision.LSTM).parameters)[:4] == ["units", "activation", "recurrent_activation", "use_bias"]
+    assert inspect.signature(p_vision.RandomRotation).parameters["fill_mode"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert p_vision.Conv2D(2, 3, 2, "same").strides == (2, 2) and p_vision.MixUp(0.3, None, 7).seed == 7
+    with pytest.raises(TypeError, match=r"Dense\(\) missing required argument: 'units'"):
+        Dense(activation="relu")
+    with pytest.raises(TypeError, match="multiple values for argument 'units'"):
+        Dense(3, units=4)
+    with pytest.raises(TypeError, match="takes 3 positional arguments"):
+        p_vision.Dropout(0.5, None, 1, 2)
+    with pytest.raises(TypeError, match="'activaton'; did you mean 'activation'"):
+        Dense(3, activaton="relu")
+
+    class Wide(Dense):  # a subclass with a constructor of its own, as users write them
+        def __init__(self, factor: int, **options: object) -> None:
+            super().__init__(4 * factor, **options)
+            self.factor = factor
+
+    layer = Wide(2, activation="relu", name="wide")
+    assert layer.units == 8 and list(inspect.signature(Wide).parameters) == ["factor", "options"]
+    assert layer.get_config() == {"factor": 2, "name": "wide"}
 
 
 def test_mistakes_are_named() -> None:

@@ -3,6 +3,7 @@ write besides is understood."""
 
 from __future__ import annotations
 
+import doctest
 import json
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import p_vision as keras
 import pyburn
-from p_vision import layers
+from p_vision import applications, layers
 
 sys.path.insert(0, str(Path(__file__).parent))
 from keras_goldens import GOLDEN
@@ -243,3 +244,13 @@ def test_a_backup_survives_what_interrupts_a_training(tmp_path: Path) -> None:
     assert not (tmp_path / "backup.pyburn").exists()
     with pytest.raises(RuntimeError, match="loss of batch 0 is nan"):
         made().fit(x * np.nan, y, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN(raise_error=True)])
+
+
+@pytest.mark.parametrize("name", [name for name in applications.__all__ if callable(getattr(applications, name))])
+def test_networks_are_documented_by_what_they_do(name: str) -> None:
+    function = getattr(applications, name)
+    assert all(f"{part}: " in function.__doc__ for part in ("include_top", "weights", "input_shape", "name"))
+    (example,) = doctest.DocTestFinder().find(function, name, globs={"p_vision": keras, "pyburn": pyburn})
+    assert not doctest.DocTestRunner().run(example).failed
+    with pytest.raises(ValueError, match="trained weights are not part of the package"):
+        function()

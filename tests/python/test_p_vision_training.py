@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -298,7 +299,7 @@ def test_progress_is_told(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.fit(X, Y[:3], verbose=0), "as many examples"),
+        (lambda m: m.fit(X, Y[:3], verbose=0), "same number of samples"),
         (lambda m: m.fit(verbose=0), "there is no data"),
         (lambda m: m.fit(X, Y, batch_size=0), "batch_size"),
         (lambda m: m.fit(Rows(), validation_split=0.5), "validation_data"),
@@ -454,3 +455,34 @@ def test_fit_reads_nothing_from_the_device_per_step(options: dict[str, Any]) -> 
     Counting.reads = 0
     model.fit(x, y, batch_size=4, epochs=1, verbose=0, shuffle=False)
     assert Counting.reads <= 12  # of 40 steps
+
+
+def test_mistakes_get_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    x, classes = np.ones((6, 4), "float32"), np.array([0, 1, 2, 0, 1, 2])
+    model = p_vision.Sequential([p_vision.Input((4,)), p_vision.Dense(3, activation="softmax")])
+    with pytest.raises(TypeError, match="loss_weights are numbers: got 'accuracy'; metrics are given by name"):
+        model.compile("adam", "mse", ["accuracy"])
+    model.compile("adam", "categorical_crossentropy")
+    with pytest.raises(pyburn.ShapeError, match=r"got \(6,\) and \(6, 3\); for integer classes use a sparse loss"):
+        model.fit(x, classes, verbose=0)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    with pytest.raises(IndexError, match="targets are classes from 0 to 2 for 3 outputs"):
+        model.fit(x, classes + 1, verbose=0)
+    with pytest.raises(ValueError, match="the loss needs targets: give y"):
+        model.fit(x, verbose=0)
+    with pytest.raises(ValueError, match="x has 6, y has 5"):
+        model.fit(x, classes[:5], verbose=0)
+    with pytest.raises(TypeError, match=r"create an object: EarlyStopping\(\)"):
+        model.fit(x, classes, verbose=0, callbacks=[p_vision.EarlyStopping])
+    with pytest.raises(TypeError, match=r"was not called: write Dense\(\.\.\.\)\(x\)"):
+        p_vision.Model(p_vision.Input((3,)), p_vision.Dense(2))
+    with pytest.raises(ValueError, match="Sequential has no weights yet"):
+        p_vision.Sequential([p_vision.Dense(3)]).count_params()
+    for ask, hint in ((lambda: p_vision.layers.Dens, "'Dense'"), (lambda: p_vision.ops.concatenat, "'concatenate'")):
+        with pytest.raises(AttributeError, match=f"did you mean {hint}"):
+            ask()
+    capsys.readouterr()
+    model.predict(x, verbose=2)
+    assert capsys.readouterr().out.rstrip().endswith("/step")
+    model.fit(x, classes, verbose=2, callbacks=[callbacks.LearningRateScheduler(lambda epoch: 1e-5)])
+    assert re.search(r"/step - loss: [\d.]+ - learning_rate: 1\.0000e-05\n", capsys.readouterr().out)

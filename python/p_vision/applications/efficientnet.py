@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .. import layers
@@ -11,7 +12,7 @@ from ..initializers import VarianceScaling
 from ..model import Model
 from ..models.building import rounded_channels
 from ..symbolic.symbol import Symbol
-from .frame import application, average, channels_of, even_border, normalised
+from .frame import average, channels_of, even_border, network, normalised
 
 _SIZES = {  # width, depth, image size, dropout
     "B0": (1.0, 1.0, 224, 0.2),
@@ -36,49 +37,42 @@ _DROPPED = 0.2  # the drop rate of the last block; it grows linearly with depth
 _START = {"kernel_initializer": VarianceScaling(2.0, "fan_out", "truncated_normal")}
 
 
-def _sized(letter: str) -> Callable[..., Model]:
-    width, depth, size, dropout = _SIZES[letter]
-
-    def make(include_top: bool = True, weights: Any = "imagenet", *, name: str = f"efficientnet{letter.lower()}", **options: Any) -> Model:
-        def head(x: Symbol) -> Symbol:
-            return layers.Dropout(dropout, name="top_dropout")(average(x))
-
-        top = {"kernel_initializer": VarianceScaling(1 / 3, "fan_out", "uniform")}
-        return application(
-            _features(width, depth), name, size=size, head=head, top=top, include_top=include_top, weights=weights, **options
-        )
-
-    make.__name__ = make.__qualname__ = f"EfficientNet{letter}"
-    make.__doc__ = f"Channels times {width}, blocks times {depth}, for pictures of {size} x {size} pixels."
-    return make
-
-
-EfficientNetB0, EfficientNetB1, EfficientNetB2, EfficientNetB3 = (_sized(letter) for letter in ("B0", "B1", "B2", "B3"))
-EfficientNetB4, EfficientNetB5, EfficientNetB6, EfficientNetB7 = (_sized(letter) for letter in ("B4", "B5", "B6", "B7"))
 __all__ = [*(f"EfficientNet{letter}" for letter in _SIZES), "preprocess_input"]
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Returns the images unchanged: the network rescales them itself."""
+    """Returns the images unchanged: the network rescales them itself.
+
+    Args:
+        x: The images, as an array, a tensor or a symbol.
+        data_format: "channels_last" or "channels_first".
+
+    Returns:
+        The images.
+
+    >>> p_vision.applications.efficientnet.preprocess_input(pyburn.full((1, 1, 3), 255.0)).flatten().max().item() > 0.9
+    True
+    """
     return x
 
 
-def _features(width: float, depth: float) -> Callable[[Symbol], Symbol]:
-    def features(x: Symbol) -> Symbol:
-        x = even_border(layers.Normalization()(layers.Rescaling(1 / 255)(x)), 3, "stem_conv_pad")
-        x = _conv(x, rounded_channels(32 * width), 3, "stem_conv", strides=2)
-        x = _active(x, "stem_bn", "stem_activation")
-        counts = [math.ceil(depth * count) for _, count, _, _, _ in _BLOCKS]
-        done = 0
-        for stage, (kernel, _, channels, expansion, stride) in enumerate(_BLOCKS):
-            for index in range(counts[stage]):
-                name, rate = f"block{stage + 1}{chr(97 + index)}_", _DROPPED * done / sum(counts)
-                x = _block(x, kernel, rounded_channels(channels * width), expansion, stride if index == 0 else 1, rate, name)
-                done += 1
-        x = _conv(x, rounded_channels(1280 * width), 1, "top_conv")
-        return _active(x, "top_bn", "top_activation")
+def _features(width: float, depth: float, x: Symbol) -> Symbol:
+    x = even_border(layers.Normalization()(layers.Rescaling(1 / 255)(x)), 3, "stem_conv_pad")
+    x = _conv(x, rounded_channels(32 * width), 3, "stem_conv", strides=2)
+    x = _active(x, "stem_bn", "stem_activation")
+    counts = [math.ceil(depth * count) for _, count, _, _, _ in _BLOCKS]
+    done = 0
+    for stage, (kernel, _, channels, expansion, stride) in enumerate(_BLOCKS):
+        for index in range(counts[stage]):
+            name, rate = f"block{stage + 1}{chr(97 + index)}_", _DROPPED * done / sum(counts)
+            x = _block(x, kernel, rounded_channels(channels * width), expansion, stride if index == 0 else 1, rate, name)
+            done += 1
+    x = _conv(x, rounded_channels(1280 * width), 1, "top_conv")
+    return _active(x, "top_bn", "top_activation")
 
-    return features
+
+def _head(dropout: float, x: Symbol) -> Symbol:
+    return layers.Dropout(dropout, name="top_dropout")(average(x))
 
 
 def _conv(x: Symbol, channels: int, kernel: int, name: str, **options: Any) -> Symbol:
@@ -109,3 +103,14 @@ def _block(inputs: Symbol, kernel: int, channels: int, expansion: int, stride: i
         x = layers.Dropout(rate, noise_shape=(None, 1, 1, 1), name=f"{name}drop")(x) if rate else x
         x = layers.Add(name=f"{name}add")([x, inputs])
     return x
+
+
+def _sized(letter: str) -> Callable[..., Model]:
+    width, depth, size, dropout = _SIZES[letter]
+    summary = f"EfficientNet-{letter}: channels times {width}, blocks times {depth}, for images of {size} x {size} pixels."
+    top = {"kernel_initializer": VarianceScaling(1 / 3, "fan_out", "uniform")}
+    return network(f"EfficientNet{letter}", summary, partial(_features, width, depth), size=size, head=partial(_head, dropout), top=top)
+
+
+EfficientNetB0, EfficientNetB1, EfficientNetB2, EfficientNetB3 = (_sized(letter) for letter in ("B0", "B1", "B2", "B3"))
+EfficientNetB4, EfficientNetB5, EfficientNetB6, EfficientNetB7 = (_sized(letter) for letter in ("B4", "B5", "B6", "B7"))

@@ -15,61 +15,85 @@ from ..symbolic.symbol import Symbol
 Part = Callable[[Symbol], Symbol]
 
 
-def application(
-    features: Part,
+def network(
     name: str,
+    summary: str,
+    features: Part,
     *,
     size: int = 224,
     head: Part | None = None,
     top: dict[str, Any] | None = None,
-    include_top: bool = True,
-    weights: Any = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    backend: Any = None,
-) -> Model:
-    """Builds a network with Keras's arguments.
+) -> Callable[..., Model]:
+    """Defines the function of a network, with Keras's arguments.
 
     Args:
+        name: The name of the function; in lower case, that of the model.
+        summary: The first line of its docstring.
         features: Computes the features from the input symbol.
-        name: The name of the model.
         size: The default image size.
         head: Layers between the features and the last layer.
         top: Options of the last layer.
+    """
+
+    def built(
+        include_top: bool = True,
+        weights: Any = "imagenet",
+        input_tensor: Any = None,
+        input_shape: Any = None,
+        pooling: str | None = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
+        name: str = name.lower(),
+        *,
+        backend: Any = None,
+    ) -> Model:
+        if weights == "imagenet":
+            raise ValueError(
+                f"[{name}] trained weights are not part of the package: give weights=None, or a file that save_weights has written "
+                "(arrays of Keras's model fit as well: model.set_weights(keras_model.get_weights()))"
+            )
+        begin = layers.Input(shape=_shape(name, input_shape, size, include_top)) if input_tensor is None else input_tensor
+        x = features(begin)
+        if include_top:
+            x = (head or average)(x)
+            x = layers.Dense(classes, activation=classifier_activation, name="predictions", **(top or {}))(x)
+        elif pooling in ("avg", "max"):
+            x = average(x) if pooling == "avg" else layers.GlobalMaxPooling2D(name="max_pool")(x)
+        elif pooling is not None:
+            raise ValueError(f"[{name}] pooling is None, 'avg' or 'max': got {pooling!r}")
+        inputs = _sources(begin)
+        model = Model(inputs[0] if len(inputs) == 1 else inputs, x, name=name, backend=backend)
+        if weights is not None:
+            model.load_weights(weights)
+        return model
+
+    built.__name__ = built.__qualname__ = name
+    built.__doc__ = f"""{summary}
+
+    Args:
         include_top: Whether to include the classifier.
-        weights: None, or a file written by save_weights.
+        weights: None for random weights, or a file written by save_weights. Keras's default "imagenet" raises: nothing is downloaded.
         input_tensor: A symbol to use as input.
-        input_shape: The input shape without the batch dimension.
-        pooling: The pooling of the features without a classifier.
+        input_shape: The input shape without the batch dimension; by default ({size}, {size}, 3).
+        pooling: The pooling of the features without a classifier: "avg", "max", or None for none.
         classes: The number of classes.
-        classifier_activation: The activation of the last layer.
+        classifier_activation: The activation of the last layer; None for logits.
+        name: The name of the model.
         backend: The backend or device of the weights.
 
+    Returns:
+        The model, which takes images (N, height, width, channels).
+
     Raises:
-        ValueError: weights is "imagenet": no pretrained weights are included.
+        ValueError: weights is "imagenet", or pooling is unknown.
+        ShapeError: input_shape does not fit.
+
+    >>> with pyburn.device("null"):  # computes shapes only; without this line the model has weights
+    ...     model = p_vision.applications.{name}(weights=None, include_top=False, pooling="avg", input_shape=(64, 64, 3))
+    >>> model.input_shape
+    (None, 64, 64, 3)
     """
-    if weights == "imagenet":
-        raise ValueError(
-            f"[{name}] trained weights are not part of the package: give weights=None, or a file that save_weights has written "
-            "(arrays of Keras's model fit as well: model.set_weights(keras_model.get_weights()))"
-        )
-    begin = layers.Input(shape=_shape(name, input_shape, size, include_top)) if input_tensor is None else input_tensor
-    x = features(begin)
-    if include_top:
-        x = (head or average)(x)
-        x = layers.Dense(classes, activation=classifier_activation, name="predictions", **(top or {}))(x)
-    elif pooling in ("avg", "max"):
-        x = average(x) if pooling == "avg" else layers.GlobalMaxPooling2D(name="max_pool")(x)
-    elif pooling is not None:
-        raise ValueError(f"[{name}] pooling is None, 'avg' or 'max': got {pooling!r}")
-    inputs = _sources(begin)
-    model = Model(inputs[0] if len(inputs) == 1 else inputs, x, name=name, backend=backend)
-    if weights is not None:
-        model.load_weights(weights)
-    return model
+    return built
 
 
 def average(x: Symbol) -> Symbol:

@@ -22,8 +22,14 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
         mode: "caffe" converts to BGR and subtracts ImageNet's means, "tf" scales to [-1, 1], "torch" normalizes by ImageNet's mean and
             standard deviation.
 
+    Returns:
+        The images, in the form of x.
+
     Raises:
         ValueError: The mode is unknown.
+
+    >>> p_vision.applications.imagenet_utils.preprocess_input(pyburn.full((1, 1, 3), 255.0), mode="tf").flatten().tolist()
+    [1.0, 1.0, 1.0]
     """
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(f"[preprocess_input] mode is 'caffe', 'tf' or 'torch': got {mode!r}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .. import layers
 from ..model import Model
 from ..models.building import rounded_channels
 from ..symbolic.symbol import Symbol
-from .frame import application, channels_of, even_border, normalised
+from .frame import channels_of, even_border, network, normalised
 from .resnet_v2 import preprocess_input
 
 __all__ = ["MobileNetV2", "preprocess_input"]
@@ -19,22 +20,39 @@ _BLOCKS = ((16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 
 def MobileNetV2(
     input_shape: Any = None, alpha: float = 1.0, include_top: bool = True, weights: Any = "imagenet", *, name: Any = None, **options: Any
 ) -> Model:
-    """MobileNetV2: inverted residual blocks with depthwise convolutions; `alpha` scales the numbers of channels."""
+    """MobileNetV2: inverted residual blocks with depthwise convolutions.
 
-    def features(x: Symbol) -> Symbol:
-        x = layers.Conv2D(rounded_channels(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1")(x)
-        x = layers.ReLU(6.0, name="Conv1_relu")(_normalised(x, "bn_Conv1"))
-        number = 0
-        for channels, count, stride in _BLOCKS:
-            for index in range(count):
-                x = _block(x, rounded_channels(int(channels * alpha)), stride if index == 0 else 1, number)
-                number += 1
-        x = layers.Conv2D(rounded_channels(1280 * alpha) if alpha > 1 else 1280, 1, use_bias=False, name="Conv_1")(x)
-        return layers.ReLU(6.0, name="out_relu")(_normalised(x, "Conv_1_bn"))
+    Args:
+        input_shape: The input shape without the batch dimension; by default (224, 224, 3).
+        alpha: Scales the numbers of channels.
+        include_top: Whether to include the classifier.
+        weights: None for random weights, or a file written by save_weights. Keras's default "imagenet" raises: nothing is downloaded.
+        name: The name of the model.
+        **options: input_tensor, pooling, classes, classifier_activation and backend, as in ResNet50.
 
+    Returns:
+        The model, which takes images (N, height, width, channels).
+
+    >>> features = p_vision.applications.MobileNetV2((64, 64, 3), alpha=0.35, include_top=False, weights=None, pooling="avg")
+    >>> features.output_shape
+    (None, 1280)
+    """
     size = input_shape[0] if input_shape is not None else 224
     name = name or f"mobilenetv2_{alpha:0.2f}_{size}".replace(".", "_")  # layer names cannot contain dots
-    return application(features, name, input_shape=input_shape, include_top=include_top, weights=weights, **options)
+    made = network("MobileNetV2", "", partial(_features, alpha))
+    return made(include_top, weights, input_shape=input_shape, name=name, **options)
+
+
+def _features(alpha: float, x: Symbol) -> Symbol:
+    x = layers.Conv2D(rounded_channels(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1")(x)
+    x = layers.ReLU(6.0, name="Conv1_relu")(_normalised(x, "bn_Conv1"))
+    number = 0
+    for channels, count, stride in _BLOCKS:
+        for index in range(count):
+            x = _block(x, rounded_channels(int(channels * alpha)), stride if index == 0 else 1, number)
+            number += 1
+    x = layers.Conv2D(rounded_channels(1280 * alpha) if alpha > 1 else 1280, 1, use_bias=False, name="Conv_1")(x)
+    return layers.ReLU(6.0, name="out_relu")(_normalised(x, "Conv_1_bn"))
 
 
 def _normalised(x: Symbol, name: str) -> Symbol:

@@ -6,12 +6,11 @@ The stride is in the first convolution of a block; in torchvision and `p_vision.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from .. import layers
-from ..model import Model
 from ..symbolic.symbol import Symbol
-from .frame import application, normalised
+from .frame import network, normalised
 from .imagenet_utils import preprocess_input
 
 __all__ = ["ResNet50", "ResNet101", "ResNet152", "preprocess_input"]
@@ -19,32 +18,14 @@ __all__ = ["ResNet50", "ResNet101", "ResNet152", "preprocess_input"]
 EPSILON = 1.001e-5  # of all batch norms
 
 
-def ResNet50(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet50", **options: Any) -> Model:
-    """ResNet-50: 16 bottleneck blocks."""
-    return _resnet((3, 4, 6, 3), name, include_top=include_top, weights=weights, **options)
-
-
-def ResNet101(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet101", **options: Any) -> Model:
-    """ResNet-101: 33 bottleneck blocks."""
-    return _resnet((3, 4, 23, 3), name, include_top=include_top, weights=weights, **options)
-
-
-def ResNet152(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet152", **options: Any) -> Model:
-    """ResNet-152: 50 bottleneck blocks."""
-    return _resnet((3, 8, 36, 3), name, include_top=include_top, weights=weights, **options)
-
-
-def _resnet(depths: Sequence[int], name: str, **options: Any) -> Model:
-    def features(x: Symbol) -> Symbol:
-        x = layers.Conv2D(64, 7, strides=2, name="conv1_conv")(layers.ZeroPadding2D(3, name="conv1_pad")(x))
-        x = pooled(_relu(normalised(x, "conv1_bn", epsilon=EPSILON), "conv1_relu"))
-        for stage, depth in enumerate(depths):
-            for index in range(depth):
-                stride = 2 if index == 0 and stage > 0 else 1
-                x = _block(x, 64 << stage, stride, index == 0, f"conv{stage + 2}_block{index + 1}")
-        return x
-
-    return application(features, name, **options)
+def _features(depths: Sequence[int], x: Symbol) -> Symbol:
+    x = layers.Conv2D(64, 7, strides=2, name="conv1_conv")(layers.ZeroPadding2D(3, name="conv1_pad")(x))
+    x = pooled(_relu(normalised(x, "conv1_bn", epsilon=EPSILON), "conv1_relu"))
+    for stage, depth in enumerate(depths):
+        for index in range(depth):
+            stride = 2 if index == 0 and stage > 0 else 1
+            x = _block(x, 64 << stage, stride, index == 0, f"conv{stage + 2}_block{index + 1}")
+    return x
 
 
 def pooled(x: Symbol) -> Symbol:
@@ -65,3 +46,8 @@ def _block(x: Symbol, width: int, stride: int, widens: bool, name: str) -> Symbo
         x = normalised(x, f"{name}_{index}_bn", epsilon=EPSILON)
         x = _relu(x, f"{name}_{index}_relu") if index < 3 else x
     return _relu(layers.Add(name=f"{name}_add")([past, x]), f"{name}_out")
+
+
+ResNet50 = network("ResNet50", "ResNet-50: 16 bottleneck blocks.", partial(_features, (3, 4, 6, 3)))
+ResNet101 = network("ResNet101", "ResNet-101: 33 bottleneck blocks.", partial(_features, (3, 4, 23, 3)))
+ResNet152 = network("ResNet152", "ResNet-152: 50 bottleneck blocks.", partial(_features, (3, 8, 36, 3)))

@@ -18,6 +18,9 @@ class KerasCallbacks(train.Callback):
     Args:
         callbacks: The callbacks.
         params: The options of `fit`, for `callback.params`.
+
+    >>> len(p_vision.callbacks.KerasCallbacks([p_vision.History()]).callbacks)
+    1
     """
 
     def __init__(self, callbacks: Sequence[Any], params: dict[str, Any] | None = None) -> None:
@@ -29,7 +32,13 @@ class KerasCallbacks(train.Callback):
         self._logs: dict[str, float] = {}  # of the last epoch
 
     def call(self, event: str, *args: Any, logs: Callable[[], dict[str, float]] | dict[str, float] | None = None) -> None:
-        """Calls `on_<event>` of all callbacks that define it."""
+        """Calls `on_<event>` of all callbacks that define it.
+
+        Args:
+            event: The name of the event, such as epoch_end.
+            *args: Its arguments, such as the epoch.
+            logs: The logs, or a function that returns them, which is called only if a callback needs them.
+        """
         functions = self._functions.get(event)
         if functions is None:
             functions = self._functions[event] = list(self._defined(f"on_{event}"))
@@ -47,7 +56,11 @@ class KerasCallbacks(train.Callback):
                 yield getattr(callback, name)
 
     def model_of(self, learner: Any) -> Any:
-        """Returns what callbacks get as their model."""
+        """Returns what callbacks get as their model.
+
+        Args:
+            learner: The learner.
+        """
         return LearnerModel(learner)
 
     def _begin(self, learner: Any) -> None:

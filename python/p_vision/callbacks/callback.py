@@ -13,6 +13,15 @@ class Callback:
     """Base class of callbacks; override the events you need. `self.model` is the model, `self.params` the options of `fit`.
 
     A `pyburn.train.Learner` accepts these callbacks, too.
+
+    >>> class Loud(p_vision.Callback):
+    ...     def on_epoch_end(self, epoch, logs=None):
+    ...         print("epoch", epoch, sorted(logs))
+    >>> model = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> history = model.fit(pyburn.ones(4, 2), pyburn.ones(4, 1), epochs=2, verbose=0, callbacks=[Loud()])
+    epoch 0 ['loss']
+    epoch 1 ['loss']
     """
 
     learner_adapter: ClassVar[Any] = KerasCallbacks
@@ -26,50 +35,118 @@ class Callback:
         self.params = params
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Called before the first epoch."""
+        """Called before the first epoch.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Called after the last epoch."""
+        """Called after the last epoch.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Called before an epoch; epochs count from 0."""
+        """Called before an epoch; epochs count from 0.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Called after an epoch and its validation."""
+        """Called after an epoch and its validation.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before a training step."""
+        """Called before a training step.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Called after a training step."""
+        """Called after a training step.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Called before an evaluation."""
+        """Called before an evaluation.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Called after an evaluation."""
+        """Called after an evaluation.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before an evaluation batch."""
+        """Called before a evaluation batch.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Called after an evaluation batch."""
+        """Called after a evaluation batch.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before a prediction batch."""
+        """Called before a prediction batch.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Called after a prediction batch."""
+        """Called after a prediction batch.
+
+        Args:
+            batch: The index of the batch, from 0.
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Called before a prediction."""
+        """Called before a prediction.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Called after a prediction."""
+        """Called after a prediction.
+
+        Args:
+            logs: The values of the losses and metrics so far, by name; Keras's callbacks may add to them.
+        """
 
 
 class History(Callback):
-    """The result of `fit`: `history` maps each name to its values, one per epoch."""
+    """The result of `fit`: `history` maps each name to its values, one per epoch; `epoch` lists the epochs.
+
+    >>> p_vision.History()
+    <History of 0 epochs>
+    """
 
     def __init__(self) -> None:
         self.history: dict[str, list[float]] = {}

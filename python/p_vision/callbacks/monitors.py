@@ -51,7 +51,24 @@ class _Monitor(Callback):
 
 @dataclass(eq=False)
 class EarlyStopping(_Monitor):
-    """Stops training if a monitored value has not improved for `patience` epochs."""
+    """Stops training if a monitored value has not improved for `patience` epochs.
+
+    Args:
+        monitor: The name of the value in the logs.
+        min_delta: The least change that counts as an improvement.
+        patience: The number of epochs without an improvement before training stops.
+        verbose: Whether to print a message (1) or not (0).
+        mode: "min", "max", or "auto", which follows the metric.
+        baseline: A value to reach; without that, training stops after patience epochs.
+        restore_best_weights: Whether to restore the weights of the best epoch.
+        start_from_epoch: The first epoch that counts.
+
+    Raises:
+        ValueError: The mode is unknown.
+
+    >>> p_vision.EarlyStopping(patience=3, restore_best_weights=True).monitor
+    'val_loss'
+    """
 
     monitor: str = "val_loss"
     min_delta: float = 0
@@ -89,7 +106,24 @@ class EarlyStopping(_Monitor):
 
 @dataclass(eq=False)
 class ModelCheckpoint(_Monitor):
-    """Saves the model after epochs, or after `save_freq` batches, to a path such as `"{epoch:02d}-{val_loss:.3f}.pyburn"`."""
+    """Saves the model after epochs, or after a number of batches.
+
+    Args:
+        filepath: The path, such as "{epoch:02d}-{val_loss:.3f}.pyburn", which is filled in from the logs.
+        monitor: The name of the value in the logs.
+        verbose: Whether to print a message (1) or not (0).
+        save_best_only: Whether to save only if the monitored value has improved.
+        save_weights_only: Whether to save the weights instead of the model.
+        mode: "min", "max", or "auto", which follows the metric.
+        save_freq: "epoch", or a number of batches.
+        initial_value_threshold: The value to improve on first.
+
+    Raises:
+        ValueError: The mode or the frequency is unknown.
+
+    >>> p_vision.ModelCheckpoint("best.pyburn", save_best_only=True).filepath
+    'best.pyburn'
+    """
 
     filepath: str | os.PathLike[str]
     monitor: str = "val_loss"
@@ -131,7 +165,24 @@ class ModelCheckpoint(_Monitor):
 
 @dataclass(eq=False)
 class ReduceLROnPlateau(_Monitor):
-    """Multiplies the learning rate by `factor` if a monitored value has not improved for `patience` epochs."""
+    """Reduces the learning rate if a monitored value has not improved for `patience` epochs.
+
+    Args:
+        monitor: The name of the value in the logs.
+        factor: The learning rate is multiplied by it.
+        patience: The number of epochs without an improvement.
+        verbose: Whether to print a message (1) or not (0).
+        mode: "min", "max", or "auto", which follows the metric.
+        min_delta: The least change that counts as an improvement.
+        cooldown: The number of epochs to wait after a reduction.
+        min_lr: The lowest learning rate.
+
+    Raises:
+        ValueError: The mode is unknown, or factor is not below 1.
+
+    >>> p_vision.ReduceLROnPlateau(factor=0.5).patience
+    10
+    """
 
     monitor: str = "val_loss"
     factor: float = 0.1

@@ -38,7 +38,7 @@ class Progress:
         self.drawn = time.monotonic()
         per_step = (self.drawn - self.start) / max(done, 1)
         rest = f"{per_step * (self.steps - done):.0f}s" if self.steps else "?"
-        line = f"{self._bar(done)} {rest} {_time(per_step)}/step - {_text(logs)}"
+        line = f"{self._bar(done)} {rest} {_time(per_step)}/step{_text(logs)}"
         self.out.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps cannot be overwritten
         self.out.flush()
 
@@ -46,7 +46,7 @@ class Progress:
         if not self.level:
             return
         seconds = time.monotonic() - self.start
-        line = f"{self._bar(done)} {seconds:.0f}s {_time(seconds / max(done, 1))}/step - {_text(logs)}"
+        line = f"{self._bar(done)} {seconds:.0f}s {_time(seconds / max(done, 1))}/step{_text(logs)}"
         self.out.write(f"\r{line}\x1b[K\n" if self.level == 1 and self.moves else line + "\n")
         self.out.flush()
 
@@ -62,6 +62,9 @@ class ProgbarLogger(train.Callback):
 
     Args:
         verbose: "auto", 0, 1 (progress bar) or 2 (one line per epoch).
+
+    >>> p_vision.callbacks.ProgbarLogger(2).verbose
+    2
     """
 
     def __init__(self, verbose: Any = "auto") -> None:
@@ -97,7 +100,7 @@ class PassBar(train.Callback):
 
 
 def _text(logs: dict[str, float]) -> str:
-    return " - ".join(f"{name}: {value:.4f}" if abs(value) > 1e-3 or not value else f"{name}: {value:.4e}" for name, value in logs.items())
+    return "".join(f" - {name}: {value:{'.4f' if abs(value) > 1e-3 or not value else '.4e'}}" for name, value in logs.items())
 
 
 def _time(seconds: float) -> str:

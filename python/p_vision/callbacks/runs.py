@@ -19,6 +19,18 @@ class TensorBoard(Callback):
     """Writes the logs of each epoch, or of every `update_freq` batches, for TensorBoard: `log_dir/train` and `log_dir/validation`.
 
     Keras's options for histograms, graphs, profiling and embeddings are accepted and have no effect.
+
+    Args:
+        log_dir: The folder.
+        histogram_freq: Has no effect, like write_graph, write_images, write_steps_per_second, profile_batch, embeddings_freq and
+            embeddings_metadata.
+        update_freq: "epoch", "batch", or a number of batches.
+
+    Raises:
+        ValueError: update_freq is unknown.
+
+    >>> p_vision.TensorBoard("logs").log_dir.name
+    'logs'
     """
 
     log_dir: Any = "./logs"
@@ -68,10 +80,17 @@ class TensorBoard(Callback):
 class BackupAndRestore(Callback):
     """Backs up the training state, so that an interrupted `fit` resumes when it is called again.
 
-    The state consists of the weights, the optimizer state, the random number generators and the epoch. With `save_freq="epoch"`, a
-    resumed run gives bit-identical weights, if the data depend only on the random numbers of pyburn, NumPy and Python.
+    The state consists of the weights, the optimizer state, the random number generators and the epoch. With `save_freq="epoch"`, a resumed
+    run gives bit-identical weights, if the data depend only on the random numbers of pyburn, NumPy and Python.
 
-    The files are removed when training ends, unless `delete_checkpoint` is False.
+    Args:
+        backup_dir: The folder of the backup.
+        save_freq: "epoch", or a number of batches.
+        double_checkpoint: Accepted for compatibility: a backup is replaced only when the new one is complete.
+        delete_checkpoint: Whether to remove the backup when training ends.
+
+    >>> p_vision.BackupAndRestore("backup").save_freq
+    'epoch'
     """
 
     backup_dir: Any
@@ -127,7 +146,18 @@ class BackupAndRestore(Callback):
 
 @dataclass(eq=False)
 class RemoteMonitor(Callback):
-    """Sends the logs of each epoch to an HTTP server."""
+    """Sends the logs of each epoch to an HTTP server.
+
+    Args:
+        root: The address of the server.
+        path: The path of the requests.
+        field: The form field of the logs.
+        headers: Additional HTTP headers.
+        send_as_json: Whether to send JSON instead of a form.
+
+    >>> p_vision.RemoteMonitor().path
+    '/publish/epoch/end/'
+    """
 
     root: str = "http://localhost:9000"
     path: str = "/publish/epoch/end/"
@@ -150,8 +180,13 @@ class RemoteMonitor(Callback):
 
 
 class SwapEMAWeights(Callback):
-    """Evaluates with the moving averages of the weights that an optimizer with `use_ema=True` keeps; training continues with the
-    weights.
+    """Evaluates with the moving averages of the weights that an optimizer with `use_ema=True` keeps; training continues with the weights.
+
+    Args:
+        swap_on_epoch: Whether to swap at the end of each epoch, too, for callbacks that save the model.
+
+    >>> p_vision.SwapEMAWeights().swap_on_epoch
+    False
     """
 
     def __init__(self, swap_on_epoch: bool = False) -> None:

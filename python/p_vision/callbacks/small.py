@@ -18,7 +18,15 @@ from .callback import Callback, Logs
 
 @dataclass(eq=False)
 class LearningRateScheduler(Callback):
-    """Sets the learning rate to `schedule(epoch, rate)` before each epoch."""
+    """Sets the learning rate before each epoch.
+
+    Args:
+        schedule: A function of the epoch and the current rate, or of the epoch alone, that returns the rate.
+        verbose: Whether to print the rate.
+
+    >>> p_vision.LearningRateScheduler(lambda epoch, rate: rate * 0.9).verbose
+    0
+    """
 
     schedule: Callable[..., float]
     verbose: int = 0
@@ -39,8 +47,15 @@ class LearningRateScheduler(Callback):
 
 
 class CSVLogger(Callback):
-    """Writes one line per epoch to a CSV file. Only complete lines are written; if the disk is full, they are retried with the next
-    one.
+    """Writes one line per epoch to a CSV file. Only complete lines are written; if the disk is full, they are retried with the next one.
+
+    Args:
+        filename: The file.
+        separator: The separator.
+        append: Whether to continue an existing file.
+
+    >>> p_vision.CSVLogger("log.csv").separator
+    ','
     """
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
@@ -79,7 +94,14 @@ class CSVLogger(Callback):
 
 
 class TerminateOnNaN(Callback):
-    """Stops training if the loss is NaN or infinite. With `raise_error` it raises instead, and `on_train_end` is not called."""
+    """Stops training if the loss is NaN or infinite.
+
+    Args:
+        raise_error: Whether to raise RuntimeError instead; then `on_train_end` is not called.
+
+    >>> p_vision.TerminateOnNaN().raise_error
+    False
+    """
 
     def __init__(self, raise_error: bool = False) -> None:
         self.raise_error = raise_error
@@ -94,7 +116,17 @@ class TerminateOnNaN(Callback):
 
 
 class LambdaCallback(Callback):
-    """Creates a callback from functions: `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."""
+    """Creates a callback from functions.
+
+    Args:
+        **functions: The functions by event, such as on_epoch_end.
+
+    Raises:
+        TypeError: There is no such event.
+
+    >>> p_vision.LambdaCallback(on_epoch_end=lambda epoch, logs: print(epoch, logs)).on_epoch_end(0, {"loss": 0.5})
+    0 {'loss': 0.5}
+    """
 
     def __init__(self, **functions: Callable[..., Any]) -> None:
         for name, function in functions.items():

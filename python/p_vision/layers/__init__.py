@@ -13,6 +13,9 @@ from typing import Any
 
 import p_vision
 
+from ..configured import suggestion
+from ..names import PLACES
+
 _FUNCTIONS = ("add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot")  # create and call a layer
 
 
@@ -26,7 +29,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(p_vision, _full_name(name), None) if not name.startswith("__") else None
     if name in ("Input", "InputSpec") or (isinstance(found, type) and issubclass(found, p_vision.Layer)):
         return found
-    raise AttributeError(f"p_vision has no layer {name!r}")
+    raise AttributeError(f"p_vision has no layer {name!r}{suggestion(name, PLACES)}")
 
 
 def _full_name(name: str) -> str:

@@ -9,7 +9,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .image import RandomLayer, contrast_range, factor_range
+from .arguments import contrast_of, extents, share_of, spread_of
+from .image import RandomLayer, ValueLayer
 
 _GREY = (0.2989, 0.587, 0.114)  # luma weights of red, green and blue
 
@@ -21,36 +22,16 @@ def _grey(x: Tensor) -> Tensor:
     return (x * pyburn.tensor(_GREY, dtype=x.dtype, device=x.device).reshape(1, 3, 1, 1)).sum(1, keepdim=True)
 
 
-def share_range(layer: str, factor: Any) -> tuple[float, float]:
-    """Returns the range (low, high) of a factor; a single number f is (0, f).
-
-    Raises:
-        ValueError: The lower limit is above the upper limit.
-    """
-    low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
-    if low > high:
-        raise ValueError(f"[{layer}] factor is a number or (lowest, highest): got {factor!r}")
-    return float(low), float(high)
-
-
 def _column(values: Tensor) -> Tensor:
     return values.reshape(-1, 1, 1, 1)
 
 
-class _ColourLayer(RandomLayer):
-    """Base class of layers with a factor and a value range."""
+class _ColourLayer(ValueLayer):
+    """Base class of layers with a factor: the range that a number is drawn from for each image. A single number f is (0, f)."""
 
-    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, **options)
-        self.factor, self.value_range = factor, tuple(value_range)
-        self._span = self._range_of(factor)
-
-    def _range_of(self, factor: Any) -> tuple[float, float]:
-        """Returns the range of a factor; a single number f is (0, f)."""
-        return share_range(type(self).__name__, factor)
-
-    def _within(self, x: Tensor) -> Tensor:
-        return x.clamp(*self.value_range)
+    def prepare(self) -> None:
+        super().prepare()
+        self._span = share_of(type(self).__name__, "factor", getattr(self, "factor", 0.0))
 
     def _chosen(self, x: Tensor) -> Tensor:
         """Draws which images are changed: the factor is a range of probabilities, drawn per image."""
@@ -58,27 +39,54 @@ class _ColourLayer(RandomLayer):
 
 
 class RandomGrayscale(_ColourLayer):
-    """Converts a random fraction of the images to grayscale."""
+    """Converts a random fraction of the images to grayscale.
 
-    def __init__(self, factor: float = 0.5, **options: Any) -> None:
-        super().__init__(factor, **options)
+    Args:
+        factor: The probability of converting an image.
+
+    >>> out = p_vision.RandomGrayscale(1.0)(pyburn.rand(2, 4, 4, 3))
+    >>> bool((out[..., 0] == out[..., 1]).all())
+    True
+    """
+
+    factor: float = 0.5
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         return pyburn.where(_column(self._uniform(x, 0, 1) < self.factor), _grey(x).expand(x.shape), x)
 
 
 class RandomInvert(_ColourLayer):
-    """Inverts the values of random images; the probability of each is drawn from the range `factor`."""
+    """Inverts the values of random images.
 
-    def __init__(self, factor: float = 1.0, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
-        super().__init__(factor, value_range, **options)
+    Args:
+        factor: The range that the probability of inverting an image is drawn from; a single number f is (0, f).
+
+    >>> p_vision.RandomInvert((1.0, 1.0))(pyburn.zeros(1, 1, 1, 3)).flatten().tolist()
+    [255.0, 255.0, 255.0]
+    """
+
+    factor: Any = 1.0
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         return pyburn.where(self._chosen(x), self.value_range[1] - x, x)
 
 
 class RandomSaturation(_ColourLayer):
-    """Changes the saturation: 0 gives grayscale, 0.5 the original, 1 full saturation. Hue and value (the maximum channel) are kept."""
+    """Changes the saturation of images by a random amount. Hue and value (the maximum channel) are kept.
+
+    Args:
+        factor: The range of amounts: 0 gives grayscale, 0.5 the original, 1 full saturation; a single number f is (0, f).
+
+    >>> p_vision.RandomSaturation((0.4, 0.6))(pyburn.rand(2, 4, 4, 3) * 255).shape
+    pyburn.Size([2, 4, 4, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         share = self._uniform(x, *self._span)
@@ -90,10 +98,18 @@ class RandomSaturation(_ColourLayer):
 
 
 class RandomColorDegeneration(_ColourLayer):
-    """Blends images with their grayscale version; 1 gives grayscale."""
+    """Blends images with their grayscale version by a random amount.
 
-    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
-        super().__init__(factor, value_range, **options)
+    Args:
+        factor: The range of amounts, where 1 gives grayscale; a single number f is (0, f).
+
+    >>> p_vision.RandomColorDegeneration(0.5)(pyburn.rand(2, 4, 4, 3)).shape
+    pyburn.Size([2, 4, 4, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         share = _column(self._uniform(x, *self._span))
@@ -101,7 +117,18 @@ class RandomColorDegeneration(_ColourLayer):
 
 
 class RandomHue(_ColourLayer):
-    """Shifts the hue by up to `factor` half turns in either direction; saturation and value are kept."""
+    """Shifts the hue of images by random amounts; saturation and value are kept.
+
+    Args:
+        factor: The largest shift in half turns of the color circle, in either direction; or a range.
+
+    >>> p_vision.RandomHue(0.2)(pyburn.rand(2, 4, 4, 3) * 255).shape
+    pyburn.Size([2, 4, 4, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         by = self._uniform(x, *self._span) * pyburn.where(self._uniform(x, 0, 1) < 0.5, 3.0, -3.0)  # in sixths of a turn
@@ -123,7 +150,18 @@ class RandomHue(_ColourLayer):
 
 
 class RandomSharpness(_ColourLayer):
-    """Blurs or sharpens images: 0 is blurred, 0.5 the original, 1 sharpened."""
+    """Blurs or sharpens images by a random amount.
+
+    Args:
+        factor: The range of amounts: 0 is blurred, 0.5 the original, 1 sharpened; a single number f is (0, f).
+
+    >>> p_vision.RandomSharpness((0.5, 1.0))(pyburn.rand(2, 8, 8, 3) * 255).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         share = _column(self._uniform(x, *self._span) * 2)
@@ -133,13 +171,27 @@ class RandomSharpness(_ColourLayer):
 
 
 class RandomPosterization(_ColourLayer):
-    """Reduces the number of bits per value; the number is drawn from the range `factor`."""
+    """Reduces the number of bits of each value to a random number.
 
-    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
-        super().__init__(factor, value_range, **options)
-        low, high = (1, factor) if isinstance(factor, int) else tuple(factor)
+    Args:
+        factor: The largest number of bits, from 1 to 8, or a range (fewest, most).
+
+    Raises:
+        ValueError: A number of bits is not from 1 to 8.
+
+    >>> p_vision.RandomPosterization(4)(pyburn.rand(2, 4, 4, 3) * 255).shape
+    pyburn.Size([2, 4, 4, 3])
+    """
+
+    factor: Any
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        low, high = (1, self.factor) if isinstance(self.factor, int) else tuple(self.factor)
         if not 1 <= low <= high <= 8:
-            raise ValueError(f"[RandomPosterization] factor is a number of bits from 1 to 8, or two: got {factor!r}")
+            raise ValueError(f"[RandomPosterization] factor is a number of bits from 1 to 8, or two: got {self.factor!r}")
         self._bits = low, max(high - 1, low)
 
     def changed(self, x: Tensor) -> Tensor:
@@ -152,19 +204,26 @@ class RandomPosterization(_ColourLayer):
 
 
 class Solarization(_ColourLayer):
-    """Adds a random value, then inverts the values at or above a random threshold."""
+    """Adds a random value, then inverts the values at or above a random threshold.
 
-    def __init__(
-        self,
-        addition_factor: Any = 0.0,
-        threshold_factor: Any = 0.0,
-        value_range: Sequence[float] = (0, 255),
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(addition_factor, value_range, seed, **options)
-        self.addition_factor, self.threshold_factor = addition_factor, threshold_factor
-        self._threshold = self._range_of(threshold_factor)
+    Args:
+        addition_factor: The range of the value to add, as a fraction of value_range; a single number f is (0, f).
+        threshold_factor: The range of the threshold, as a fraction of value_range; a single number f is (0, f).
+
+    >>> p_vision.Solarization(threshold_factor=(0.5, 0.5))(pyburn.tensor([[[[10.0], [200.0]]]])).flatten().tolist()
+    [10.0, 55.0]
+    """
+
+    addition_factor: Any = 0.0
+    threshold_factor: Any = 0.0
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._span, self._threshold = (
+            share_of("Solarization", name, getattr(self, name)) for name in ("addition_factor", "threshold_factor")
+        )
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
@@ -174,10 +233,13 @@ class Solarization(_ColourLayer):
 
 
 class AutoContrast(_ColourLayer):
-    """Stretches the contrast of each channel to the full value range."""
+    """Stretches the contrast of each channel to the full value range.
 
-    def __init__(self, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
-        super().__init__(0.0, value_range, **options)
+    >>> p_vision.AutoContrast(value_range=(0, 1))(pyburn.tensor([[[[0.25], [0.5], [0.75]]]])).flatten().tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    value_range: Sequence[float] = (0, 255)
 
     def forward(self, inputs: Tensor) -> Tensor:
         return self.always(inputs)
@@ -195,11 +257,13 @@ class Equalization(_ColourLayer):
     Args:
         value_range: The range of the values.
         bins: The number of histogram bins.
+
+    >>> p_vision.Equalization()(pyburn.rand(1, 8, 8, 3) * 255).shape
+    pyburn.Size([1, 8, 8, 3])
     """
 
-    def __init__(self, value_range: Sequence[float] = (0, 255), bins: int = 256, **options: Any) -> None:
-        super().__init__(0.0, value_range, **options)
-        self.bins = bins
+    value_range: Sequence[float] = (0, 255)
+    bins: int = 256
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
@@ -214,28 +278,32 @@ class Equalization(_ColourLayer):
 
 
 class RandomColorJitter(_ColourLayer):
-    """Randomly changes brightness, contrast, saturation and hue; a factor of None skips that change."""
+    """Randomly changes brightness, contrast, saturation and hue; a factor of None skips that change.
 
-    def __init__(
-        self,
-        value_range: Sequence[float] = (0, 255),
-        brightness_factor: Any = None,
-        contrast_factor: Any = None,
-        saturation_factor: Any = None,
-        hue_factor: Any = None,
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(0.0, value_range, seed, **options)
-        self.brightness_factor, self.contrast_factor = brightness_factor, contrast_factor
-        self.saturation_factor, self.hue_factor = saturation_factor, hue_factor
-        self._bright = None if brightness_factor is None else factor_range("RandomColorJitter", "brightness_factor", brightness_factor)
-        self._contrast = None if contrast_factor is None else contrast_range("RandomColorJitter", contrast_factor)
-        self._parts = [
-            kind(factor, value_range, seed)
-            for kind, factor in ((RandomSaturation, saturation_factor), (RandomHue, hue_factor))
-            if factor is not None
-        ]
+    Args:
+        brightness_factor: The factor of RandomBrightness.
+        contrast_factor: The factor of RandomContrast.
+        saturation_factor: The factor of RandomSaturation.
+        hue_factor: The factor of RandomHue.
+
+    >>> p_vision.RandomColorJitter(value_range=(0, 1), brightness_factor=0.2, hue_factor=0.1)(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    value_range: Sequence[float] = (0, 255)
+    brightness_factor: Any = None
+    contrast_factor: Any = None
+    saturation_factor: Any = None
+    hue_factor: Any = None
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        bright, contrast = self.brightness_factor, self.contrast_factor
+        self._bright = None if bright is None else spread_of("RandomColorJitter", "brightness_factor", bright)
+        self._contrast = None if contrast is None else contrast_of("RandomColorJitter", "contrast_factor", contrast)
+        given = ((RandomSaturation, self.saturation_factor), (RandomHue, self.hue_factor))
+        self._parts = [kind(factor, self.value_range, self.seed) for kind, factor in given if factor is not None]
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
@@ -250,21 +318,28 @@ class RandomColorJitter(_ColourLayer):
 
 
 class RandomGaussianBlur(_ColourLayer):
-    """Blurs random images with a Gaussian kernel of `kernel_size`. Images are zero-padded, as in Keras."""
+    """Blurs random images with a Gaussian kernel. Images are zero-padded, as in Keras.
 
-    def __init__(
-        self,
-        factor: Any = 1.0,
-        kernel_size: Any = 3,
-        sigma: Any = 1.0,
-        value_range: Sequence[float] = (0, 255),
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(factor, value_range, seed, **options)
-        self.kernel_size, self.sigma = kernel_size, sigma
-        self._sides = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        self._width = (0.1, float(sigma)) if isinstance(sigma, (int, float)) else tuple(sigma)
+    Args:
+        factor: The range that the probability of blurring an image is drawn from; a single number f is (0, f).
+        kernel_size: The height and width of the kernel, one number or two.
+        sigma: The range of the standard deviation of the kernel; a single number s is (0.1, s).
+
+    >>> p_vision.RandomGaussianBlur(kernel_size=5, sigma=2.0)(pyburn.rand(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    checks = {"kernel_size": None}
+    factor: Any = 1.0
+    kernel_size: Any = 3
+    sigma: Any = 1.0
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._sides = extents("RandomGaussianBlur", "kernel_size", self.kernel_size, 2)
+        self._width = (0.1, float(self.sigma)) if isinstance(self.sigma, (int, float)) else tuple(self.sigma)
 
     def changed(self, x: Tensor) -> Tensor:
         sigma = self._uniform(x[:1], *self._width)
@@ -280,19 +355,22 @@ class RandomGaussianBlur(_ColourLayer):
 
 
 class RandomErasing(_ColourLayer):
-    """Erases a random rectangle in random images; its sides are fractions within `scale` of the image sides."""
+    """Erases a random rectangle in random images.
 
-    def __init__(
-        self,
-        factor: Any = 1.0,
-        scale: Sequence[float] = (0.02, 0.33),
-        fill_value: float | None = None,
-        value_range: Sequence[float] = (0, 255),
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(factor, value_range, seed, **options)
-        self.scale, self.fill_value = tuple(scale), fill_value
+    Args:
+        factor: The range that the probability of erasing is drawn from; a single number f is (0, f).
+        scale: The range of the area of the rectangle, as a fraction of the image.
+        fill_value: The value of the rectangle; None fills it with noise.
+
+    >>> p_vision.RandomErasing((1.0, 1.0), fill_value=0.0)(pyburn.ones(2, 8, 8, 3)).shape
+    pyburn.Size([2, 8, 8, 3])
+    """
+
+    factor: Any = 1.0
+    scale: Sequence[float] = (0.02, 0.33)
+    fill_value: float | None = None
+    value_range: Sequence[float] = (0, 255)
+    seed: int | None = None
 
     def changed(self, x: Tensor) -> Tensor:
         inside = boxes(self, x, (self._uniform(x, *self.scale)).sqrt())

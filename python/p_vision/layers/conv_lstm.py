@@ -7,74 +7,51 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from .. import activations
-from ..configured import arguments
 from ..symbolic.structure import leaves
 from ..symbolic.symbol import is_drawing
+from .arguments import Extent
 from .convolution import ConvolutionLayer, convolution
-from .dense import positive
-from .dropout import kept, probability
-from .windows import Extent, as_given, channels_first, same_padding
+from .dropout import kept
+from .windows import as_given, channels_first, same_padding
 
 
 class _ConvLSTM(ConvolutionLayer):
     """Base class of ConvLSTM1D, 2D and 3D. The gates are in the order input, forget, cell, output."""
 
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Extent,
-        strides: Extent = 1,
-        padding: str = "valid",
-        data_format: str | None = None,
-        dilation_rate: Extent = 1,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        self.filters = positive(name, "filters", filters)
-        self._prepare(kernel_size, strides, padding, data_format, dilation_rate)
-        self._prepare_output(activation, use_bias, bias_initializer, bias_regularizer)
-        self.recurrent_activation, self.unit_forget_bias, self.seed = recurrent_activation, unit_forget_bias, seed
-        self.kernel_initializer, self.recurrent_initializer = kernel_initializer, recurrent_initializer
-        self.kernel_regularizer, self.recurrent_regularizer = kernel_regularizer, recurrent_regularizer
-        self.dropout, self.recurrent_dropout = probability(name, dropout), probability(name, recurrent_dropout)
-        self.return_sequences, self.return_state, self.go_backwards, self.stateful = return_sequences, return_state, go_backwards, stateful
-        self.zero_output_for_mask = False
-        self._gate = activations.get(recurrent_activation)
-        self._kept: list[Tensor] | None = None
+    filters: int
+    kernel_size: Extent
+    strides: Extent = 1
+    padding: str = "valid"
+    data_format: str | None = "channels_last"
+    dilation_rate: Extent = 1
+    activation: Any = "tanh"
+    recurrent_activation: Any = "sigmoid"
+    use_bias: bool = True
+    kernel_initializer: Any = "glorot_uniform"
+    recurrent_initializer: Any = "orthogonal"
+    bias_initializer: Any = "zeros"
+    unit_forget_bias: bool = True
+    kernel_regularizer: Any = None
+    recurrent_regularizer: Any = None
+    bias_regularizer: Any = None
+    dropout: float = 0.0
+    recurrent_dropout: float = 0.0
+    seed: int | None = None
+    return_sequences: bool = False
+    return_state: bool = False
+    go_backwards: bool = False
+    stateful: bool = False
+    zero_output_for_mask = False
 
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        return arguments(_ConvLSTM)
+    def prepare(self) -> None:
+        self._kept: list[Tensor] | None = None
 
     def build(self, input_shape: Any) -> None:
         if len(input_shape) != self.rank + 3:
             raise ValueError(f"[{type(self).__name__}] expected inputs of {self.rank + 3} axes: got the shape {tuple(input_shape)}")
         channels, width = self._channels((input_shape[0], *input_shape[2:])), 4 * self.filters
-        self.kernel = self.add_weight(
-            (*self.kernel_size, channels, width), self.kernel_initializer, regularizer=self.kernel_regularizer, name="kernel"
-        )
-        self.recurrent_kernel = self.add_weight(
-            (*self.kernel_size, self.filters, width), self.recurrent_initializer, regularizer=self.recurrent_regularizer
-        )
+        self.kernel = self.weight_of("kernel", (*self.kernel_size, channels, width))
+        self.recurrent_kernel = self.weight_of("recurrent", (*self.kernel_size, self.filters, width))
         self._add_bias(width)
         if self.bias is not None and self.unit_forget_bias:
             with pyburn.no_grad():
@@ -133,13 +110,25 @@ class _ConvLSTM(ConvolutionLayer):
     reset_states = reset_state
 
 
-class ConvLSTM1D(_ConvLSTM, rank=1):
-    """Convolutional LSTM over (batch, steps, length, channels)."""
+class ConvLSTM1D(_ConvLSTM, rank=1, causal=True):
+    """Convolutional LSTM over (batch, steps, length, channels); the output is that of the last step by default.
+
+    >>> p_vision.ConvLSTM1D(4, 3, padding="same")(pyburn.rand(2, 5, 8, 3)).shape
+    pyburn.Size([2, 8, 4])
+    """
 
 
 class ConvLSTM2D(_ConvLSTM, rank=2):
-    """Convolutional LSTM over (batch, steps, height, width, channels)."""
+    """Convolutional LSTM over (batch, steps, height, width, channels); the output is that of the last step by default.
+
+    >>> p_vision.ConvLSTM2D(4, 3, return_sequences=True)(pyburn.rand(2, 5, 8, 8, 3)).shape
+    pyburn.Size([2, 5, 6, 6, 4])
+    """
 
 
 class ConvLSTM3D(_ConvLSTM, rank=3):
-    """Convolutional LSTM over (batch, steps, depth, height, width, channels)."""
+    """Convolutional LSTM over (batch, steps, depth, height, width, channels); the output is that of the last step by default.
+
+    >>> p_vision.ConvLSTM3D(2, 3, padding="same")(pyburn.rand(1, 2, 4, 4, 4, 1)).shape
+    pyburn.Size([1, 4, 4, 4, 2])
+    """

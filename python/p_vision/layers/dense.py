@@ -3,84 +3,76 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import InitVar
 from typing import Any
 
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .. import activations
-from ..layer import Layer
+from .arguments import ARGUMENTS
+from .declared import DeclaredLayer
 
 
-class Dense(Layer):
-    """Fully connected layer: activation(inputs @ kernel + bias) along the last dimension."""
+class Dense(DeclaredLayer):
+    """Fully connected layer: activation(inputs @ kernel + bias) along the last dimension.
+
+    Input shape (N, ..., features), output shape (N, ..., units).
+
+    >>> layer = p_vision.Dense(3, activation="relu")
+    >>> layer(pyburn.ones(2, 4)).shape, layer.kernel.shape
+    (pyburn.Size([2, 3]), pyburn.Size([4, 3]))
+    """
 
     supports_masking = True
-
-    def __init__(
-        self,
-        units: int,
-        activation: Any = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self.units = positive("Dense", "units", units)
-        self.activation, self.use_bias = activation, use_bias
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
-        self._activate = activations.get(activation)
+    units: int
+    activation: Any = None
+    use_bias: bool = True
+    kernel_initializer: Any = "glorot_uniform"
+    bias_initializer: Any = "zeros"
+    kernel_regularizer: Any = None
+    bias_regularizer: Any = None
 
     def build(self, input_shape: Any) -> None:
-        shape = (input_shape[-1], self.units)
-        self.kernel = self.add_weight(shape, self.kernel_initializer, regularizer=self.kernel_regularizer)
-        self.bias = self.add_weight((self.units,), self.bias_initializer, regularizer=self.bias_regularizer) if self.use_bias else None
+        self.kernel = self.weight_of("kernel", (input_shape[-1], self.units))
+        self.bias = self.weight_of("bias", (self.units,)) if self.use_bias else None
 
     def forward(self, inputs: Tensor) -> Tensor:
         return self._activate(functional.linear(inputs, self.kernel.T, self.bias))
 
 
-class Embedding(Layer):
-    """Looks up embedding vectors by token id.
+class Embedding(DeclaredLayer):
+    """Looks up embedding vectors by token id: input shape (N, ...) of integers, output shape (N, ..., output_dim).
 
     Args:
-        input_dim: The number of embeddings.
+        input_dim: The number of embeddings; ids are smaller than it.
         output_dim: The size of an embedding vector.
-        mask_zero: Treats id 0 as padding: later layers mask its steps.
+        mask_zero: Whether id 0 is padding: later layers mask its steps.
         weights: The initial embedding table.
+        input_length: Accepted for compatibility; has no effect.
+
+    >>> p_vision.Embedding(10, 4)(pyburn.tensor([[1, 2, 3]])).shape
+    pyburn.Size([1, 3, 4])
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        embeddings_initializer: Any = "uniform",
-        embeddings_regularizer: Any = None,
-        mask_zero: bool = False,
-        weights: Any = None,
-        **options: Any,
-    ) -> None:
-        if options.pop("input_length", None) is not None:
-            warnings.warn("[Embedding] input_length has no effect: the input says how long it is", stacklevel=2)
-        super().__init__(**options)
-        self.input_dim, self.output_dim = positive("Embedding", "input_dim", input_dim), positive("Embedding", "output_dim", output_dim)
-        self.embeddings_initializer, self.embeddings_regularizer, self.mask_zero = embeddings_initializer, embeddings_regularizer, mask_zero
+    checks = {"input_dim": ARGUMENTS["units"].check, "output_dim": ARGUMENTS["units"].check}
+    input_dim: int
+    output_dim: int
+    embeddings_initializer: Any = "uniform"
+    embeddings_regularizer: Any = None
+    mask_zero: bool = False
+    weights: InitVar[Any] = None
+    input_length: InitVar[int | None] = None
+
+    def prepare(self, weights: Any, input_length: int | None) -> None:  # type: ignore[override]
+        if input_length is not None:
+            warnings.warn("[Embedding] input_length has no effect: the input says how long it is", stacklevel=3)
         if weights is not None:
             self.build_for(None)
             self.set_weights(weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights])
 
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        return {name: default for name, default in super().config_arguments().items() if name != "weights"}
-
     def build(self, input_shape: Any) -> None:
-        shape = (self.input_dim, self.output_dim)
-        self.embeddings = self.add_weight(shape, self.embeddings_initializer, regularizer=self.embeddings_regularizer)
+        self.embeddings = self.weight_of("embeddings", (self.input_dim, self.output_dim))
 
     def forward(self, inputs: Tensor) -> Tensor:
         return functional.embedding(inputs.long(), self.embeddings)
@@ -89,12 +81,17 @@ class Embedding(Layer):
         return inputs != 0 if self.mask_zero else None
 
 
-class Masking(Layer):
-    """Masks the steps whose features are all equal to mask_value."""
+class Masking(DeclaredLayer):
+    """Masks the steps whose features are all equal to mask_value, and sets them to 0. Later layers ignore masked steps.
 
-    def __init__(self, mask_value: float = 0.0, **options: Any) -> None:
-        super().__init__(**options)
-        self.mask_value = mask_value
+    Args:
+        mask_value: The value of padding.
+
+    >>> p_vision.Masking().compute_mask(pyburn.tensor([[[1.0, 2.0], [0.0, 0.0]]])).tolist()
+    [[True, False]]
+    """
+
+    mask_value: float = 0.0
 
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs * self.compute_mask(inputs).unsqueeze(-1)
@@ -103,31 +100,37 @@ class Masking(Layer):
         return (inputs != self.mask_value).any(-1)
 
 
-class Activation(Layer):
-    """Applies an activation function, given by name or as a function: `Activation("relu")`."""
+class Activation(DeclaredLayer):
+    """Applies an activation function, given by name or as a function.
+
+    >>> p_vision.Activation("relu")(pyburn.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     supports_masking = True
-
-    def __init__(self, activation: Any, **options: Any) -> None:
-        super().__init__(**options)
-        self.activation = activation
-        self._activate = activations.get(activation)
+    activation: Any
 
     def forward(self, inputs: Tensor) -> Tensor:
         return self._activate(inputs)
 
 
-class Lambda(Layer):
+class Lambda(DeclaredLayer):
     """Applies a Python function. A model with a Lambda layer cannot be saved as a whole, since files contain no code.
 
-    `output_shape` is accepted for compatibility: the shape is found by running the function.
+    Args:
+        function: The function of the inputs.
+        output_shape: Accepted for compatibility: the shape is found by running the function.
+        mask: The mask of the output, or a function of (inputs, mask) that returns it.
+        arguments: A dict of keyword arguments for the function.
+
+    >>> p_vision.Lambda(lambda x: x**2)(pyburn.tensor([1.0, 3.0]))
+    tensor([1., 9.])
     """
 
-    def __init__(
-        self, function: Callable[..., Any], output_shape: Any = None, mask: Any = None, arguments: Any = None, **options: Any
-    ) -> None:
-        super().__init__(**options)
-        self.function, self.output_shape, self.mask, self.arguments = function, output_shape, mask, arguments
+    function: Callable[..., Any]
+    output_shape: Any = None
+    mask: Any = None
+    arguments: Mapping[str, Any] | None = None
 
     def forward(self, *inputs: Any) -> Any:
         return self.function(*inputs, **(self.arguments or {}))
@@ -136,25 +139,20 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
 
-class Rescaling(Layer):
-    """Computes inputs * scale + offset."""
+class Rescaling(DeclaredLayer):
+    """Computes inputs * scale + offset, such as images with values from 0 to 255 scaled to the range from 0 to 1.
+
+    Args:
+        scale: The factor.
+        offset: The number to add.
+
+    >>> p_vision.Rescaling(1 / 127.5, offset=-1)(pyburn.tensor([0.0, 255.0]))
+    tensor([-1.,  1.])
+    """
 
     supports_masking = True
-
-    def __init__(self, scale: float, offset: float = 0.0, **options: Any) -> None:
-        super().__init__(**options)
-        self.scale, self.offset = scale, offset
+    scale: float
+    offset: float = 0.0
 
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs * self.scale + self.offset
-
-
-def positive(layer: str, name: str, value: Any) -> int:
-    """Returns value if it is a positive integer.
-
-    Raises:
-        ValueError: It is not; the message names the argument.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
-        raise ValueError(f"[{layer}] {name} must be a positive whole number: got {value!r}")
-    return value

@@ -10,25 +10,28 @@ import numpy
 import pyburn
 from pyburn import Tensor
 
-from ..layer import Layer
-from .dense import positive
+from .arguments import ARGUMENTS
+from .declared import DeclaredLayer
 from .fingerprints import farm, joined, sip
-from .lookup import MODES, encoded
+from .lookup import MODES, check_mode, encoded
 
 _CROSSING = 0xDECAFCAFFE  # TensorFlow's initial value for crossings
 
 
-class _Bins(Layer):
-    """Base class: returns bin indices, or encoded vectors of them."""
+class _Bins(DeclaredLayer):
+    """Base class: returns bin indices, or encoded vectors of them.
 
-    def __init__(self, num_bins: int, output_mode: str = "int", sparse: bool = False, **options: Any) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        if output_mode not in MODES[:-1]:
-            raise ValueError(f"[{name}] output_mode is one of {', '.join(MODES[:-1])}: got {output_mode!r}")
-        if sparse:
-            raise ValueError(f"[{name}] there are no sparse tensors: sparse must be False")
-        self.num_bins, self.output_mode, self.sparse = positive(name, "num_bins", num_bins), output_mode, sparse
+    Args:
+        num_bins: The number of bins.
+    """
+
+    checks = {"num_bins": ARGUMENTS["units"].check}
+    num_bins: int
+    output_mode: str = "int"
+    sparse: bool = False
+
+    def prepare(self) -> None:
+        check_mode(self, MODES[:-1])
 
     def _binned(self, shape: Any, bins: Any, device: Any) -> Tensor:
         indices = pyburn.tensor(bins, dtype=pyburn.int64).reshape(list(shape)) if device is None else _nothing(shape, device)
@@ -57,23 +60,25 @@ class Hashing(_Bins):
     """Hashes strings and integers into `num_bins` bins; the bins are the same as TensorFlow's.
 
     Args:
-        num_bins: The number of bins.
         mask_value: This value gets bin 0 and all others get bins from 1.
         salt: A key, one integer or two: uses SipHash instead of FarmHash.
-        output_mode: "int", "one_hot", "multi_hot" or "count".
-        sparse: Must be False: there are no sparse tensors.
+
+    Raises:
+        ValueError: An argument has an unknown value.
 
     >>> p_vision.Hashing(num_bins=3)([["A"], ["B"], ["C"], ["D"], ["E"]]).flatten().tolist()
     [1, 0, 1, 1, 2]
     """
 
-    def __init__(
-        self, num_bins: int, mask_value: Any = None, salt: Any = None, output_mode: str = "int", sparse: bool = False, **options: Any
-    ) -> None:
-        super().__init__(num_bins, output_mode, sparse, **options)
-        if mask_value is not None and num_bins < 2:
-            raise ValueError(f"[Hashing] a mask_value has bin 0: num_bins must be at least 2, got {num_bins}")
-        self.mask_value, self.salt = mask_value, salt
+    first = ("num_bins", "mask_value", "salt")
+    mask_value: Any = None
+    salt: Any = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        salt = self.salt
+        if self.mask_value is not None and self.num_bins < 2:
+            raise ValueError(f"[Hashing] a mask_value has bin 0: num_bins must be at least 2, got {self.num_bins}")
         key = (salt, salt) if isinstance(salt, int) else tuple(salt or ())
         if salt is not None and (len(key) != 2 or not all(isinstance(part, int) and 0 <= part < 1 << 64 for part in key)):
             raise ValueError(f"[Hashing] salt is a number or two, from 0 to 2**64 - 1: got {salt!r}")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyburn
 from pyburn import Tensor
 
-from ..layer import Layer
-from .windows import as_given, channels_first, checked_format
+from .declared import DeclaredLayer, option
+from .windows import as_given, channels_first
 
 
-class ImageLayer(Layer):
+class ImageLayer(DeclaredLayer):
     """Base class of layers for images (N, height, width, channels), or (height, width, channels)."""
 
-    def __init__(self, data_format: str | None = "channels_last", **options: Any) -> None:
-        super().__init__(**options)
-        self.data_format = checked_format(type(self).__name__, data_format)
+    data_format: str | None = option(default="channels_last", kw_only=True)
 
     def forward(self, inputs: Tensor) -> Tensor:
         if inputs.ndim == 3:
@@ -37,10 +33,9 @@ class RandomLayer(ImageLayer):
 
     trains_by_itself = True
 
-    def __init__(self, seed: int | None = None, **options: Any) -> None:
-        super().__init__(**options)
+    def prepare(self) -> None:
         self.training = True
-        self.seed = seed
+        seed = getattr(self, "seed", None)
         self._generator = None if seed is None else pyburn.Generator().manual_seed(seed)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -55,25 +50,12 @@ class RandomLayer(ImageLayer):
         return pyburn.rand(len(x), generator=self._generator, device=x.device).to(x.dtype) * (high - low) + low
 
 
-def factor_range(layer: str, name: str, factor: Any) -> tuple[float, float]:
-    """Returns the range (low, high) of a factor; a single number f is (-f, f).
+class ValueLayer(RandomLayer):
+    """Base class of layers whose images have values in a range."""
 
-    Raises:
-        ValueError: The lower limit is above the upper limit.
-    """
-    low, high = (-abs(factor), abs(factor)) if isinstance(factor, (int, float)) else tuple(factor)
-    if low > high:
-        raise ValueError(f"[{layer}] {name} is a number or (lowest, highest): got {factor!r}")
-    return float(low), float(high)
+    def prepare(self) -> None:
+        super().prepare()
+        self.__dict__["value_range"] = tuple(getattr(self, "value_range", (0, 255)))
 
-
-def contrast_range(layer: str, factor: Any) -> tuple[float, float]:
-    """Returns the range of a contrast factor: f is (1 - f, 1 + f), and (a, b) is (1 - a, 1 + b).
-
-    Raises:
-        ValueError: A factor is not between 0 and 1.
-    """
-    below, above = (factor, factor) if isinstance(factor, (int, float)) else tuple(factor)
-    if not (0 <= below <= 1 and 0 <= above <= 1):
-        raise ValueError(f"[{layer}] the factor of contrast is a number from 0 to 1, or two: got {factor!r}")
-    return 1.0 - below, 1.0 + above
+    def _within(self, x: Tensor) -> Tensor:
+        return x.clamp(*self.value_range)

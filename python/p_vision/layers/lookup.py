@@ -11,8 +11,8 @@ import pyburn
 from pyburn import Tensor
 
 from ..batches import batches
-from ..layer import Layer
-from .dense import positive
+from .arguments import one_of, positive
+from .declared import DeclaredLayer
 
 MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 
@@ -29,16 +29,35 @@ def encoded(indices: Tensor, mode: str, depth: int, weights: Tensor | None = Non
     return (hits if weights is None else hits * weights.unsqueeze(-1)).sum(-2)
 
 
-class CategoryEncoding(Layer):
-    """Encodes category indices as vectors: "one_hot" per index, "multi_hot" or "count" per row."""
+def check_mode(layer: Any, modes: Sequence[str]) -> None:
+    """Raises ValueError unless the output mode of a layer is one of the modes, and its output is dense."""
+    name = type(layer).__name__
+    one_of(name, "output_mode", layer.output_mode, modes)
+    if getattr(layer, "sparse", False):
+        raise ValueError(f"[{name}] there are no sparse tensors: sparse must be False")
 
-    def __init__(self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **options: Any) -> None:
-        super().__init__(**options)
-        if output_mode not in ("one_hot", "multi_hot", "count"):
-            raise ValueError(f"[CategoryEncoding] output_mode is 'one_hot', 'multi_hot' or 'count': got {output_mode!r}")
-        if sparse:
-            raise ValueError("[CategoryEncoding] there are no sparse tensors: sparse must be False")
-        self.num_tokens, self.output_mode, self.sparse = positive("CategoryEncoding", "num_tokens", num_tokens), output_mode, sparse
+
+class CategoryEncoding(DeclaredLayer):
+    """Encodes category indices as vectors: "one_hot" per index, "multi_hot" or "count" per row.
+
+    Args:
+        num_tokens: The number of categories; the length of a vector.
+        output_mode: "one_hot", "multi_hot" or "count".
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.CategoryEncoding(num_tokens=4)([[0, 1], [2, 2]]).tolist()
+    [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    """
+
+    num_tokens: Any = None
+    output_mode: str = "multi_hot"
+    sparse: bool = False
+
+    def prepare(self) -> None:
+        check_mode(self, MODES[1:-1])
+        positive("CategoryEncoding", "num_tokens", self.num_tokens)
 
     def forward(self, inputs: Any, count_weights: Any = None) -> Tensor:
         indices = pyburn.as_tensor(inputs).long()
@@ -48,24 +67,31 @@ class CategoryEncoding(Layer):
         return encoded(indices, self.output_mode, self.num_tokens, weights)
 
 
-class Discretization(Layer):
-    """Assigns numbers to bins; the boundaries are given, or computed by `adapt` as quantiles of the data."""
+class Discretization(DeclaredLayer):
+    """Assigns numbers to bins.
 
-    def __init__(
-        self,
-        bin_boundaries: Sequence[float] | None = None,
-        num_bins: int | None = None,
-        epsilon: float = 0.01,
-        output_mode: str = "int",
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        if (bin_boundaries is None) == (num_bins is None):
+    Args:
+        bin_boundaries: The boundaries between the bins.
+        num_bins: The number of bins, whose boundaries `adapt` computes as quantiles of the data.
+        epsilon: Accepted for compatibility: the quantiles are exact.
+
+    Raises:
+        ValueError: Not exactly one of bin_boundaries and num_bins is given, or output_mode is unknown.
+
+    >>> p_vision.Discretization(bin_boundaries=[0.0, 1.0])(pyburn.tensor([-1.5, 0.5, 3.0])).tolist()
+    [0, 1, 2]
+    """
+
+    bin_boundaries: Sequence[float] | None = None
+    num_bins: int | None = None
+    epsilon: float = 0.01
+    output_mode: str = "int"
+
+    def prepare(self) -> None:
+        if (self.bin_boundaries is None) == (self.num_bins is None):
             raise ValueError("[Discretization] give either bin_boundaries or num_bins, and call adapt for the latter")
-        if output_mode not in MODES[:-1]:
-            raise ValueError(f"[Discretization] output_mode is one of {', '.join(MODES[:-1])}: got {output_mode!r}")
-        self.bin_boundaries = None if bin_boundaries is None else sorted(float(edge) for edge in bin_boundaries)
-        self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
+        check_mode(self, MODES[:-1])
+        self.bin_boundaries = None if self.bin_boundaries is None else sorted(float(edge) for edge in self.bin_boundaries)
 
     def adapt(self, data: Any, steps: int | None = None) -> None:
         import numpy
@@ -94,34 +120,25 @@ def _rows(data: Any, steps: int | None) -> Iterable[Any]:
         yield x
 
 
-class Lookup(Layer):
+class Lookup(DeclaredLayer):
     """Base class of StringLookup and IntegerLookup: special tokens (mask, out-of-vocabulary) followed by the vocabulary."""
 
-    def __init__(
-        self,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        mask_token: Any = None,
-        oov_token: Any = None,
-        vocabulary: Any = None,
-        idf_weights: Any = None,
-        invert: bool = False,
-        output_mode: str = "int",
-        pad_to_max_tokens: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        if output_mode not in MODES:
-            raise ValueError(f"[{name}] output_mode is one of {', '.join(MODES)}: got {output_mode!r}")
-        if invert and output_mode != "int":
-            raise ValueError(f"[{name}] invert gives tokens for indices: output_mode must be 'int'")
-        self.max_tokens, self.num_oov_indices, self.mask_token, self.oov_token = max_tokens, num_oov_indices, mask_token, oov_token
-        self.invert, self.output_mode, self.pad_to_max_tokens = invert, output_mode, pad_to_max_tokens
-        self.vocabulary: list[Any] | None = None
-        self.idf_weights: list[float] | None = None
-        if vocabulary is not None:
-            self.set_vocabulary(vocabulary, idf_weights)
+    max_tokens: int | None = None
+    num_oov_indices: int = 1
+    mask_token: Any = None
+    oov_token: Any = None
+    vocabulary: Any = None
+    idf_weights: Any = None
+    invert: bool = False
+    output_mode: str = "int"
+    pad_to_max_tokens: bool = False
+
+    def prepare(self) -> None:
+        check_mode(self, MODES)
+        if self.invert and self.output_mode != "int":
+            raise ValueError(f"[{type(self).__name__}] invert gives tokens for indices: output_mode must be 'int'")
+        if self.vocabulary is not None:
+            self.set_vocabulary(self.vocabulary, self.idf_weights)
 
     def token(self, value: Any) -> Any:
         """Converts a value to a token of the vocabulary."""
@@ -257,53 +274,32 @@ def _as_array(data: Any) -> Any:
 class StringLookup(Lookup):
     """Maps strings to indices by a vocabulary that is given or built by `adapt`.
 
+    Raises:
+        ValueError: An argument has an unknown value, or a token is twice in the vocabulary.
+
     >>> layer = p_vision.StringLookup(vocabulary=["cat", "dog"])
     >>> layer(["dog", "cow", "cat"]).tolist()
     [2, 0, 1]
     """
 
-    def __init__(
-        self,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        mask_token: Any = None,
-        oov_token: Any = "[UNK]",
-        vocabulary: Any = None,
-        idf_weights: Any = None,
-        invert: bool = False,
-        output_mode: str = "int",
-        pad_to_max_tokens: bool = False,
-        encoding: str = "utf-8",
-        **options: Any,
-    ) -> None:
-        self.encoding = encoding
-        super().__init__(
-            max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert, output_mode, pad_to_max_tokens, **options
-        )
+    oov_token: Any = "[UNK]"
+    encoding: str = "utf-8"
 
     def token(self, value: Any) -> str:
         return value.decode(self.encoding) if isinstance(value, bytes) else str(value)
 
 
 class IntegerLookup(Lookup):
-    """Maps integer categories to indices by a vocabulary that is given or built by `adapt`."""
+    """Maps integer categories to indices by a vocabulary that is given or built by `adapt`.
 
-    def __init__(
-        self,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        mask_token: Any = None,
-        oov_token: Any = -1,
-        vocabulary: Any = None,
-        idf_weights: Any = None,
-        invert: bool = False,
-        output_mode: str = "int",
-        pad_to_max_tokens: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert, output_mode, pad_to_max_tokens, **options
-        )
+    Raises:
+        ValueError: An argument has an unknown value, or a token is twice in the vocabulary.
+
+    >>> p_vision.IntegerLookup(vocabulary=[12, 36])([36, 5, 12]).tolist()
+    [2, 0, 1]
+    """
+
+    oov_token: Any = -1
 
     def token(self, value: Any) -> int:
         return int(value)

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor
 
 from ..conversion import is_shape
-from ..layer import Layer
 from ..symbolic.masks import spread
+from .declared import DeclaredLayer
 
 
-class _Merge(Layer):
-    """Base class: merges a list of tensors with broadcasting."""
+class _Merge(DeclaredLayer):
+    """Base class: merges a list of tensors with broadcasting, by `merge` of two of them."""
+
+    least: ClassVar[int] = 1
+    merge: ClassVar[Callable[[Tensor, Tensor], Tensor]]
 
     def build(self, input_shape: Any) -> None:
         if is_shape(input_shape) or len(input_shape) < self.least:
             raise ValueError(f"[{type(self).__name__}] expected a list of {self.least} or more inputs: got {input_shape!r}")
 
-    least = 1
-
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
-        result = inputs[0]
-        for other in inputs[1:]:
-            result = self.merge(*_aligned(result, other))
-        return result
-
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        raise NotImplementedError
+        return reduce(lambda left, right: type(self).merge(*_aligned(left, right)), inputs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Combines the masks with a logical or, if all inputs have one."""
-        if mask is None or any(part is None for part in mask):
-            return None
-        found = mask[0]
-        for part in mask[1:]:
-            found = found | part
-        return found
+        return None if mask is None or any(part is None for part in mask) else reduce(operator.or_, mask)
 
 
 def _aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -49,64 +41,76 @@ def _aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     return (more, less) if left.ndim >= right.ndim else (less, more)
 
 
-class Add(_Merge):
-    """Adds the inputs element-wise."""
+class Add(_Merge, merge=operator.add):
+    """Adds the inputs element-wise: a list of tensors whose shapes broadcast.
 
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return left + right
+    >>> p_vision.Add()([pyburn.tensor([1.0, 2.0]), pyburn.tensor([10.0, 20.0])])
+    tensor([11., 22.])
+    """
 
 
-class Subtract(_Merge):
-    """Subtracts the second input from the first."""
+class Subtract(_Merge, merge=operator.sub, least=2):
+    """Subtracts the second input from the first.
 
-    least = 2
+    Raises:
+        ValueError: There are not two inputs.
+
+    >>> p_vision.Subtract()([pyburn.tensor([1.0, 2.0]), pyburn.tensor([10.0, 20.0])])
+    tensor([ -9., -18.])
+    """
 
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
         if len(input_shape) != 2:
             raise ValueError(f"[Subtract] expected two inputs: got {len(input_shape)}")
 
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return left - right
+
+class Multiply(_Merge, merge=operator.mul):
+    """Multiplies the inputs element-wise.
+
+    >>> p_vision.Multiply()([pyburn.tensor([1.0, 2.0]), pyburn.tensor([10.0, 20.0])])
+    tensor([10., 40.])
+    """
 
 
-class Multiply(_Merge):
-    """Multiplies the inputs element-wise."""
+class Average(_Merge, merge=operator.add):
+    """Averages the inputs element-wise.
 
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return left * right
-
-
-class Average(_Merge):
-    """Averages the inputs element-wise."""
+    >>> p_vision.Average()([pyburn.tensor([1.0, 2.0]), pyburn.tensor([3.0, 6.0])])
+    tensor([2., 4.])
+    """
 
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         return super().forward(inputs) / len(inputs)
 
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return left + right
+
+class Maximum(_Merge, merge=pyburn.maximum):
+    """Element-wise maximum of the inputs.
+
+    >>> p_vision.Maximum()([pyburn.tensor([1.0, 5.0]), pyburn.tensor([3.0, 4.0])])
+    tensor([3., 5.])
+    """
 
 
-class Maximum(_Merge):
-    """Element-wise maximum of the inputs."""
+class Minimum(_Merge, merge=pyburn.minimum):
+    """Element-wise minimum of the inputs.
 
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return pyburn.maximum(left, right)
-
-
-class Minimum(_Merge):
-    """Element-wise minimum of the inputs."""
-
-    def merge(self, left: Tensor, right: Tensor) -> Tensor:
-        return pyburn.minimum(left, right)
+    >>> p_vision.Minimum()([pyburn.tensor([1.0, 5.0]), pyburn.tensor([3.0, 4.0])])
+    tensor([1., 4.])
+    """
 
 
 class Concatenate(_Merge):
-    """Concatenates the inputs along an axis."""
+    """Concatenates the inputs along an axis.
 
-    def __init__(self, axis: int = -1, **options: Any) -> None:
-        super().__init__(**options)
-        self.axis = axis
+    Args:
+        axis: The axis; the inputs have the same sizes in all others.
+
+    >>> p_vision.Concatenate()([pyburn.rand(2, 3), pyburn.rand(2, 4)]).shape
+    pyburn.Size([2, 7])
+    """
+
+    axis: int = -1
 
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         return pyburn.cat(list(inputs), self.axis)
@@ -119,14 +123,22 @@ class Concatenate(_Merge):
         return pyburn.cat(masks, self.axis).any(-1)
 
 
-class Dot(_Merge):
-    """Dot product of two inputs along an axis of each; with `normalize` the cosine similarity."""
+class Dot(_Merge, least=2):
+    """Dot product of two inputs along an axis of each.
 
-    least = 2
+    Args:
+        axes: The axis, or one axis for each input.
+        normalize: Whether to normalize the vectors first, which gives their cosine similarity.
 
-    def __init__(self, axes: int | Sequence[int], normalize: bool = False, **options: Any) -> None:
-        super().__init__(**options)
-        self.axes, self.normalize = axes if isinstance(axes, int) else tuple(axes), normalize
+    >>> p_vision.Dot(axes=1)([pyburn.tensor([[1.0, 2.0]]), pyburn.tensor([[3.0, 4.0]])])
+    tensor([[11.]])
+    """
+
+    axes: int | Sequence[int]
+    normalize: bool = False
+
+    def prepare(self) -> None:
+        self.axes = self.axes if isinstance(self.axes, int) else tuple(self.axes)
 
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         left, right = inputs

@@ -8,9 +8,9 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from . import colour, preprocessing
-from .dense import positive
-from .image import RandomLayer
+from . import augmentation, colour
+from .arguments import positive, share_of
+from .image import RandomLayer, ValueLayer
 from .windows import as_given, channels_first
 
 
@@ -49,13 +49,27 @@ class _MixingLayer(RandomLayer):
 
 
 class MixUp(_MixingLayer):
-    """MixUp: blends each image with another one of the batch, with a weight from Beta(alpha, alpha)."""
+    """MixUp: blends each image with another one of the batch, with a weight from Beta(alpha, alpha).
 
-    def __init__(self, alpha: float = 0.2, data_format: str | None = "channels_last", seed: int | None = None, **options: Any) -> None:
-        super().__init__(seed, data_format=data_format, **options)
-        if alpha <= 0:
-            raise ValueError(f"[MixUp] alpha must be positive: got {alpha}")
-        self.alpha = alpha
+    Args:
+        alpha: The parameter of the distribution of the weights.
+
+    Raises:
+        ValueError: alpha is not positive.
+
+    >>> batch = {"images": pyburn.rand(4, 8, 8, 3), "labels": pyburn.eye(4)}
+    >>> mixed = p_vision.MixUp(alpha=0.4, seed=0)(batch)
+    >>> mixed["images"].shape, mixed["labels"].sum(1).round(decimals=4).tolist()
+    (pyburn.Size([4, 8, 8, 3]), [1.0, 1.0, 1.0, 1.0])
+    """
+
+    alpha: float = 0.2
+    data_format: str | None = "channels_last"
+    seed: int | None = None
+
+    def prepare(self) -> None:
+        super().prepare()
+        _check_alpha(self)
 
     def _drawn(self, x: Tensor) -> tuple[Tensor, Tensor]:
         share = _beta(self, x, self.alpha)
@@ -63,12 +77,22 @@ class MixUp(_MixingLayer):
 
 
 class CutMix(_MixingLayer):
-    """CutMix: replaces a box in each image by that of another image, and mixes the labels by area. `factor` limits the area of the box."""
+    """CutMix: replaces a box in each image by that of another image, and mixes the labels by area.
 
-    def __init__(self, factor: Any = 1.0, seed: int | None = None, data_format: str | None = "channels_last", **options: Any) -> None:
-        super().__init__(seed, data_format=data_format, **options)
-        self.factor = factor
-        self._span = colour.share_range("CutMix", factor)
+    Args:
+        factor: The range of the area of the box, as a fraction of the image; a single number f is (0, f).
+
+    >>> p_vision.CutMix(seed=0)(pyburn.rand(4, 8, 8, 3)).shape
+    pyburn.Size([4, 8, 8, 3])
+    """
+
+    factor: Any = 1.0
+    seed: int | None = None
+    data_format: str | None = "channels_last"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._span = share_of("CutMix", "factor", self.factor)
 
     def _drawn(self, x: Tensor) -> tuple[Tensor, Tensor]:
         own = _beta(self, x, 1.0)
@@ -76,6 +100,11 @@ class CutMix(_MixingLayer):
         box = colour.boxes(self, x, ((1 - own) * (high - low) + low).sqrt())
         kept = 1 - box.to(x.dtype)
         return kept.mean([1, 2, 3]), kept
+
+
+def _check_alpha(layer: Any) -> None:
+    if layer.alpha <= 0:
+        raise ValueError(f"[{type(layer).__name__}] alpha must be positive: got {layer.alpha}")
 
 
 def _beta(layer: RandomLayer, x: Tensor, alpha: float) -> Tensor:
@@ -92,29 +121,35 @@ def _draws(layer: RandomLayer) -> Any:
     return numpy.random.default_rng(int(pyburn.randint(1 << 31, (1,), generator=layer._generator, device="cpu")))
 
 
-class RandAugment(RandomLayer):
-    """RandAugment: applies `num_ops` augmentations, drawn per batch from 14, with a strength given by `factor` (0 to 1)."""
+class RandAugment(ValueLayer):
+    """RandAugment: applies `num_ops` augmentations, drawn per batch from 14 (Cubuk et al. 2019).
 
-    def __init__(
-        self,
-        value_range: Sequence[float] = (0, 255),
-        num_ops: int = 2,
-        factor: Any = 0.5,
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        data_format: str | None = "channels_last",
-        **options: Any,
-    ) -> None:
-        super().__init__(seed, data_format=data_format, **options)
-        self.value_range, self.num_ops, self.factor, self.interpolation = tuple(value_range), num_ops, factor, interpolation
-        positive("RandAugment", "num_ops", num_ops)
-        low, high = colour.share_range("RandAugment", factor)
-        span, seeded = (low, high), {"seed": seed}
+    Args:
+        num_ops: The number of augmentations.
+        factor: The strength, from 0 to 1; or a range.
+
+    >>> p_vision.RandAugment(num_ops=2, seed=0)(pyburn.rand(2, 16, 16, 3) * 255).shape
+    pyburn.Size([2, 16, 16, 3])
+    """
+
+    value_range: Sequence[float] = (0, 255)
+    num_ops: int = 2
+    factor: Any = 0.5
+    interpolation: str = "bilinear"
+    seed: int | None = None
+    data_format: str | None = "channels_last"
+
+    def prepare(self) -> None:
+        super().prepare()
+        positive("RandAugment", "num_ops", self.num_ops)
+        low, high = share_of("RandAugment", "factor", self.factor)
+        span: Any = (low, high)
+        seeded: dict[str, Any] = {"seed": self.seed}
         middle = (0.5 - high / 2, 0.5 + high / 2)  # for layers where 0.5 leaves the image unchanged
-        move = {"interpolation": interpolation, "fill_mode": "constant", **seeded}
+        move: dict[str, Any] = {"interpolation": self.interpolation, "fill_mode": "constant", **seeded}
         valued: dict[str, Any] = {"value_range": self.value_range, **seeded}
         self._changes: list[RandomLayer] = [
-            colour.AutoContrast(**valued),
+            colour.AutoContrast(self.value_range),
             colour.RandomInvert(high, **valued),
             colour.Solarization(span, span, **valued),
             colour.RandomPosterization(max(8 - round(4 * high), 1), **valued),
@@ -122,12 +157,12 @@ class RandAugment(RandomLayer):
             colour.RandomSharpness(middle, **valued),
             colour.RandomColorDegeneration(span, **valued),
             colour.RandomGrayscale(high, **seeded),
-            preprocessing.RandomBrightness(high, **valued),
-            preprocessing.RandomContrast(high, **valued),
-            preprocessing.RandomRotation(high / 6, **move),
-            preprocessing.RandomShear(high * 0.6, high * 0.6, **move),
-            preprocessing.RandomTranslation(high / 2, 0.0, **move),
-            preprocessing.RandomTranslation(0.0, high / 2, **move),
+            augmentation.RandomBrightness(high, **valued),
+            augmentation.RandomContrast(high, **valued),
+            augmentation.RandomRotation(high / 6, **move),
+            augmentation.RandomShear(high * 0.6, high * 0.6, **move),
+            augmentation.RandomTranslation(high / 2, 0.0, **move),
+            augmentation.RandomTranslation(0.0, high / 2, **move),
         ]
 
     def changed(self, x: Tensor) -> Tensor:
@@ -137,49 +172,55 @@ class RandAugment(RandomLayer):
         return x
 
 
-class AugMix(RandomLayer):
-    """AugMix: mixes images with the results of `num_chains` chains of up to `chain_depth` augmentations (Hendrycks et al. 2020).
+class AugMix(ValueLayer):
+    """AugMix: mixes images with the results of several chains of augmentations (Hendrycks et al. 2020).
 
-    The mixing weights are drawn from distributions with parameter `alpha`. Without `all_ops`, brightness, contrast, color and sharpness are
-    not changed.
+    Args:
+        num_chains: The number of chains.
+        chain_depth: The largest number of augmentations of a chain.
+        factor: The strength, from 0 to 1; or a range.
+        alpha: The parameter of the distributions of the mixing weights.
+        all_ops: Whether to change brightness, contrast, color and sharpness, too.
+
+    Raises:
+        ValueError: alpha is not positive.
+
+    >>> p_vision.AugMix(num_chains=2, seed=0)(pyburn.rand(2, 16, 16, 3) * 255).shape
+    pyburn.Size([2, 16, 16, 3])
     """
 
-    def __init__(
-        self,
-        value_range: Sequence[float] = (0, 255),
-        num_chains: int = 3,
-        chain_depth: int = 3,
-        factor: Any = 0.3,
-        alpha: float = 1.0,
-        all_ops: bool = True,
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        data_format: str | None = "channels_last",
-        **options: Any,
-    ) -> None:
-        super().__init__(seed, data_format=data_format, **options)
-        self.value_range, self.factor, self.all_ops, self.interpolation = tuple(value_range), factor, all_ops, interpolation
-        self.num_chains, self.chain_depth = positive("AugMix", "num_chains", num_chains), positive("AugMix", "chain_depth", chain_depth)
-        if alpha <= 0:
-            raise ValueError(f"[AugMix] alpha must be positive: got {alpha}")
-        self.alpha = alpha
-        span = colour.share_range("AugMix", factor)
-        move: dict[str, Any] = {"interpolation": interpolation, "seed": seed}
-        valued: dict[str, Any] = {"value_range": self.value_range, "seed": seed}
+    value_range: Sequence[float] = (0, 255)
+    num_chains: int = 3
+    chain_depth: int = 3
+    factor: Any = 0.3
+    alpha: float = 1.0
+    all_ops: bool = True
+    interpolation: str = "bilinear"
+    seed: int | None = None
+    data_format: str | None = "channels_last"
+
+    def prepare(self) -> None:
+        super().prepare()
+        for name in ("num_chains", "chain_depth"):
+            positive("AugMix", name, getattr(self, name))
+        _check_alpha(self)
+        span = share_of("AugMix", "factor", self.factor)
+        move: dict[str, Any] = {"interpolation": self.interpolation, "seed": self.seed}
+        valued: dict[str, Any] = {"value_range": self.value_range, "seed": self.seed}
         self._changes: list[RandomLayer] = [
-            preprocessing.RandomShear(span, span, **move),
-            preprocessing.RandomTranslation(span, span, **move),
-            preprocessing.RandomRotation(span, **move),
+            augmentation.RandomShear(span, span, **move),
+            augmentation.RandomTranslation(span, span, **move),
+            augmentation.RandomRotation(span, **move),
             colour.RandomPosterization(max(int(8 * span[1]), 1), **valued),
             colour.Solarization(span, span, **valued),
             colour.AutoContrast(self.value_range),
             colour.Equalization(self.value_range),
         ]
-        if all_ops:
+        if self.all_ops:
             self._changes += [
-                preprocessing.RandomBrightness(span, **valued),
+                augmentation.RandomBrightness(span, **valued),
                 colour.RandomColorDegeneration(span, **valued),
-                preprocessing.RandomContrast(span, **valued),
+                augmentation.RandomContrast(span, **valued),
                 colour.RandomSharpness(span, **valued),
             ]
 

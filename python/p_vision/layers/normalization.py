@@ -11,63 +11,69 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .. import initializers
-from ..layer import Layer
-from .dense import positive
+from .arguments import positive
+from .declared import DeclaredLayer
 
 
-class _Normalization(Layer):
+class _Normalization(DeclaredLayer):
     """Base class: an optional scale and an optional offset."""
 
     supports_masking = True
 
-    def _prepare(self, epsilon: float, center: bool, scale: bool, initializers: tuple[Any, Any], regularizers: tuple[Any, Any]) -> None:
-        self.epsilon, self.center, self.scale = epsilon, center, scale
-        self.beta_initializer, self.gamma_initializer = initializers
-        self.beta_regularizer, self.gamma_regularizer = regularizers
-
     def _add_scale(self, shape: Sequence[int]) -> None:
-        self.gamma = self.add_weight(shape, self.gamma_initializer, regularizer=self.gamma_regularizer) if self.scale else None
-        self.beta = self.add_weight(shape, self.beta_initializer, regularizer=self.beta_regularizer) if self.center else None
+        self.gamma = self.weight_of("gamma", shape) if self.scale else None
+        self.beta = self.weight_of("beta", shape) if self.center else None
 
 
 class BatchNormalization(_Normalization):
     """Batch normalization: uses the statistics of the batch in training, and updates the moving averages; otherwise uses the moving
     averages.
 
-    A frozen layer (`trainable = False`) always uses the moving averages and does not update them. `renorm` is batch renormalization (Ioffe
-    2017), with the limits `rmin`, `rmax` and `dmax` in `renorm_clipping`.
+    A frozen layer (`trainable = False`) always uses the moving averages and does not update them.
+
+    Args:
+        axis: The axis of the channels, which have separate statistics.
+        momentum: The decay of the moving averages.
+        moving_mean_initializer: The initializer of the moving average of the mean.
+        moving_variance_initializer: The initializer of the moving average of the variance.
+        renorm: Whether to use batch renormalization (Ioffe 2017).
+        renorm_clipping: The limits of batch renormalization: a dict with "rmin", "rmax" and "dmax".
+        renorm_momentum: The decay of the statistics of batch renormalization.
+        synchronized: Must be False: a model is on one device.
+
+    Raises:
+        ValueError: renorm_clipping has an unknown key, or synchronized is True.
+
+    >>> layer = p_vision.BatchNormalization()
+    >>> x = pyburn.randn(64, 3) * 5 + 2
+    >>> layer(x, training=True).std(0, correction=0).round(decimals=2).tolist()
+    [1.0, 1.0, 1.0]
+    >>> [weight.name for weight in layer.weights]
+    ['gamma', 'beta', 'moving_mean', 'moving_variance']
     """
 
-    def __init__(
-        self,
-        axis: int = -1,
-        momentum: float = 0.99,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        moving_mean_initializer: Any = "zeros",
-        moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        renorm: bool = False,
-        renorm_clipping: Mapping[str, float] | None = None,
-        renorm_momentum: float = 0.99,
-        synchronized: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
-        self.axis, self.momentum = axis, momentum
-        self.moving_mean_initializer, self.moving_variance_initializer = moving_mean_initializer, moving_variance_initializer
-        if synchronized:
+    axis: int = -1
+    momentum: float = 0.99
+    epsilon: float = 1e-3
+    center: bool = True
+    scale: bool = True
+    beta_initializer: Any = "zeros"
+    gamma_initializer: Any = "ones"
+    moving_mean_initializer: Any = "zeros"
+    moving_variance_initializer: Any = "ones"
+    beta_regularizer: Any = None
+    gamma_regularizer: Any = None
+    renorm: bool = False
+    renorm_clipping: Mapping[str, float] | None = None
+    renorm_momentum: float = 0.99
+    synchronized: bool = False
+
+    def prepare(self) -> None:
+        if self.synchronized:
             raise ValueError("[BatchNormalization] synchronized=True is for several devices, and a model is on one")
-        unknown = set(renorm_clipping or ()) - {"rmin", "rmax", "dmax"}
+        unknown = set(self.renorm_clipping or ()) - {"rmin", "rmax", "dmax"}
         if unknown:
             raise ValueError(f"[BatchNormalization] renorm_clipping has 'rmin', 'rmax' and 'dmax': got {sorted(unknown)[0]!r}")
-        self.renorm, self.renorm_clipping, self.renorm_momentum = renorm, renorm_clipping, renorm_momentum
-        self.synchronized = synchronized
 
     def build(self, input_shape: Any) -> None:
         shape = (input_shape[self.axis],)
@@ -136,23 +142,23 @@ def _moments(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
 
 
 class LayerNormalization(_Normalization):
-    """Layer normalization: normalizes each sample along one or several axes."""
+    """Layer normalization: normalizes each sample along one or several axes.
 
-    def __init__(
-        self,
-        axis: int | Sequence[int] = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
-        self.axis = axis
+    Args:
+        axis: The axis, or the axes, to normalize along.
+
+    >>> p_vision.LayerNormalization()(pyburn.tensor([[1.0, 2.0, 3.0]])).detach()
+    tensor([[-1.2238,  0.0000,  1.2238]])
+    """
+
+    axis: int | Sequence[int] = -1
+    epsilon: float = 1e-3
+    center: bool = True
+    scale: bool = True
+    beta_initializer: Any = "zeros"
+    gamma_initializer: Any = "ones"
+    beta_regularizer: Any = None
+    gamma_regularizer: Any = None
 
     def _axes(self, rank: int) -> list[int]:
         return sorted(axis % rank for axis in ([self.axis] if isinstance(self.axis, int) else self.axis))
@@ -169,24 +175,33 @@ class LayerNormalization(_Normalization):
 
 
 class GroupNormalization(_Normalization):
-    """Group normalization: normalizes each sample over groups of channels; groups=-1 makes each channel its own group."""
+    """Group normalization: normalizes each sample over groups of channels.
 
-    def __init__(
-        self,
-        groups: int = 32,
-        axis: int = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
-        self.groups, self.axis = groups if groups == -1 else positive("GroupNormalization", "groups", groups), axis
+    Args:
+        groups: The number of groups; -1 makes each channel its own group.
+        axis: The axis of the channels.
+
+    Raises:
+        ValueError: The channels are not a multiple of groups.
+
+    >>> p_vision.GroupNormalization(groups=2)(pyburn.rand(2, 5, 5, 8)).shape
+    pyburn.Size([2, 5, 5, 8])
+    """
+
+    checks = {"groups": None}
+    groups: int = 32
+    axis: int = -1
+    epsilon: float = 1e-3
+    center: bool = True
+    scale: bool = True
+    beta_initializer: Any = "zeros"
+    gamma_initializer: Any = "ones"
+    beta_regularizer: Any = None
+    gamma_regularizer: Any = None
+
+    def prepare(self) -> None:
+        if self.groups != -1:
+            positive("GroupNormalization", "groups", self.groups)
 
     def build(self, input_shape: Any) -> None:
         channels = input_shape[self.axis]
@@ -200,14 +215,20 @@ class GroupNormalization(_Normalization):
         return functional.group_norm(x, groups, self.gamma, self.beta, self.epsilon).movedim(1, self.axis)
 
 
-class RMSNormalization(Layer):
-    """RMS normalization: divides by the root mean square along an axis, and scales."""
+class RMSNormalization(DeclaredLayer):
+    """RMS normalization: divides by the root mean square along an axis, and multiplies by a learned scale.
+
+    Args:
+        axis: The axis to normalize along.
+        epsilon: A small number that is added to the mean square.
+
+    >>> p_vision.RMSNormalization()(pyburn.tensor([[3.0, 4.0]])).detach()
+    tensor([[0.8485, 1.1314]])
+    """
 
     supports_masking = True
-
-    def __init__(self, axis: int = -1, epsilon: float = 1e-6, **options: Any) -> None:
-        super().__init__(**options)
-        self.axis, self.epsilon = axis, epsilon
+    axis: int = -1
+    epsilon: float = 1e-6
 
     def build(self, input_shape: Any) -> None:
         self.scale = self.add_weight((input_shape[self.axis],), "ones")
@@ -217,14 +238,18 @@ class RMSNormalization(Layer):
         return functional.rms_norm(x, [x.shape[-1]], self.scale, self.epsilon).movedim(-1, self.axis)
 
 
-class UnitNormalization(Layer):
-    """Divides by the L2 norm along one or several axes."""
+class UnitNormalization(DeclaredLayer):
+    """Divides by the L2 norm along one or several axes.
+
+    Args:
+        axis: The axis, or the axes, of the norm.
+
+    >>> p_vision.UnitNormalization()(pyburn.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
 
     supports_masking = True
-
-    def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
-        super().__init__(**options)
-        self.axis = axis
+    axis: int | Sequence[int] = -1
 
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs / inputs.square().sum(self.axis, keepdim=True).clamp(min=1e-12).sqrt()

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from ..layer import Layer
-from .windows import Extent, as_given, bordered, channels_first, checked_format, checked_padding, extents, same_padding
-
-_MAXIMA: dict[int, Any] = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
-_MEANS: dict[int, Any] = {1: functional.avg_pool1d, 2: functional.avg_pool2d, 3: functional.avg_pool3d}
+from .arguments import Extent
+from .declared import DeclaredLayer
+from .windows import as_given, bordered, channels_first, same_padding
 
 
-class _Pooling(Layer):
-    rank: int
+def _by_rank(name: str) -> dict[int, Any]:
+    """Returns the functions of pyburn for 1, 2 and 3 spatial dimensions."""
+    return {rank: getattr(functional, f"{name}_pool{rank}d") for rank in (1, 2, 3)}
 
-    def __init__(
-        self,
-        pool_size: Extent = 2,
-        strides: Extent | None = None,
-        padding: str = "valid",
-        data_format: str | None = "channels_last",
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        self.pool_size = extents(name, "pool_size", pool_size, self.rank)
-        self.strides = self.pool_size if strides is None else extents(name, "strides", strides, self.rank)
-        self.padding, self.data_format = checked_padding(name, padding), checked_format(name, data_format)
+
+class _Pooling(DeclaredLayer):
+    """Base class of pooling with windows.
+
+    Args:
+        strides: The step of the window: one number, or one for each spatial dimension; None for pool_size.
+    """
+
+    rank: ClassVar[int]
+    pool_size: Extent = 2
+    strides: Extent = None
+    padding: str = "valid"
+    data_format: str | None = "channels_last"
+
+    def prepare(self) -> None:
+        self.strides = self.pool_size if self.strides is None else self.strides
 
     def forward(self, inputs: Tensor) -> Tensor:
         x = channels_first(inputs, self.data_format)
@@ -45,47 +47,80 @@ class _Pooling(Layer):
 
 
 class _MaxPooling(_Pooling):
+    functions = _by_rank("max")
+
     def pool(self, x: Tensor, borders: list[tuple[int, int]]) -> Tensor:
-        return _MAXIMA[self.rank](bordered(x, borders, -math.inf), self.pool_size, self.strides)
+        return self.functions[self.rank](bordered(x, borders, -math.inf), self.pool_size, self.strides)
 
 
 class _AveragePooling(_Pooling):
+    functions = _by_rank("avg")
+
     def pool(self, x: Tensor, borders: list[tuple[int, int]]) -> Tensor:
-        means = _MEANS[self.rank](bordered(x, borders), self.pool_size, self.strides)
+        means = self.functions[self.rank](bordered(x, borders), self.pool_size, self.strides)
         if not any(n for pair in borders for n in pair):
             return means
         inside = bordered(pyburn.ones(1, 1, *x.shape[2:], dtype=x.dtype, device=x.device), borders)
-        return means / _MEANS[self.rank](inside, self.pool_size, self.strides)  # the padding does not count
+        return means / self.functions[self.rank](inside, self.pool_size, self.strides)  # the padding does not count
 
 
 class MaxPooling1D(_MaxPooling, rank=1):
-    """Max pooling over (N, steps, channels)."""
+    """Max pooling over (N, steps, channels).
+
+    >>> p_vision.MaxPooling1D(2)(pyburn.tensor([[[1.0], [3.0], [2.0], [0.0]]])).flatten().tolist()
+    [3.0, 2.0]
+    """
 
 
 class MaxPooling2D(_MaxPooling, rank=2):
-    """Max pooling over (N, height, width, channels)."""
+    """Max pooling over (N, height, width, channels).
+
+    >>> p_vision.MaxPooling2D(3, strides=2, padding="same")(pyburn.rand(1, 9, 9, 4)).shape
+    pyburn.Size([1, 5, 5, 4])
+    """
 
 
 class MaxPooling3D(_MaxPooling, rank=3):
-    """Max pooling over (N, depth, height, width, channels)."""
+    """Max pooling over (N, depth, height, width, channels).
+
+    >>> p_vision.MaxPooling3D(2)(pyburn.rand(1, 4, 6, 8, 2)).shape
+    pyburn.Size([1, 2, 3, 4, 2])
+    """
 
 
 class AveragePooling1D(_AveragePooling, rank=1):
-    """Average pooling over (N, steps, channels)."""
+    """Average pooling over (N, steps, channels).
+
+    >>> p_vision.AveragePooling1D(2)(pyburn.tensor([[[1.0], [3.0], [2.0], [0.0]]])).flatten().tolist()
+    [2.0, 1.0]
+    """
 
 
 class AveragePooling2D(_AveragePooling, rank=2):
-    """Average pooling over (N, height, width, channels)."""
+    """Average pooling over (N, height, width, channels).
+
+    >>> p_vision.AveragePooling2D(2)(pyburn.rand(1, 6, 8, 4)).shape
+    pyburn.Size([1, 3, 4, 4])
+    """
 
 
 class AveragePooling3D(_AveragePooling, rank=3):
-    """Average pooling over (N, depth, height, width, channels)."""
+    """Average pooling over (N, depth, height, width, channels).
+
+    >>> p_vision.AveragePooling3D(2)(pyburn.rand(1, 4, 6, 8, 2)).shape
+    pyburn.Size([1, 2, 3, 4, 2])
+    """
 
 
-class _GlobalPooling(Layer):
-    def __init__(self, data_format: str | None = "channels_last", keepdims: bool = False, **options: Any) -> None:
-        super().__init__(**options)
-        self.data_format, self.keepdims = checked_format(type(self).__name__, data_format), keepdims
+class _GlobalPooling(DeclaredLayer):
+    """Base class of pooling over all spatial dimensions.
+
+    Args:
+        keepdims: Whether to keep the spatial dimensions with size 1.
+    """
+
+    data_format: str | None = "channels_last"
+    keepdims: bool = False
 
     def _axes(self, inputs: Tensor) -> list[int]:
         return list(range(2, inputs.ndim) if self.data_format == "channels_first" else range(1, inputs.ndim - 1))
@@ -102,19 +137,35 @@ class _GlobalAveragePooling(_GlobalPooling):
 
 
 class GlobalMaxPooling1D(_GlobalMaxPooling):
-    """Global max pooling over (N, steps, channels)."""
+    """Global max pooling: from (N, steps, channels) to (N, channels).
+
+    >>> p_vision.GlobalMaxPooling1D()(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 3])
+    """
 
 
 class GlobalMaxPooling2D(_GlobalMaxPooling):
-    """Global max pooling over (N, height, width, channels)."""
+    """Global max pooling: from (N, height, width, channels) to (N, channels).
+
+    >>> p_vision.GlobalMaxPooling2D(keepdims=True)(pyburn.rand(2, 5, 6, 3)).shape
+    pyburn.Size([2, 1, 1, 3])
+    """
 
 
 class GlobalMaxPooling3D(_GlobalMaxPooling):
-    """Global max pooling over (N, depth, height, width, channels)."""
+    """Global max pooling: from (N, depth, height, width, channels) to (N, channels).
+
+    >>> p_vision.GlobalMaxPooling3D()(pyburn.rand(2, 4, 5, 6, 3)).shape
+    pyburn.Size([2, 3])
+    """
 
 
 class GlobalAveragePooling1D(_GlobalAveragePooling):
-    """Global average pooling over (N, steps, channels), over the unmasked steps."""
+    """Global average pooling over the unmasked steps: from (N, steps, channels) to (N, channels).
+
+    >>> p_vision.GlobalAveragePooling1D()(pyburn.tensor([[[1.0], [3.0]]]))
+    tensor([[2.]])
+    """
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         if mask is None:
@@ -128,54 +179,83 @@ class GlobalAveragePooling1D(_GlobalAveragePooling):
 
 
 class GlobalAveragePooling2D(_GlobalAveragePooling):
-    """Global average pooling over (N, height, width, channels)."""
+    """Global average pooling: from (N, height, width, channels) to (N, channels).
+
+    >>> p_vision.GlobalAveragePooling2D()(pyburn.rand(2, 5, 6, 3)).shape
+    pyburn.Size([2, 3])
+    """
 
 
 class GlobalAveragePooling3D(_GlobalAveragePooling):
-    """Global average pooling over (N, depth, height, width, channels)."""
+    """Global average pooling: from (N, depth, height, width, channels) to (N, channels).
+
+    >>> p_vision.GlobalAveragePooling3D()(pyburn.rand(2, 4, 5, 6, 3)).shape
+    pyburn.Size([2, 3])
+    """
 
 
-_ADAPTIVE_MAXIMA: dict[int, Any] = {
-    1: functional.adaptive_max_pool1d,
-    2: functional.adaptive_max_pool2d,
-    3: functional.adaptive_max_pool3d,
-}
-_ADAPTIVE_MEANS: dict[int, Any] = {
-    1: functional.adaptive_avg_pool1d,
-    2: functional.adaptive_avg_pool2d,
-    3: functional.adaptive_avg_pool3d,
-}
-
-
-class _AdaptivePooling(Layer):
+class _AdaptivePooling(DeclaredLayer):
     """Adaptive pooling: the windows are chosen to give the requested output size."""
 
-    rank: int
-    functions: dict[int, Any]
-
-    def __init__(self, output_size: Extent, data_format: str | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        self.output_size = extents(type(self).__name__, "output_size", output_size, self.rank)
-        self.data_format = checked_format(type(self).__name__, data_format)
+    rank: ClassVar[int]
+    functions: ClassVar[dict[int, Any]]
+    output_size: Extent
+    data_format: str | None = "channels_last"
 
     def forward(self, inputs: Tensor) -> Tensor:
         pooled = self.functions[self.rank](channels_first(inputs, self.data_format), self.output_size)
         return as_given(pooled, self.data_format)
 
 
-class AdaptiveMaxPooling1D(_AdaptivePooling, rank=1, functions=_ADAPTIVE_MAXIMA): ...
+class _AdaptiveMaxPooling(_AdaptivePooling, functions=_by_rank("adaptive_max")): ...
 
 
-class AdaptiveMaxPooling2D(_AdaptivePooling, rank=2, functions=_ADAPTIVE_MAXIMA): ...
+class _AdaptiveAveragePooling(_AdaptivePooling, functions=_by_rank("adaptive_avg")): ...
 
 
-class AdaptiveMaxPooling3D(_AdaptivePooling, rank=3, functions=_ADAPTIVE_MAXIMA): ...
+class AdaptiveMaxPooling1D(_AdaptiveMaxPooling, rank=1):
+    """Max pooling of (N, steps, channels) with windows that give `output_size` steps.
+
+    >>> p_vision.AdaptiveMaxPooling1D(4)(pyburn.rand(2, 10, 3)).shape
+    pyburn.Size([2, 4, 3])
+    """
 
 
-class AdaptiveAveragePooling1D(_AdaptivePooling, rank=1, functions=_ADAPTIVE_MEANS): ...
+class AdaptiveMaxPooling2D(_AdaptiveMaxPooling, rank=2):
+    """Max pooling of (N, height, width, channels) with windows that give `output_size`.
+
+    >>> p_vision.AdaptiveMaxPooling2D(4)(pyburn.rand(2, 10, 9, 3)).shape
+    pyburn.Size([2, 4, 4, 3])
+    """
 
 
-class AdaptiveAveragePooling2D(_AdaptivePooling, rank=2, functions=_ADAPTIVE_MEANS): ...
+class AdaptiveMaxPooling3D(_AdaptiveMaxPooling, rank=3):
+    """Max pooling of (N, depth, height, width, channels) with windows that give `output_size`.
+
+    >>> p_vision.AdaptiveMaxPooling3D(2)(pyburn.rand(1, 5, 6, 7, 3)).shape
+    pyburn.Size([1, 2, 2, 2, 3])
+    """
 
 
-class AdaptiveAveragePooling3D(_AdaptivePooling, rank=3, functions=_ADAPTIVE_MEANS): ...
+class AdaptiveAveragePooling1D(_AdaptiveAveragePooling, rank=1):
+    """Average pooling of (N, steps, channels) with windows that give `output_size` steps.
+
+    >>> p_vision.AdaptiveAveragePooling1D(4)(pyburn.rand(2, 10, 3)).shape
+    pyburn.Size([2, 4, 3])
+    """
+
+
+class AdaptiveAveragePooling2D(_AdaptiveAveragePooling, rank=2):
+    """Average pooling of (N, height, width, channels) with windows that give `output_size`.
+
+    >>> p_vision.AdaptiveAveragePooling2D((4, 2))(pyburn.rand(2, 10, 9, 3)).shape
+    pyburn.Size([2, 4, 2, 3])
+    """
+
+
+class AdaptiveAveragePooling3D(_AdaptiveAveragePooling, rank=3):
+    """Average pooling of (N, depth, height, width, channels) with windows that give `output_size`.
+
+    >>> p_vision.AdaptiveAveragePooling3D(2)(pyburn.rand(1, 5, 6, 7, 3)).shape
+    pyburn.Size([1, 2, 2, 2, 3])
+    """

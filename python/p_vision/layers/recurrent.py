@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import InitVar
+from typing import Any
 
 import pyburn
 from pyburn import Tensor
@@ -13,37 +14,24 @@ from ..layer import Layer
 from ..symbolic.masks import takes_mask
 from ..symbolic.structure import leaves
 from ..symbolic.symbol import is_drawing
+from .arguments import one_of
+from .declared import DeclaredLayer, option
 from .dropout import kept
-from .recurrent_steps import GRUSteps, LSTMSteps, SimpleSteps
-
-_Bound: Any = object
+from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SimpleSteps
 
 
-class RecurrentLayer(_Bound):
-    """Mixin that runs a recurrent step over all time steps.
+class RecurrentLayer(RecurrentSteps):
+    """Runs a recurrent step over all time steps."""
 
-    A `stateful` layer continues from the states of the previous batch, until `reset_state()`. `unroll` is accepted for compatibility and
-    has no effect.
-    """
+    return_sequences: bool = option(default=False, kw_only=True)
+    return_state: bool = option(default=False, kw_only=True)
+    go_backwards: bool = option(default=False, kw_only=True)
+    stateful: bool = option(default=False, kw_only=True)
+    unroll: bool = option(default=False, kw_only=True)
+    use_cudnn: Any = option(default="auto", kw_only=True)
+    zero_output_for_mask: bool = option(default=False, kw_only=True)
 
-    if not TYPE_CHECKING:
-        __slots__ = ()  # keeps the memory layout of the class it is mixed into
-
-    def __init__(
-        self,
-        *args: Any,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        use_cudnn: Any = "auto",
-        zero_output_for_mask: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(*args, **options)
-        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
-        self.stateful, self.unroll, self.use_cudnn, self.zero_output_for_mask = stateful, unroll, use_cudnn, zero_output_for_mask
+    def prepare(self) -> None:
         self._kept: list[Tensor] | None = None  # the states kept by a stateful layer
 
     def build(self, input_shape: Any) -> None:
@@ -125,39 +113,67 @@ class RecurrentLayer(_Bound):
 
 
 class SimpleRNN(RecurrentLayer, SimpleSteps):
-    """Simple recurrent layer: h = activation(x @ kernel + h @ recurrent_kernel + bias) at each step."""
+    """Simple recurrent layer: h = activation(x @ kernel + h @ recurrent_kernel + bias) at each step.
+
+    Input shape (N, steps, features), output shape (N, units), or (N, steps, units) with return_sequences=True.
+
+    >>> p_vision.SimpleRNN(8)(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 8])
+    """
 
 
 class LSTM(RecurrentLayer, LSTMSteps):
-    """Long short-term memory (LSTM) layer; its states are the hidden state and the cell state."""
+    """Long short-term memory (LSTM) layer; its states are the hidden state and the cell state.
+
+    Input shape (N, steps, features), output shape (N, units), or (N, steps, units) with return_sequences=True.
+
+    >>> output, hidden, cell = p_vision.LSTM(8, return_sequences=True, return_state=True)(pyburn.rand(2, 5, 3))
+    >>> output.shape, cell.shape
+    (pyburn.Size([2, 5, 8]), pyburn.Size([2, 8]))
+    """
 
 
 class GRU(RecurrentLayer, GRUSteps):
-    """Gated recurrent unit (GRU) layer."""
+    """Gated recurrent unit (GRU) layer.
+
+    Input shape (N, steps, features), output shape (N, units), or (N, steps, units) with return_sequences=True.
+
+    >>> p_vision.GRU(8, return_sequences=True)(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 5, 8])
+    """
 
 
-class Bidirectional(Layer):
+class Bidirectional(DeclaredLayer):
     """Runs a recurrent layer forward and a copy of it backward in time.
 
     Args:
         layer: The forward layer.
         merge_mode: How the outputs are combined: "concat", "sum", "mul", "ave" or None for a list.
         backward_layer: The backward layer; by default a copy of layer.
+
+    Raises:
+        TypeError: layer is not a recurrent layer.
+        ValueError: merge_mode is unknown.
+
+    >>> p_vision.Bidirectional(p_vision.LSTM(8))(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 16])
     """
 
-    def __init__(self, layer: Any, merge_mode: str | None = "concat", backward_layer: Any = None, **options: Any) -> None:
-        super().__init__(**options)
+    layer: InitVar[Any]
+    merge_mode: str | None = "concat"
+    backward_layer: Any = None
+
+    def prepare(self, layer: Any) -> None:  # type: ignore[override]
         if not hasattr(layer, "go_backwards"):
             raise TypeError(f"[Bidirectional] expected a recurrent layer: got {layer!r}")
-        if merge_mode not in ("concat", "sum", "mul", "ave", None):
-            raise ValueError(f"[Bidirectional] merge_mode must be 'concat', 'sum', 'mul', 'ave' or None: got {merge_mode!r}")
-        self.merge_mode = merge_mode
-        self.forward_layer = layer
-        if backward_layer is None:
+        one_of("Bidirectional", "merge_mode", self.merge_mode, ("concat", "sum", "mul", "ave", None))
+        backward = self.backward_layer
+        if backward is None:
             config = {**layer.get_config(), "go_backwards": not layer.go_backwards}
             config.pop("name", None)
-            backward_layer = type(layer).from_config(config)
-        self.backward_layer = backward_layer
+            backward = type(layer).from_config(config)
+        del self.backward_layer  # it follows the forward layer
+        self.forward_layer, self.backward_layer = layer, backward
         for part in (self.forward_layer, self.backward_layer):  # as in Keras: masked outputs are 0 before two sequences are merged
             part.zero_output_for_mask = part.return_sequences
 
@@ -203,14 +219,18 @@ def _merged(there: Tensor, back: Tensor, how: str | None) -> Any:
     return there * back if how == "mul" else (there + back) / (2 if how == "ave" else 1)
 
 
-class TimeDistributed(Layer):
-    """Applies a layer to each step of (batch, steps, ...)."""
+class TimeDistributed(DeclaredLayer):
+    """Applies a layer to each step of (batch, steps, ...).
+
+    Args:
+        layer: The layer.
+
+    >>> p_vision.TimeDistributed(p_vision.Dense(4))(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 5, 4])
+    """
 
     supports_masking = True
-
-    def __init__(self, layer: Layer, **options: Any) -> None:
-        super().__init__(**options)
-        self.layer = layer
+    layer: Layer
 
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.layer.build_for((None, *input_shape[2:]))

@@ -1,14 +1,4 @@
-"""Recurrent cells, which compute one step, and RNN, which runs a built-in or custom cell over all steps.
-
-class Decay(p_vision.Layer):
-    state_size = 8
-
-    def call(self, inputs, states):
-        output = 0.9 * states[0] + inputs
-        return output, [output]
-
-layer = p_vision.RNN(Decay())
-"""
+"""Recurrent cells, which compute one step, and RNN, which runs a built-in or custom cell over all steps."""
 
 from __future__ import annotations
 
@@ -21,16 +11,13 @@ from pyburn import Tensor
 from ..layer import Layer
 from ..symbolic.structure import leaves, mapped
 from ..symbolic.symbol import is_drawing
+from .declared import DeclaredLayer
 from .dropout import kept
-from .recurrent_steps import GRUSteps, LSTMSteps, SimpleSteps
-
-_Bound: Any = object
+from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SimpleSteps
 
 
-class _Cell(_Bound):
-    """Mixin: a layer of one step, called with the inputs and a list of states."""
-
-    __slots__ = ()
+class _Cell(RecurrentSteps):
+    """A layer of one step, called with the inputs and a list of states."""
 
     def build(self, input_shape: Any) -> None:
         self.make_weights(input_shape[-1])
@@ -68,26 +55,51 @@ class _Cell(_Bound):
 
 
 class SimpleRNNCell(_Cell, SimpleSteps):
-    """One step of SimpleRNN."""
+    """One step of SimpleRNN: called with the inputs (N, features) and a list of states, returns the output and the new states.
+
+    >>> output, states = p_vision.SimpleRNNCell(4)(pyburn.rand(2, 3), [pyburn.zeros(2, 4)])
+    >>> output.shape
+    pyburn.Size([2, 4])
+    """
 
 
 class LSTMCell(_Cell, LSTMSteps):
-    """One step of LSTM; its states are the hidden state and the cell state."""
+    """One step of LSTM; its states are the hidden state and the cell state.
+
+    >>> p_vision.RNN(p_vision.LSTMCell(4))(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 4])
+    """
 
 
 class GRUCell(_Cell, GRUSteps):
-    """One step of GRU."""
+    """One step of GRU.
+
+    >>> p_vision.RNN(p_vision.GRUCell(4), return_sequences=True)(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 5, 4])
+    """
 
 
-class StackedRNNCells(Layer):
-    """Stacks cells into one cell; its states are a list of the states of each cell."""
+class StackedRNNCells(DeclaredLayer):
+    """Stacks cells into one cell; its states are a list of the states of each cell.
 
-    def __init__(self, cells: Sequence[Any], **options: Any) -> None:
-        super().__init__(**options)
-        for cell in cells:
+    Args:
+        cells: The cells, from the first to the last.
+
+    Raises:
+        ValueError: A cell has no state_size.
+
+    >>> cells = p_vision.StackedRNNCells([p_vision.GRUCell(4), p_vision.LSTMCell(2)])
+    >>> p_vision.RNN(cells)(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 2])
+    """
+
+    cells: Sequence[Any]
+
+    def prepare(self) -> None:
+        for cell in self.cells:
             if not hasattr(cell, "state_size"):
                 raise ValueError(f"[StackedRNNCells] a cell has a state_size and is called with inputs and states: got {cell!r}")
-        self.cells = pyburn.nn.ModuleList(cells)
+        self.cells = pyburn.nn.ModuleList(self.cells)  # type: ignore[assignment, arg-type]
 
     def build(self, input_shape: Any) -> None:
         for cell in self.cells:
@@ -148,31 +160,40 @@ def _reset_noise(*cells: Any) -> None:
             cell.reset_dropout_mask()
 
 
-class RNN(Layer):
-    """Runs a cell over the steps of (batch, steps, ...); a list of cells is stacked.
+class RNN(DeclaredLayer):
+    """Runs a cell over the steps of (batch, steps, ...).
 
     A cell is a layer that is called with the inputs of one step and a list of states, returns (output, states), and has a `state_size`.
+
+    Args:
+        cell: The cell; a list of cells is stacked.
+
+    Raises:
+        ValueError: The cell is not a layer with a state_size.
+
+    >>> class Decay(p_vision.Layer):
+    ...     state_size = 3
+    ...     def call(self, inputs, states):
+    ...         output = 0.5 * states[0] + inputs
+    ...         return output, [output]
+    >>> p_vision.RNN(Decay())(pyburn.ones(1, 2, 3))
+    tensor([[1.5000, 1.5000, 1.5000]])
     """
 
-    def __init__(
-        self,
-        cell: Any,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        zero_output_for_mask: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
-        if not isinstance(cell, Layer) or not hasattr(cell, "state_size"):
-            raise ValueError(f"[RNN] a cell is a layer with a state_size that is called with inputs and states: got {cell!r}")
-        self.cell = cell
-        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
-        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+    cell: Any
+    return_sequences: bool = False
+    return_state: bool = False
+    go_backwards: bool = False
+    stateful: bool = False
+    unroll: bool = False
+    zero_output_for_mask: bool = False
+
+    def prepare(self) -> None:
         self._kept: Any = None
+        if isinstance(self.cell, (list, tuple)):
+            self.cell = StackedRNNCells(self.cell)
+        if not isinstance(self.cell, Layer) or not hasattr(self.cell, "state_size"):
+            raise ValueError(f"[RNN] a cell is a layer with a state_size that is called with inputs and states: got {self.cell!r}")
 
     def build(self, input_shape: Any) -> None:
         self.cell.build_for((None, *input_shape[2:]))
@@ -182,7 +203,11 @@ class RNN(Layer):
         return self.cell.state_size
 
     def get_initial_state(self, batch_size: int) -> Any:
-        """Returns the initial states for a batch: those of the cell if it defines them, else zeros."""
+        """Returns the initial states for a batch: those of the cell if it defines them, else zeros.
+
+        Args:
+            batch_size: The number of samples.
+        """
         return _start(self.cell, batch_size)
 
     def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:

@@ -2,72 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .. import activations
-from ..configured import arguments
-from ..layer import Layer
-from .dense import positive
-from .dropout import probability
+from .declared import DeclaredLayer
 
 
-class RecurrentSteps(Layer):
+class RecurrentSteps(DeclaredLayer):
     """Base class; `gates` is the number of gate matrices and `state_count` the number of states."""
 
-    gates = 1
-    state_count = 1
-
-    def __init__(
-        self,
-        units: int,
-        activation: Any = "tanh",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        self.units = positive(name, "units", units)
-        self.activation, self.use_bias, self.seed = activation, use_bias, seed
-        self.kernel_initializer, self.recurrent_initializer, self.bias_initializer = (
-            kernel_initializer,
-            recurrent_initializer,
-            bias_initializer,
-        )
-        self.kernel_regularizer, self.recurrent_regularizer, self.bias_regularizer = (
-            kernel_regularizer,
-            recurrent_regularizer,
-            bias_regularizer,
-        )
-        self.dropout, self.recurrent_dropout = probability(name, dropout), probability(name, recurrent_dropout)
-        self._activate = activations.get(activation)
-
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        """Returns the arguments of all base classes."""
-        kinds = [kind for kind in reversed(cls.__mro__) if kind not in Layer.__mro__ and "__init__" in vars(kind)]
-        return {name: default for kind in kinds for name, default in arguments(kind).items()}
+    gates: ClassVar[int] = 1
+    state_count: ClassVar[int] = 1
+    units: int
+    activation: Any = "tanh"
+    use_bias: bool = True
+    kernel_initializer: Any = "glorot_uniform"
+    recurrent_initializer: Any = "orthogonal"
+    bias_initializer: Any = "zeros"
+    kernel_regularizer: Any = None
+    recurrent_regularizer: Any = None
+    bias_regularizer: Any = None
+    dropout: float = 0.0
+    recurrent_dropout: float = 0.0
+    seed: int | None = None
 
     def make_weights(self, features: int) -> None:
         width = self.gates * self.units
-        self.kernel = self.add_weight((features, width), self.kernel_initializer, regularizer=self.kernel_regularizer)
-        self.recurrent_kernel = self.add_weight((self.units, width), self.recurrent_initializer, regularizer=self.recurrent_regularizer)
+        self.kernel = self.weight_of("kernel", (features, width))
+        self.recurrent_kernel = self.weight_of("recurrent", (self.units, width))
         self.bias = self._make_bias(width) if self.use_bias else None
 
     def _make_bias(self, width: int) -> Tensor:
-        return self.add_weight((width,), self.bias_initializer, regularizer=self.bias_regularizer)
+        return self.weight_of("bias", (width,))
 
     def is_usual(self) -> bool:
         """Returns whether `rnn_steps` supports the activations."""
@@ -102,10 +71,8 @@ class SimpleSteps(RecurrentSteps):
 class GatedSteps(RecurrentSteps):
     """Base class of LSTM and GRU."""
 
-    def __init__(self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", *args: Any, **options: Any) -> None:
-        super().__init__(units, activation, *args, **options)
-        self.recurrent_activation = recurrent_activation
-        self._gate = activations.get(recurrent_activation)
+    first = ("units", "activation", "recurrent_activation")
+    recurrent_activation: Any = "sigmoid"
 
     def is_usual(self) -> bool:
         return super().is_usual() and self.recurrent_activation == "sigmoid"
@@ -116,10 +83,7 @@ class LSTMSteps(GatedSteps):
 
     gates = 4
     state_count = 2
-
-    def __init__(self, *args: Any, unit_forget_bias: bool = True, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.unit_forget_bias = unit_forget_bias
+    unit_forget_bias: bool = True
 
     def rnn_kind(self) -> str:
         return "lstm"
@@ -139,13 +103,14 @@ class LSTMSteps(GatedSteps):
 
 
 class GRUSteps(GatedSteps):
-    """Gated recurrent unit. Gates in the order update, reset, candidate; `reset_after` resets after the product with the state."""
+    """Gated recurrent unit. Gates in the order update, reset, candidate.
+
+    Args:
+        reset_after: Whether the reset gate applies after the product with the recurrent kernel, as in cuDNN, or before it.
+    """
 
     gates = 3
-
-    def __init__(self, *args: Any, reset_after: bool = True, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.reset_after = reset_after
+    reset_after: bool = True
 
     def rnn_kind(self) -> str:
         return "gru"
@@ -154,8 +119,7 @@ class GRUSteps(GatedSteps):
         return super().is_usual() and self.reset_after
 
     def _make_bias(self, width: int) -> Tensor:
-        shape = (2, width) if self.reset_after else (width,)
-        return self.add_weight(shape, self.bias_initializer, regularizer=self.bias_regularizer)
+        return self.weight_of("bias", (2, width) if self.reset_after else (width,))
 
     def fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         def reordered(weight: Tensor) -> Tensor:  # reset, update, candidate

@@ -9,8 +9,9 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from ..layer import Layer
 from ..symbolic.structure import leaves
+from .arguments import one_of
+from .declared import DeclaredLayer
 from .lookup import MODES, StringLookup, _rows
 
 _PUNCTUATION = re.compile(r'[!"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\']')
@@ -22,61 +23,61 @@ _STANDARDS: dict[Any, Callable[[str], str]] = {
 }
 
 
-class TextVectorization(Layer):
+class TextVectorization(DeclaredLayer):
     """Standardizes texts, splits them into words and maps the words to token ids: 0 is padding, 1 is out of vocabulary.
+
+    Args:
+        standardize: "lower_and_strip_punctuation", "lower", "strip_punctuation", None, or a function of a text.
+        split: "whitespace", "character", None, or a function of a text that returns a list of words.
+        ngrams: The largest length of n-grams, or a list of lengths; None for single words.
+        output_mode: "int" (token ids), "multi_hot", "count" or "tf_idf" (a vector per text).
+        output_sequence_length: The number of token ids per text, which is padded or truncated; by default that of the longest text.
+
+    Raises:
+        ValueError: An argument has an unknown value.
 
     >>> layer = p_vision.TextVectorization(output_sequence_length=4)
     >>> layer.adapt(["The cat sat.", "the dog!"])
     >>> layer(["the cow sat"]).tolist()
     [[2, 1, 3, 0]]
-
-    Functions of one's own for `standardize` and `split` are called with one text; the latter gives a list of words.
     """
 
-    def __init__(
-        self,
-        max_tokens: int | None = None,
-        standardize: Any = "lower_and_strip_punctuation",
-        split: Any = "whitespace",
-        ngrams: Any = None,
-        output_mode: str = "int",
-        output_sequence_length: int | None = None,
-        pad_to_max_tokens: bool = False,
-        vocabulary: Any = None,
-        idf_weights: Any = None,
-        encoding: str = "utf-8",
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        if not callable(standardize) and standardize not in _STANDARDS:
-            known = ", ".join(map(repr, _STANDARDS))
-            raise ValueError(f"[TextVectorization] standardize is one of {known} or a function: got {standardize!r}")
-        if not callable(split) and split not in (None, "whitespace", "character"):
-            raise ValueError(f"[TextVectorization] split is None, 'whitespace', 'character' or a function: got {split!r}")
-        if output_mode not in (*MODES,) or output_mode == "one_hot":
-            raise ValueError(f"[TextVectorization] output_mode is 'int', 'multi_hot', 'count' or 'tf_idf': got {output_mode!r}")
-        if output_sequence_length is not None and output_mode != "int":
+    max_tokens: int | None = None
+    standardize: Any = "lower_and_strip_punctuation"
+    split: Any = "whitespace"
+    ngrams: Any = None
+    output_mode: str = "int"
+    output_sequence_length: int | None = None
+    pad_to_max_tokens: bool = False
+    vocabulary: Any = None
+    idf_weights: Any = None
+    encoding: str = "utf-8"
+
+    def prepare(self) -> None:
+        if not callable(self.standardize):
+            one_of("TextVectorization", "standardize", self.standardize, tuple(_STANDARDS))
+        if not callable(self.split):
+            one_of("TextVectorization", "split", self.split, (None, "whitespace", "character"))
+        one_of("TextVectorization", "output_mode", self.output_mode, tuple(mode for mode in MODES if mode != "one_hot"))
+        if self.output_sequence_length is not None and self.output_mode != "int":
             raise ValueError("[TextVectorization] output_sequence_length is for output_mode 'int'")
-        self.max_tokens, self.standardize, self.split, self.ngrams = max_tokens, standardize, split, ngrams
-        self.output_mode, self.output_sequence_length, self.pad_to_max_tokens = output_mode, output_sequence_length, pad_to_max_tokens
-        self.encoding = encoding
-        self._widths = range(1, ngrams + 1) if isinstance(ngrams, int) else ngrams
-        self.lookup = StringLookup(
-            max_tokens,
-            mask_token="",
-            vocabulary=vocabulary,
-            idf_weights=idf_weights,
-            output_mode=output_mode,
-            pad_to_max_tokens=pad_to_max_tokens,
-            encoding=encoding,
-        )
+        self._widths = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
+        shared = ("max_tokens", "vocabulary", "idf_weights", "output_mode", "pad_to_max_tokens", "encoding")
+        self.lookup = StringLookup(mask_token="", **{name: getattr(self, name) for name in shared})
 
     def get_config(self) -> dict[str, Any]:
         self.vocabulary, self.idf_weights = self.lookup.vocabulary, self.lookup.idf_weights
         return super().get_config()
 
     def words(self, text: Any) -> list[str]:
-        """Splits a text into words; with `ngrams`, n-grams are included."""
+        """Splits a text into words; with `ngrams`, n-grams are included.
+
+        Args:
+            text: The text, as str or bytes.
+
+        Returns:
+            The words.
+        """
         text = text.decode(self.encoding) if isinstance(text, bytes) else str(text)
         text = self.standardize(text) if callable(self.standardize) else _STANDARDS[self.standardize](text)
         if callable(self.split):
@@ -97,7 +98,13 @@ class TextVectorization(Layer):
                 yield from (_flat(batch) if hasattr(batch, "__array__") else leaves(batch))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Builds the vocabulary from texts, by decreasing frequency."""
+        """Builds the vocabulary from texts, by decreasing frequency.
+
+        Args:
+            data: The texts: a list, an array, or batches of them.
+            batch_size: Accepted for compatibility.
+            steps: The number of batches to read.
+        """
         self.lookup.adapt_documents(self.words(text) for text in self._texts(data, steps))
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:

@@ -7,44 +7,31 @@ from typing import Any
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from .arguments import Extent, extents
 from .convolution import ConvolutionLayer
-from .dense import positive
-from .windows import Extent, as_given, bordered, channels_first, extents
+from .windows import as_given, bordered, channels_first
 
 _FUNCTIONS: dict[int, Any] = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
 class _ConvTranspose(ConvolutionLayer):
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Extent,
-        strides: Extent = 1,
-        padding: str = "valid",
-        output_padding: Extent | None = None,
-        data_format: str | None = "channels_last",
-        dilation_rate: Extent = 1,
-        activation: Any = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._prepare(kernel_size, strides, padding, data_format, dilation_rate)
-        self._prepare_output(activation, use_bias, bias_initializer, bias_regularizer)
-        name = type(self).__name__
-        if self.padding == "causal":
-            raise ValueError(f"[{name}] padding must be 'valid' or 'same': got 'causal'")
-        self.filters = positive(name, "filters", filters)
-        self.output_padding = None if output_padding is None else extents(name, "output_padding", output_padding, self.rank, least=0)
-        self.kernel_initializer, self.kernel_regularizer = kernel_initializer, kernel_regularizer
+    checks = {"output_padding": lambda layer, name, value: extents(type(layer).__name__, name, value, layer.rank, least=0)}
+    filters: int
+    kernel_size: Extent
+    strides: Extent = 1
+    padding: str = "valid"
+    output_padding: Extent | None = None
+    data_format: str | None = "channels_last"
+    dilation_rate: Extent = 1
+    activation: Any = None
+    use_bias: bool = True
+    kernel_initializer: Any = "glorot_uniform"
+    bias_initializer: Any = "zeros"
+    kernel_regularizer: Any = None
+    bias_regularizer: Any = None
 
     def build(self, input_shape: Any) -> None:
-        shape = (*self.kernel_size, self.filters, self._channels(input_shape))
-        self.kernel = self.add_weight(shape, self.kernel_initializer, regularizer=self.kernel_regularizer)
+        self.kernel = self.weight_of("kernel", (*self.kernel_size, self.filters, self._channels(input_shape)))
         self._add_bias(self.filters)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -81,12 +68,33 @@ class _ConvTranspose(ConvolutionLayer):
 
 
 class Conv1DTranspose(_ConvTranspose, rank=1):
-    """1-d transposed convolution over (N, steps, channels)."""
+    """1-d transposed convolution over (N, steps, channels), which upsamples by its strides.
+
+    Args:
+        output_padding: The size to add at the end of the output: one number, or one for each spatial dimension; None follows `padding`.
+
+    >>> p_vision.Conv1DTranspose(4, 3, strides=2, padding="same")(pyburn.rand(1, 5, 2)).shape
+    pyburn.Size([1, 10, 4])
+    """
 
 
 class Conv2DTranspose(_ConvTranspose, rank=2):
-    """2-d transposed convolution over (N, height, width, channels)."""
+    """2-d transposed convolution over (N, height, width, channels), which upsamples by its strides.
+
+    Args:
+        output_padding: The size to add at the end of the output: one number, or one for each spatial dimension; None follows `padding`.
+
+    >>> p_vision.Conv2DTranspose(4, 3, strides=2, padding="same")(pyburn.rand(1, 5, 6, 2)).shape
+    pyburn.Size([1, 10, 12, 4])
+    """
 
 
 class Conv3DTranspose(_ConvTranspose, rank=3):
-    """3-d transposed convolution over (N, depth, height, width, channels)."""
+    """3-d transposed convolution over (N, depth, height, width, channels), which upsamples by its strides.
+
+    Args:
+        output_padding: The size to add at the end of the output: one number, or one for each spatial dimension; None follows `padding`.
+
+    >>> p_vision.Conv3DTranspose(4, 3, strides=2, padding="same")(pyburn.rand(1, 3, 4, 5, 2)).shape
+    pyburn.Size([1, 6, 8, 10, 4])
+    """

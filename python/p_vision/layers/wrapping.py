@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import InitVar
 from typing import Any
 
 import pyburn
 from pyburn import Tensor
 
-from .. import activations
 from ..layer import Layer
+from .declared import DeclaredLayer
 
 
-class Identity(Layer):
-    """Returns the inputs unchanged."""
+class Identity(DeclaredLayer):
+    """Returns the inputs unchanged.
+
+    >>> p_vision.layers.Identity()(pyburn.tensor([1.0]))
+    tensor([1.])
+    """
 
     supports_masking = True
 
@@ -22,33 +27,56 @@ class Identity(Layer):
         return inputs
 
 
-class Wrapper(Layer):
-    """Base class of layers that wrap another layer, in the attribute `layer`."""
+class Wrapper(DeclaredLayer):
+    """Base class of layers that wrap another layer, in the attribute `layer`.
 
-    def __init__(self, layer: Any, **options: Any) -> None:
-        super().__init__(**options)
-        if not isinstance(layer, Layer):
-            raise TypeError(f"[{type(self).__name__}] expected a layer: got {layer!r}")
-        self.layer = layer
+    Args:
+        layer: The layer.
+
+    Raises:
+        TypeError: layer is not a layer of p_vision.
+
+    >>> class Twice(p_vision.Wrapper):
+    ...     def call(self, inputs):
+    ...         return self.layer(self.layer(inputs))
+    >>> Twice(p_vision.Rescaling(3.0))(pyburn.tensor([1.0]))
+    tensor([9.])
+    """
+
+    layer: Any
+
+    def prepare(self) -> None:
+        if not isinstance(self.layer, Layer):
+            raise TypeError(f"[{type(self).__name__}] expected a layer: got {self.layer!r}")
 
     def build(self, input_shape: Any = None) -> None:
         self.layer.build_for(input_shape)
 
 
-class Pipeline(Layer):
-    """Applies layers in sequence, as one layer, such as the preprocessing of images."""
+class Pipeline(DeclaredLayer):
+    """Applies layers in sequence, as one layer, such as the preprocessing of images.
+
+    Args:
+        layers: The layers.
+
+    Raises:
+        TypeError: One of them is not a layer of p_vision.
+
+    >>> p_vision.Pipeline([p_vision.Rescaling(2.0), p_vision.Rescaling(1.0, offset=1.0)])(pyburn.tensor([3.0]))
+    tensor([7.])
+    """
 
     trains_by_itself = True
     supports_masking = True
+    layers: InitVar[Sequence[Any]]
 
-    def __init__(self, layers: Sequence[Any], **options: Any) -> None:
-        super().__init__(**options)
+    def prepare(self, layers: Sequence[Any]) -> None:  # type: ignore[override]
         for index, layer in enumerate(layers):
             if not isinstance(layer, Layer):
                 raise TypeError(f"[Pipeline] expected layers: got {layer!r}")
             self.add_module(str(index), layer)
 
-    @property
+    @property  # type: ignore[no-redef]
     def layers(self) -> list[Any]:
         return list(self.children())
 
@@ -61,13 +89,24 @@ class Pipeline(Layer):
 class SpectralNormalization(Wrapper):
     """Spectral normalization: divides the kernel of a layer by its largest singular value, estimated by power iteration in each training
     call.
+
+    Args:
+        layer: The layer, which has a kernel or embeddings.
+        power_iterations: The number of iterations per call.
+
+    Raises:
+        ValueError: power_iterations is below 1.
+
+    >>> p_vision.SpectralNormalization(p_vision.Dense(4))(pyburn.rand(2, 3), training=True).shape
+    pyburn.Size([2, 4])
     """
 
-    def __init__(self, layer: Any, power_iterations: int = 1, **options: Any) -> None:
-        super().__init__(layer, **options)
-        if power_iterations < 1:
-            raise ValueError(f"[SpectralNormalization] power_iterations must be at least 1: got {power_iterations}")
-        self.power_iterations = power_iterations
+    power_iterations: int = 1
+
+    def prepare(self) -> None:
+        super().prepare()
+        if self.power_iterations < 1:
+            raise ValueError(f"[SpectralNormalization] power_iterations must be at least 1: got {self.power_iterations}")
 
     def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
@@ -106,31 +145,36 @@ def _small_normal(shape: Any, dtype: Any = None) -> Tensor:
     return TruncatedNormal(stddev=0.02)(shape, dtype)
 
 
-class EinsumDense(Layer):
-    """activation(einsum(equation, inputs, kernel) + bias): `EinsumDense("abc,cd->abd", output_shape=(None, 64), bias_axes="d")`."""
+class EinsumDense(DeclaredLayer):
+    """A dense layer over any dimensions: activation(einsum(equation, inputs, kernel) + bias).
 
-    def __init__(
-        self,
-        equation: str,
-        output_shape: Any,
-        activation: Any = None,
-        bias_axes: str | None = None,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        found = re.fullmatch(r"((?:\.\.\.)?[a-zA-Z]*),([a-zA-Z]+)->((?:\.\.\.)?[a-zA-Z]*)", equation.replace(" ", ""))
+    Args:
+        equation: The equation of the inputs, the kernel and the output, such as "abc,cd->abd".
+        output_shape: The shape of the output without the batch dimension; None for sizes that the input gives.
+        bias_axes: The letters of the dimensions of the bias; None for no bias.
+
+    Raises:
+        ValueError: The equation is not valid.
+
+    >>> p_vision.EinsumDense("abc,cd->abd", output_shape=(None, 8), bias_axes="d")(pyburn.rand(2, 5, 3)).shape
+    pyburn.Size([2, 5, 8])
+    """
+
+    equation: str
+    output_shape: Any
+    activation: Any = None
+    bias_axes: str | None = None
+    kernel_initializer: Any = "glorot_uniform"
+    bias_initializer: Any = "zeros"
+    kernel_regularizer: Any = None
+    bias_regularizer: Any = None
+
+    def prepare(self) -> None:
+        found = re.fullmatch(r"((?:\.\.\.)?[a-zA-Z]*),([a-zA-Z]+)->((?:\.\.\.)?[a-zA-Z]*)", self.equation.replace(" ", ""))
         if found is None:
-            raise ValueError(f"[EinsumDense] an equation is like 'ab,bc->ac' or '...b,bc->...c': got {equation!r}")
-        self.equation, self.bias_axes, self.activation = equation, bias_axes, activation
-        self.output_shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+            raise ValueError(f"[EinsumDense] an equation is like 'ab,bc->ac' or '...b,bc->...c': got {self.equation!r}")
+        self.output_shape = (self.output_shape,) if isinstance(self.output_shape, int) else tuple(self.output_shape)
         self._parts = found.groups()
-        self._activate = activations.get(activation)
 
     def build(self, input_shape: Any) -> None:
         of_inputs, of_kernel, of_output = self._parts
@@ -142,13 +186,12 @@ class EinsumDense(Layer):
             raise ValueError(
                 f"[EinsumDense] the extent {missing[0]!r} of the kernel is not known: {self.equation!r} for {tuple(input_shape)}"
             )
-        self.kernel = self.add_weight([sizes[x] for x in of_kernel], self.kernel_initializer, regularizer=self.kernel_regularizer)
+        self.kernel = self.weight_of("kernel", [sizes[x] for x in of_kernel])
         self.bias = None
         if self.bias_axes:
             letters = of_output.removeprefix("...")
             first = min(letters.index(axis) for axis in self.bias_axes)
-            shape = [sizes[x] if x in self.bias_axes else 1 for x in letters[first:]]
-            self.bias = self.add_weight(shape, self.bias_initializer, regularizer=self.bias_regularizer)
+            self.bias = self.weight_of("bias", [sizes[x] if x in self.bias_axes else 1 for x in letters[first:]])
 
     def forward(self, inputs: Tensor) -> Tensor:
         output = pyburn.einsum(self.equation, inputs, self.kernel)

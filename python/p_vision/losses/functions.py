@@ -3,70 +3,83 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from ..configured import public
+from ..configured import OPTIONS, public
+from ..described import describe
 
 _EPSILON = 1e-7  # probabilities are clamped to [epsilon, 1 - epsilon]
 
 
 def mean_squared_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of (y_true - y_pred)² of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_true - y_pred).square().mean(-1)
 
 
 def mean_absolute_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of |y_true - y_pred| of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_true - y_pred).abs().mean(-1)
 
 
 def mean_absolute_percentage_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of 100 |y_true - y_pred| / |y_true| of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     return 100 * ((y_true - y_pred) / y_true.abs().clamp(min=_EPSILON)).abs().mean(-1)
 
 
 def mean_squared_logarithmic_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of (log(1 + y_true) - log(1 + y_pred))² of each sample."""
     y_true, y_pred = (x.clamp(min=_EPSILON).log1p() for x in aligned(y_true, y_pred))
     return (y_true - y_pred).square().mean(-1)
 
 
 def huber(y_true: Tensor, y_pred: Tensor, delta: float = 1.0) -> Tensor:
+    """Huber loss: squared for errors up to delta, linear beyond."""
     y_true, y_pred = aligned(y_true, y_pred)
     y_true, y_pred = pyburn.broadcast_tensors(y_true, y_pred)
     return functional.huber_loss(y_pred, y_true, reduction="none", delta=delta).mean(-1)
 
 
 def log_cosh(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """The mean of log(cosh(y_pred - y_true)) of each sample."""
     y_true, y_pred = aligned(y_true, y_pred)
     x = y_pred - y_true
     return (x + functional.softplus(-2 * x) - math.log(2)).mean(-1)
 
 
 def hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Hinge loss; targets are -1 and 1, or 0 and 1."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(1 - _signs(y_true) * y_pred).mean(-1)
 
 
 def squared_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Squared hinge loss; targets are -1 and 1, or 0 and 1."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(1 - _signs(y_true) * y_pred).square().mean(-1)
 
 
 def categorical_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Categorical hinge loss of one-hot targets."""
     y_true, y_pred = aligned(y_true, y_pred)
     return pyburn.relu(((1 - y_true) * y_pred).amax(-1) - (y_true * y_pred).sum(-1) + 1)
 
 
 def kl_divergence(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of each sample."""
     y_true, y_pred = (x.clamp(_EPSILON, 1) for x in aligned(y_true, y_pred))
     return (y_true * (y_true / y_pred).log()).sum(-1)
 
 
 def poisson(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Poisson loss: the mean of y_pred - y_true * log(y_pred)."""
     y_true, y_pred = aligned(y_true, y_pred)
     return (y_pred - y_true * (y_pred + _EPSILON).log()).mean(-1)
 
@@ -78,6 +91,7 @@ def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
 
 
 def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Tensor:
+    """Cross entropy of binary targets and probabilities, or logits."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, 2)
     if from_logits:
@@ -88,6 +102,7 @@ def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = Fals
 def categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
+    """Cross entropy of one-hot targets and class probabilities, or logits."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
@@ -96,6 +111,7 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
 ) -> Tensor:
+    """Cross entropy of integer classes and class probabilities, or logits."""
     if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1:
         y_true = y_true.squeeze(axis)
     classes = y_true.long()
@@ -104,10 +120,24 @@ def sparse_categorical_crossentropy(
         classes = classes.masked_fill(ignored, 0)
     if from_logits and axis in (-1, y_pred.ndim - 1):
         scores = y_pred.reshape(-1, y_pred.shape[-1])  # one fused operation
-        loss = functional.cross_entropy(scores, classes.reshape(-1), reduction="none").reshape(classes.shape)
+        loss = _of_class(lambda: functional.cross_entropy(scores, classes.reshape(-1), reduction="none"), y_pred, axis).reshape(
+            classes.shape
+        )
     else:
-        loss = -_log_probabilities(y_pred, from_logits, axis).gather(axis, classes.unsqueeze(axis)).squeeze(axis)
+        logs = _log_probabilities(y_pred, from_logits, axis)
+        loss = -_of_class(lambda: logs.gather(axis, classes.unsqueeze(axis)), y_pred, axis).squeeze(axis)
     return loss if ignored is None else loss.masked_fill(ignored, 0.0)
+
+
+def _of_class(compute: Callable[[], Tensor], y_pred: Tensor, axis: int) -> Tensor:
+    """Computes a value per target class; says what the classes are if one is not there."""
+    try:
+        return compute()
+    except IndexError as error:
+        count = y_pred.shape[axis]
+        raise type(error)(
+            f"[sparse_categorical_crossentropy] targets are classes from 0 to {count - 1} for {count} outputs: {error}"
+        ) from None
 
 
 def binary_focal_crossentropy(
@@ -120,6 +150,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
+    """Focal cross entropy of binary targets (Lin et al. 2018)."""
     y_true, y_pred = alike(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, 2)
     p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
@@ -152,6 +183,19 @@ def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Converts both to tensors of y_pred's dtype whose shapes broadcast.
 
     Keras's rule for ranks: if one has an additional last axis of size 1, that axis is dropped; if the other is 1-d, it gets one instead.
+
+    Args:
+        y_true: The targets.
+        y_pred: The outputs.
+
+    Returns:
+        The targets and the outputs.
+
+    Raises:
+        ShapeError: The shapes do not fit.
+
+    >>> [tuple(x.shape) for x in p_vision.losses.aligned(pyburn.zeros(3, 1), pyburn.zeros(3))]
+    [(3, 1), (3, 1)]
     """
     y_true, y_pred = (x if isinstance(x, Tensor) else pyburn.as_tensor(x) for x in (y_true, y_pred))
     if y_pred.ndim == 1:
@@ -159,7 +203,7 @@ def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     y_true, y_pred = _of_one_rank(y_true, y_pred)
     sizes = tuple(y_true.shape), tuple(y_pred.shape)
     if any(a != b and 1 not in (a, b) for a, b in zip(*map(reversed, sizes))):
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {sizes[0]} and {sizes[1]}")
+        _refuse(*sizes)
     return y_true.to(y_pred.dtype), y_pred
 
 
@@ -175,11 +219,31 @@ def _of_one_rank(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal."""
+    """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal.
+
+    Args:
+        y_true: The targets.
+        y_pred: The outputs.
+
+    Returns:
+        The targets and the outputs.
+
+    Raises:
+        ShapeError: The shapes do not fit.
+
+    >>> [tuple(x.shape) for x in p_vision.losses.alike(pyburn.zeros(3, 1), pyburn.zeros(3))]
+    [(3, 1), (3, 1)]
+    """
     y_true, y_pred = aligned(y_true, y_pred)
     if y_true.shape != y_pred.shape:
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
+        _refuse(tuple(y_true.shape), tuple(y_pred.shape))
     return y_true, y_pred
+
+
+def _refuse(targets: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+    classes = len(targets) < len(outputs)
+    hint = "; for integer classes use a sparse loss, or convert them by utils.to_categorical" if classes else ""
+    raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {targets} and {outputs}{hint}")
 
 
 def categorical_focal_crossentropy(
@@ -191,6 +255,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
+    """Focal cross entropy of one-hot targets (Lin et al. 2018)."""
     y_true, y_pred = aligned(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, y_true.shape[axis])
     logs = _log_probabilities(y_pred, from_logits, axis)
@@ -255,3 +320,5 @@ def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: flo
 
 
 __all__ = public(globals())
+for _name in set(__all__) - {"aligned", "alike"}:
+    describe(globals()[_name], OPTIONS, "One value per sample, or per element of the dimensions before the last.")

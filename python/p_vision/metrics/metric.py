@@ -54,6 +54,10 @@ class Metric(Configured):
 
     A `pyburn.train.Learner` accepts these metrics, too.
 
+    Args:
+        dtype: Accepted for compatibility; has no effect.
+        name: The name of the metric; by default that of the class in snake case.
+
     >>> class Largest(p_vision.Metric):
     ...     def __init__(self, name="largest"):
     ...         super().__init__(name=name)
@@ -87,13 +91,29 @@ class Metric(Configured):
         return [value for value in vars(self).values() if isinstance(value, Gathered)]
 
     def add_weight(self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None) -> Gathered:
-        """Creates a state variable; `reset_state` restores its initial value."""
+        """Creates a state variable; `reset_state` restores its initial value.
+
+        Args:
+            shape: The shape of the variable.
+            initializer: The initializer, by name or as an object.
+            dtype: The dtype; by default float32.
+            name: The name of the variable.
+
+        Returns:
+            The variable, with assign, assign_add and assign_sub.
+        """
         return Gathered(initializers.get(initializer)([shape] if isinstance(shape, int) else list(shape), dtype_of(dtype)), name)
 
     add_variable = add_weight
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Adds a batch."""
+        """Adds a batch.
+
+        Args:
+            y_true: The targets.
+            y_pred: The outputs.
+            sample_weight: The weights of the samples.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} does not say what it gathers: define update_state(self, y_true, y_pred, sample_weight)"
         )
@@ -161,7 +181,18 @@ class Summed(Metric, train.metrics.Metric):  # type: ignore[misc]
 
 
 class Sum(Summed):
-    """The weighted sum of values."""
+    """The weighted sum of values.
+
+    Args:
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    >>> total = p_vision.metrics.Sum()
+    >>> total.update_state([1.0, 2.0])
+    >>> total.update_state([3.0])
+    >>> total.result()
+    6.0
+    """
 
     parts = ("total", "weight")
 
@@ -169,7 +200,12 @@ class Sum(Summed):
         super().__init__(name)
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
-        """Adds values, each multiplied by its weight."""
+        """Adds values, each multiplied by its weight.
+
+        Args:
+            values: The values.
+            sample_weight: Their weights.
+        """
         with pyburn.no_grad():
             numbers = as_numbers(values)
             if sample_weight is None:
@@ -182,7 +218,12 @@ class Sum(Summed):
                 self.add((numbers * weight).sum(), weight.sum())
 
     def add(self, total: Any, weight: Any) -> None:
-        """Adds a sum of values and the sum of their weights."""
+        """Adds a sum of values and the sum of their weights.
+
+        Args:
+            total: The sum of the values.
+            weight: The sum of the weights.
+        """
         self.add_sums({"total": total, "weight": weight})
 
     def compute(self) -> Any:
@@ -190,7 +231,15 @@ class Sum(Summed):
 
 
 class Mean(Sum):
-    """The weighted mean of values."""
+    """The weighted mean of values.
+
+    Args:
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    >>> p_vision.metrics.Mean()([1.0, 3.0], sample_weight=[3.0, 1.0])
+    1.5
+    """
 
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
         super().__init__(name)
@@ -200,7 +249,17 @@ class Mean(Sum):
 
 
 class MeanMetric(Mean):
-    """The mean of a function of (y_true, y_pred) over samples; options are passed to the function."""
+    """The mean of a function of (y_true, y_pred) over samples.
+
+    Args:
+        fn: The function, which returns one value per sample.
+        name: The name of the metric; by default that of the function.
+        dtype: Accepted for compatibility; has no effect.
+        **options: Options of the function.
+
+    >>> p_vision.metrics.MeanMetric(lambda y_true, y_pred: (y_true - y_pred).abs())(pyburn.tensor([1.0]), pyburn.tensor([3.0]))
+    2.0
+    """
 
     def __init__(self, fn: Callable[..., Tensor], name: str | None = None, dtype: Any = None, **options: Any) -> None:
         super().__init__(name or str(getattr(fn, "__name__", "metric")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,13 @@ class FBetaScore(Summed):
         beta: The weight of recall.
         threshold: Outputs above it are positive; without a threshold, the largest output is the predicted class.
         name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: The average is unknown.
+
+    >>> p_vision.metrics.FBetaScore('macro', beta=2.0)(pyburn.eye(3), pyburn.eye(3))
+    1.0
     """
 
     parts = ("tp", "said", "yes")
@@ -56,20 +63,39 @@ class FBetaScore(Summed):
         return score.mean() if self.average == "macro" else score
 
 
+@dataclass(eq=False, repr=False)
 class F1Score(FBetaScore):
-    """The F1 score of each class: the harmonic mean of precision and recall."""
+    """The F1 score of each class: the harmonic mean of precision and recall.
 
-    def __init__(self, average: str | None = None, threshold: float | None = None, name: str = "f1_score", dtype: Any = None) -> None:
-        super().__init__(average, 1.0, threshold, name)
+    Args:
+        average: None for the scores of all classes, or "micro", "macro" or "weighted".
+        threshold: Outputs above it are positive; without a threshold, the largest output is the predicted class.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    >>> p_vision.metrics.F1Score()(pyburn.eye(2), pyburn.eye(2)).tolist()
+    [1.0, 1.0]
+    """
+
+    beta: float = field(default=1.0, init=False)
+    name: str = "f1_score"
 
 
 @dataclass(eq=False, repr=False)
 class R2Score(Summed):
-    """The coefficient of determination (R²).
+    """The coefficient of determination (R²): 1 for perfect outputs, 0 for the mean of the targets.
 
     Args:
         class_aggregation: How several outputs are combined: "uniform_average", "variance_weighted_average", or None for one score each.
         num_regressors: Adjusts the score for this number of inputs.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.metrics.R2Score()(pyburn.tensor([[1.0], [2.0], [3.0]]), pyburn.tensor([[1.0], [2.0], [3.0]]))
+    1.0
     """
 
     parts = ("weight", "total", "squares", "errors", "seen")
@@ -113,9 +139,20 @@ class R2Score(Summed):
 
 @dataclass(eq=False, repr=False)
 class IoU(Summed):
-    """Intersection over union, averaged over `target_class_ids`; classes are integer labels, or one-hot vectors.
+    """Intersection over union, averaged over classes. Samples whose label is `ignore_class` or not a class are not counted.
 
-    Samples whose label is `ignore_class` or not a class are not counted.
+    Args:
+        num_classes: The number of classes.
+        target_class_ids: The classes to average over; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+        ignore_class: A class that does not count; None for none.
+        sparse_y_true: Whether targets are integer classes, not one-hot vectors.
+        sparse_y_pred: Whether outputs are integer classes, not scores per class.
+        axis: The axis of the classes.
+
+    >>> p_vision.metrics.IoU(num_classes=2, target_class_ids=[1])(pyburn.tensor([0, 1, 1]), pyburn.tensor([0, 1, 0]))
+    0.5
     """
 
     parts = ("matrix",)
@@ -158,24 +195,38 @@ class IoU(Summed):
         return sum(shares) / len(shares) if shares else 0.0
 
 
+@dataclass(eq=False, repr=False)
 class MeanIoU(IoU):
-    """The mean intersection over union of all classes."""
+    """The mean intersection over union of all classes.
 
-    def __init__(
-        self,
-        num_classes: int,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_true: bool = True,
-        sparse_y_pred: bool = True,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
+    Args:
+        num_classes: The number of classes.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+        ignore_class: A class that does not count; None for none.
+        sparse_y_true: Whether targets are integer classes, not one-hot vectors.
+        sparse_y_pred: Whether outputs are integer classes, not scores per class.
+        axis: The axis of the classes.
+
+    >>> p_vision.metrics.MeanIoU(num_classes=2)(pyburn.tensor([0, 1, 1]), pyburn.tensor([0, 1, 0]))
+    0.5
+    """
+
+    target_class_ids: Sequence[int] | None = field(default=None, init=False)
 
 
 class BinaryIoU(IoU):
-    """The intersection over union of the classes 0 and 1; outputs above a threshold are class 1."""
+    """The intersection over union of the classes 0 and 1; outputs above a threshold are class 1.
+
+    Args:
+        target_class_ids: The classes to average over.
+        threshold: Outputs of at least this value are class 1.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    >>> p_vision.metrics.BinaryIoU([1])(pyburn.tensor([0, 1, 1]), pyburn.tensor([0.1, 0.9, 0.2]))
+    0.5
+    """
 
     def __init__(
         self, target_class_ids: Sequence[int] = (0, 1), threshold: float = 0.5, name: str | None = None, dtype: Any = None
@@ -187,32 +238,42 @@ class BinaryIoU(IoU):
         super().update_state(y_true, as_values(y_pred) >= self.threshold, sample_weight)
 
 
+@dataclass(eq=False, repr=False)
 class OneHotIoU(IoU):
-    """IoU of one-hot encoded classes."""
+    """Intersection over union of one-hot encoded classes, averaged over classes.
 
-    def __init__(
-        self,
-        num_classes: int,
-        target_class_ids: Sequence[int] | None,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+    Args:
+        num_classes: The number of classes.
+        target_class_ids: The classes to average over; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+        ignore_class: A class that does not count; None for none.
+        sparse_y_pred: Whether outputs are integer classes, not scores per class.
+        axis: The axis of the classes.
+
+    >>> p_vision.metrics.OneHotIoU(2, [1])(pyburn.eye(2), pyburn.eye(2))
+    1.0
+    """
+
+    target_class_ids: Sequence[int] | None
+    sparse_y_true: bool = field(default=False, init=False)
+    sparse_y_pred: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class OneHotMeanIoU(OneHotIoU):
-    """The mean IoU of all classes, for one-hot encoded classes."""
+    """The mean intersection over union of all classes, for one-hot encoded classes.
 
-    def __init__(
-        self,
-        num_classes: int,
-        name: str | None = None,
-        dtype: Any = None,
-        ignore_class: int | None = None,
-        sparse_y_pred: bool = False,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_pred, axis)
+    Args:
+        num_classes: The number of classes.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+        ignore_class: A class that does not count; None for none.
+        sparse_y_pred: Whether outputs are integer classes, not scores per class.
+        axis: The axis of the classes.
+
+    >>> p_vision.metrics.OneHotMeanIoU(2)(pyburn.eye(2), pyburn.eye(2))
+    1.0
+    """
+
+    target_class_ids: Sequence[int] | None = field(default=None, init=False)

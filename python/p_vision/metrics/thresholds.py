@@ -101,14 +101,22 @@ class _Best(_AtGiven):
 
 
 class Precision(_Best):
-    """Precision: true positives / predicted positives."""
+    """Precision: true positives / predicted positives, over thresholds, the `top_k` largest outputs, or the column `class_id`.
+
+    >>> p_vision.metrics.Precision()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    0.5
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return tp / np.maximum(tp + fp, 1e-30)
 
 
 class Recall(_Best):
-    """Recall: true positives / actual positives."""
+    """Recall: true positives / actual positives, over thresholds, the `top_k` largest outputs, or the column `class_id`.
+
+    >>> p_vision.metrics.Recall()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    0.5
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return tp / np.maximum(yes, 1e-30)
@@ -124,28 +132,44 @@ class _Count(_AtGiven):
 
 
 class TruePositives(_Count):
-    """The number of true positives."""
+    """The number of true positives at a threshold (default 0.5), or at each of a list of thresholds.
+
+    >>> p_vision.metrics.TruePositives()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return tp
 
 
 class TrueNegatives(_Count):
-    """The number of true negatives."""
+    """The number of true negatives at a threshold (default 0.5), or at each of a list of thresholds.
+
+    >>> p_vision.metrics.TrueNegatives()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return no - fp
 
 
 class FalsePositives(_Count):
-    """The number of false positives."""
+    """The number of false positives at a threshold (default 0.5), or at each of a list of thresholds.
+
+    >>> p_vision.metrics.FalsePositives()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return fp
 
 
 class FalseNegatives(_Count):
-    """The number of false negatives."""
+    """The number of false negatives at a threshold (default 0.5), or at each of a list of thresholds.
+
+    >>> p_vision.metrics.FalseNegatives()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     def value(self, tp: Any, fp: Any, yes: Any, no: Any) -> Any:
         return yes - tp
@@ -182,7 +206,21 @@ _SENSITIVITY, _SPECIFICITY, _PRECISION = range(3)
 
 
 class SensitivityAtSpecificity(_AtBest):
-    """The best sensitivity at thresholds where the specificity is at least a value."""
+    """The best sensitivity at thresholds where the specificity is at least a value.
+
+    Args:
+        specificity: The least specificity.
+        num_thresholds: The number of evenly spaced thresholds.
+        class_id: The column of the outputs to measure; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    >>> p_vision.metrics.SensitivityAtSpecificity(0.5)(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     limited, told = _SPECIFICITY, _SENSITIVITY
 
@@ -194,7 +232,21 @@ class SensitivityAtSpecificity(_AtBest):
 
 
 class SpecificityAtSensitivity(_AtBest):
-    """The best specificity at thresholds where the sensitivity is at least a value."""
+    """The best specificity at thresholds where the sensitivity is at least a value.
+
+    Args:
+        sensitivity: The least sensitivity.
+        num_thresholds: The number of evenly spaced thresholds.
+        class_id: The column of the outputs to measure; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    >>> p_vision.metrics.SpecificityAtSensitivity(0.5)(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     limited, told = _SENSITIVITY, _SPECIFICITY
 
@@ -206,7 +258,21 @@ class SpecificityAtSensitivity(_AtBest):
 
 
 class PrecisionAtRecall(_AtBest):
-    """The best precision at thresholds where the recall is at least a value."""
+    """The best precision at thresholds where the recall is at least a value.
+
+    Args:
+        recall: The least recall.
+        num_thresholds: The number of evenly spaced thresholds.
+        class_id: The column of the outputs to measure; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    >>> p_vision.metrics.PrecisionAtRecall(0.5)(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    1.0
+    """
 
     limited, told = _SENSITIVITY, _PRECISION
 
@@ -218,7 +284,21 @@ class PrecisionAtRecall(_AtBest):
 
 
 class RecallAtPrecision(_AtBest):
-    """The best recall at thresholds where the precision is at least a value."""
+    """The best recall at thresholds where the precision is at least a value.
+
+    Args:
+        precision: The least precision.
+        num_thresholds: The number of evenly spaced thresholds.
+        class_id: The column of the outputs to measure; None for all.
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    >>> p_vision.metrics.RecallAtPrecision(0.8)(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    0.5
+    """
 
     limited, told = _PRECISION, _SENSITIVITY
 
@@ -231,9 +311,25 @@ class RecallAtPrecision(_AtBest):
 
 @dataclass(eq=False, repr=False)
 class AUC(_Counts):
-    """The area under the ROC curve, or the precision-recall curve with curve="PR", from counts at `num_thresholds` thresholds.
+    """The area under the ROC curve, or the precision-recall curve, from counts at `num_thresholds` thresholds.
 
-    With `multi_label`, each column has its own curve, and the result is the mean of their areas, weighted by `label_weights`.
+    Args:
+        num_thresholds: The number of thresholds between 0 and 1.
+        curve: "ROC" or "PR".
+        summation_method: How areas between thresholds are summed: "interpolation", "minoring" or "majoring".
+        name: The name of the metric.
+        dtype: Accepted for compatibility; has no effect.
+        thresholds: The thresholds, instead of num_thresholds.
+        multi_label: Whether each column has its own curve; the result is the mean of their areas.
+        num_labels: The number of columns, with multi_label.
+        label_weights: The weights of the columns in the mean, with multi_label.
+        from_logits: Whether the outputs are logits instead of probabilities.
+
+    Raises:
+        ValueError: An argument has an unknown value.
+
+    >>> p_vision.metrics.AUC()(pyburn.tensor([0.0, 0.0, 1.0, 1.0]), pyburn.tensor([0.1, 0.6, 0.8, 0.4]))
+    0.75
     """
 
     higher_is_better = True

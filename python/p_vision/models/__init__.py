@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..configured import suggestion
 from .building import Weights
 
 if TYPE_CHECKING:
@@ -66,7 +67,13 @@ __all__ = [*_MODULES, "Weights", "get_model", "get_model_builder", "list_models"
 
 
 def list_models(include: str | None = None) -> list[str]:
-    """Lists the names of the models; `include` is a pattern such as "resnet*".
+    """Lists the names of the models.
+
+    Args:
+        include: A pattern such as "resnet*"; None for all models.
+
+    Returns:
+        The names in alphabetical order.
 
     >>> p_vision.models.list_models("mobilenet*")
     ['mobilenet_v2', 'mobilenet_v3_large', 'mobilenet_v3_small']
@@ -77,18 +84,34 @@ def list_models(include: str | None = None) -> list[str]:
 
 
 def get_model_builder(name: str) -> Any:
-    """Returns the function that builds the model of this name.
+    """Returns the function that builds a model.
+
+    Args:
+        name: The name of the model.
+
+    Raises:
+        ValueError: There is no model of this name.
 
     >>> p_vision.models.get_model_builder("resnet18") is p_vision.models.resnet18
     True
     """
     if name.lower() not in _BUILDERS:
-        raise ValueError(f"Unknown model {name}: there are {', '.join(list_models())}")
+        raise ValueError(f"Unknown model {name}{suggestion(name, _BUILDERS) or ': there are ' + ', '.join(list_models())}")
     return getattr(importlib.import_module(f".{_MODULES[name.lower()]}", __name__), name.lower())
 
 
 def get_model(name: str, **options: Any) -> Any:
-    """Builds the model of this name with the given options.
+    """Builds a model by name.
+
+    Args:
+        name: The name of the model.
+        **options: The options of its function, such as weights and num_classes.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: There is no model of this name.
 
     >>> type(p_vision.models.get_model("mobilenet_v3_small", num_classes=2)).__name__
     'MobileNetV3'
@@ -110,5 +133,5 @@ def __getattr__(name: str) -> Any:
     if name in _KERAS:  # Keras's users look for these in keras.models
         return getattr(importlib.import_module(f"p_vision.{_KERAS[name]}"), name)
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion(name, _MODULES)}")
     return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)

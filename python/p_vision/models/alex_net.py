@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyburn import Tensor, nn
 
-from .building import Weights, build
+from .building import variant
 
 __all__ = ["AlexNet", "alexnet"]
 
 
 class AlexNet(nn.Module):
-    """AlexNet: five convolutions and three linear layers."""
+    """AlexNet: five convolutions and three linear layers.
+
+    Args:
+        num_classes: The number of classes.
+        dropout: The dropout rate in front of the linear layers.
+
+    >>> p_vision.models.AlexNet(num_classes=10)(pyburn.rand(1, 3, 64, 64)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()
@@ -46,6 +52,4 @@ class AlexNet(nn.Module):
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
-def alexnet(*, weights: Weights | None = None, **options: Any) -> AlexNet:
-    """AlexNet: 61.1 million parameters."""
-    return build(AlexNet, weights, **options)
+alexnet = variant("alexnet", "AlexNet", 61.1, AlexNet)

@@ -125,8 +125,8 @@ class StochasticDepth(nn.Module):
         return f"p={self.p}, mode={self.mode}"
 
 
-def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any]) -> None:
-    """Initializes mobile networks: He initialization for convolutions, ones and zeros for norms, init_linear_ for linear layers."""
+def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any] | None = None) -> None:
+    """He initialization for convolutions, ones and zeros for norms, init_linear_ and zero biases for linear layers."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")
@@ -135,7 +135,7 @@ def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any]) -> 
         elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.Linear):
+        elif isinstance(module, nn.Linear) and init_linear_ is not None:
             init_linear_(module.weight)
             nn.init.zeros_(module.bias)
 

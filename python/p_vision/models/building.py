@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import pyburn
@@ -31,6 +32,46 @@ def build(model_class: type[Model], weights: Weights | None, *args: Any, **optio
     model = nn.utils.skip_init(model_class, *args, **options)
     model.load_state_dict(state)
     return model
+
+
+def variant(name: str, title: str, millions: float, make: Any, *args: Any, **defaults: Any) -> Callable[..., Any]:
+    """Defines the function that builds one model of a family.
+
+    Args:
+        name: The name of the function.
+        title: The name of the model in its docstring.
+        millions: The number of parameters in millions.
+        make: The class of the model, or a function of the weights, args, and the options.
+        *args: The configuration of the model.
+        **defaults: Options of the model that differ from those of its class.
+    """
+    family = partial(build, make) if isinstance(make, type) else make
+
+    def built(*, weights: Weights | None = None, **options: Any) -> Any:
+        return family(weights, *args, **{**defaults, **options})
+
+    built.__name__ = built.__qualname__ = name
+    built.__module__ = make.__module__
+    changed = "".join(f", by default with {option}={value}" for option, value in defaults.items() if isinstance(value, (int, float)))
+    built.__doc__ = f"""{title}: {millions} million parameters.
+
+    Args:
+        weights: A state dict, or the path of a .safetensors or PyTorch file; None for random weights. Nothing is downloaded.
+        **options: The options of the class of the model, such as num_classes (default 1000){changed}.
+
+    Returns:
+        The model, which takes images (N, 3, height, width).
+
+    Raises:
+        ValueError: An option has an invalid value.
+        FileNotFoundError: There is no file of this path.
+
+    >>> with pyburn.device("null"):  # computes shapes only; without this line the model has weights
+    ...     model = p_vision.models.{name}(num_classes=10).eval()
+    ...     model(pyburn.empty(1, 3, 224, 224)).shape
+    pyburn.Size([1, 10])
+    """
+    return built
 
 
 def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:

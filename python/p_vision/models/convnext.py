@@ -10,7 +10,7 @@ import pyburn
 from pyburn import Tensor, nn
 
 from .blocks import Conv2dNormActivation, Permute, StochasticDepth, init_truncated_
-from .building import NormLayer, Weights, build
+from .building import NormLayer, Weights, build, variant
 
 __all__ = ["ConvNeXt", "convnext_base", "convnext_large", "convnext_small", "convnext_tiny"]
 
@@ -52,7 +52,24 @@ class CNBlockConfig(NamedTuple):
 
 
 class ConvNeXt(nn.Module):
-    """ConvNeXt: a stem of 4 x 4 patches, four stages of blocks, average pooling, a norm and a linear layer."""
+    """ConvNeXt: a stem of 4 x 4 patches, stages of blocks, average pooling, a norm and a linear layer.
+
+    Args:
+        block_setting: The stages.
+        stochastic_depth_prob: The drop rate of the last block; it grows linearly with depth.
+        layer_scale: The initial scale of the output of a block.
+        num_classes: The number of classes.
+        block: The class of the blocks; by default CNBlock.
+        norm_layer: Creates a norm of a number of channels; by default LayerNorm2d.
+
+    Raises:
+        ValueError: There are no stages.
+
+    >>> from p_vision.models.convnext import CNBlockConfig
+    >>> stages = [CNBlockConfig(16, 32, 1), CNBlockConfig(32, None, 1)]
+    >>> p_vision.models.ConvNeXt(stages, num_classes=10)(pyburn.rand(1, 3, 32, 32)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(
         self,
@@ -92,21 +109,7 @@ def _convnext(weights: Weights | None, width: int, depths: Sequence[int], *, sto
     return build(ConvNeXt, weights, stages, stochastic_depth_prob, **options)
 
 
-def convnext_tiny(*, weights: Weights | None = None, stochastic_depth_prob: float = 0.1, **options: Any) -> ConvNeXt:
-    """ConvNeXt-T: 28.6 million parameters."""
-    return _convnext(weights, 96, (3, 3, 9, 3), stochastic_depth_prob=stochastic_depth_prob, **options)
-
-
-def convnext_small(*, weights: Weights | None = None, stochastic_depth_prob: float = 0.4, **options: Any) -> ConvNeXt:
-    """ConvNeXt-S: 50.2 million parameters."""
-    return _convnext(weights, 96, (3, 3, 27, 3), stochastic_depth_prob=stochastic_depth_prob, **options)
-
-
-def convnext_base(*, weights: Weights | None = None, stochastic_depth_prob: float = 0.5, **options: Any) -> ConvNeXt:
-    """ConvNeXt-B: 88.6 million parameters."""
-    return _convnext(weights, 128, (3, 3, 27, 3), stochastic_depth_prob=stochastic_depth_prob, **options)
-
-
-def convnext_large(*, weights: Weights | None = None, stochastic_depth_prob: float = 0.5, **options: Any) -> ConvNeXt:
-    """ConvNeXt-L: 197.8 million parameters."""
-    return _convnext(weights, 192, (3, 3, 27, 3), stochastic_depth_prob=stochastic_depth_prob, **options)
+convnext_tiny = variant("convnext_tiny", "ConvNeXt-T", 28.6, _convnext, 96, (3, 3, 9, 3), stochastic_depth_prob=0.1)
+convnext_small = variant("convnext_small", "ConvNeXt-S", 50.2, _convnext, 96, (3, 3, 27, 3), stochastic_depth_prob=0.4)
+convnext_base = variant("convnext_base", "ConvNeXt-B", 88.6, _convnext, 128, (3, 3, 27, 3), stochastic_depth_prob=0.5)
+convnext_large = variant("convnext_large", "ConvNeXt-L", 197.8, _convnext, 192, (3, 3, 27, 3), stochastic_depth_prob=0.5)

@@ -10,7 +10,7 @@ import pyburn
 from pyburn import Tensor, nn
 from pyburn.utils.checkpoint import checkpoint
 
-from .building import Weights, build
+from .building import variant
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
 
@@ -68,7 +68,17 @@ def _transition(channels: int) -> nn.Sequential:
 class DenseNet(nn.Module):
     """DenseNet: dense blocks with transitions between them, average pooling and a linear layer.
 
-    `memory_efficient` computes the bottlenecks again in the backward pass instead of keeping their inputs.
+    Args:
+        growth_rate: The number of channels that each layer adds.
+        block_config: The number of layers of each block.
+        num_init_features: The number of channels of the first convolution.
+        bn_size: The channels of a bottleneck as a multiple of growth_rate.
+        drop_rate: The dropout rate of each layer.
+        num_classes: The number of classes.
+        memory_efficient: Whether to compute the bottlenecks again in the backward pass instead of keeping their inputs.
+
+    >>> p_vision.models.DenseNet(8, (2, 2), 16, num_classes=10)(pyburn.rand(1, 3, 32, 32)).shape
+    pyburn.Size([1, 10])
     """
 
     def __init__(
@@ -109,21 +119,7 @@ class DenseNet(nn.Module):
         return self.classifier(nn.functional.adaptive_avg_pool2d(features, (1, 1)).flatten(1))
 
 
-def densenet121(*, weights: Weights | None = None, **options: Any) -> DenseNet:
-    """DenseNet-121: 8.0 million parameters."""
-    return build(DenseNet, weights, 32, (6, 12, 24, 16), 64, **options)
-
-
-def densenet161(*, weights: Weights | None = None, **options: Any) -> DenseNet:
-    """DenseNet-161: 28.7 million parameters."""
-    return build(DenseNet, weights, 48, (6, 12, 36, 24), 96, **options)
-
-
-def densenet169(*, weights: Weights | None = None, **options: Any) -> DenseNet:
-    """DenseNet-169: 14.1 million parameters."""
-    return build(DenseNet, weights, 32, (6, 12, 32, 32), 64, **options)
-
-
-def densenet201(*, weights: Weights | None = None, **options: Any) -> DenseNet:
-    """DenseNet-201: 20.0 million parameters."""
-    return build(DenseNet, weights, 32, (6, 12, 48, 32), 64, **options)
+densenet121 = variant("densenet121", "DenseNet-121", 8.0, DenseNet, 32, (6, 12, 24, 16), 64)
+densenet161 = variant("densenet161", "DenseNet-161", 28.7, DenseNet, 48, (6, 12, 36, 24), 96)
+densenet169 = variant("densenet169", "DenseNet-169", 14.1, DenseNet, 32, (6, 12, 32, 32), 64)
+densenet201 = variant("densenet201", "DenseNet-201", 20.0, DenseNet, 32, (6, 12, 48, 32), 64)

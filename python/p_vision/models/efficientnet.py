@@ -11,22 +11,9 @@ from typing import Any
 from pyburn import Tensor, nn
 
 from .blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDepth, init_convolutions_
-from .building import NormLayer, Weights, build, rounded_channels
+from .building import NormLayer, Weights, build, rounded_channels, variant
 
-__all__ = [
-    "EfficientNet",
-    "efficientnet_b0",
-    "efficientnet_b1",
-    "efficientnet_b2",
-    "efficientnet_b3",
-    "efficientnet_b4",
-    "efficientnet_b5",
-    "efficientnet_b6",
-    "efficientnet_b7",
-    "efficientnet_v2_l",
-    "efficientnet_v2_m",
-    "efficientnet_v2_s",
-]
+__all__ = ["EfficientNet", *(f"efficientnet_b{i}" for i in range(8)), "efficientnet_v2_l", "efficientnet_v2_m", "efficientnet_v2_s"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +88,24 @@ class FusedMBConv(ResidualBlock):
 
 
 class EfficientNet(nn.Module):
-    """EfficientNet: a stem, stages with stochastic depth, a last convolution, average pooling and a linear layer."""
+    """EfficientNet: a stem, stages with stochastic depth, a last convolution, average pooling and a linear layer.
+
+    Args:
+        inverted_residual_setting: The stages.
+        dropout: The dropout rate in front of the linear layer.
+        stochastic_depth_prob: The drop rate of the last block; it grows linearly with depth.
+        num_classes: The number of classes.
+        norm_layer: Creates a norm of a number of channels; by default BatchNorm2d.
+        last_channel: The channels of the last convolution; by default four times those of the last stage.
+
+    Raises:
+        ValueError: There are no stages.
+
+    >>> from p_vision.models.efficientnet import MBConvConfig
+    >>> stages = [MBConvConfig(1, 3, 1, 16, 8, 1), MBConvConfig(6, 3, 2, 8, 16, 2)]
+    >>> p_vision.models.EfficientNet(stages, dropout=0.2, num_classes=10)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
@@ -179,63 +183,21 @@ _V2_L = [
 ]
 # The large models were trained with the batch norm settings of the TensorFlow implementation.
 _TENSORFLOW_NORM = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
-_V2_NORM = partial(nn.BatchNorm2d, eps=1e-3)
+_V2: dict[str, Any] = {"last_channel": 1280, "norm_layer": partial(nn.BatchNorm2d, eps=1e-3)}
 
 
-def _scaled_b0(width: float, depth: float, weights: Weights | None, **options: Any) -> EfficientNet:
+def _scaled_b0(weights: Weights | None, width: float, depth: float, **options: Any) -> EfficientNet:
     return build(EfficientNet, weights, [stage.scaled(width, depth) for stage in _B0], **options)
 
 
-def efficientnet_b0(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
-    """EfficientNet-B0: 5.3 million parameters."""
-    return _scaled_b0(1.0, 1.0, weights, dropout=dropout, **options)
-
-
-def efficientnet_b1(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
-    """EfficientNet-B1: 7.8 million parameters."""
-    return _scaled_b0(1.0, 1.1, weights, dropout=dropout, **options)
-
-
-def efficientnet_b2(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
-    """EfficientNet-B2: 9.1 million parameters."""
-    return _scaled_b0(1.1, 1.2, weights, dropout=dropout, **options)
-
-
-def efficientnet_b3(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
-    """EfficientNet-B3: 12.2 million parameters."""
-    return _scaled_b0(1.2, 1.4, weights, dropout=dropout, **options)
-
-
-def efficientnet_b4(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
-    """EfficientNet-B4: 19.3 million parameters."""
-    return _scaled_b0(1.4, 1.8, weights, dropout=dropout, **options)
-
-
-def efficientnet_b5(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
-    """EfficientNet-B5: 30.4 million parameters."""
-    return _scaled_b0(1.6, 2.2, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
-
-
-def efficientnet_b6(*, weights: Weights | None = None, dropout: float = 0.5, **options: Any) -> EfficientNet:
-    """EfficientNet-B6: 43.0 million parameters."""
-    return _scaled_b0(1.8, 2.6, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
-
-
-def efficientnet_b7(*, weights: Weights | None = None, dropout: float = 0.5, **options: Any) -> EfficientNet:
-    """EfficientNet-B7: 66.3 million parameters."""
-    return _scaled_b0(2.0, 3.1, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
-
-
-def efficientnet_v2_s(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
-    """EfficientNetV2-S: 21.5 million parameters."""
-    return build(EfficientNet, weights, _V2_S, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)
-
-
-def efficientnet_v2_m(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
-    """EfficientNetV2-M: 54.1 million parameters."""
-    return build(EfficientNet, weights, _V2_M, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)
-
-
-def efficientnet_v2_l(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
-    """EfficientNetV2-L: 118.5 million parameters."""
-    return build(EfficientNet, weights, _V2_L, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)
+efficientnet_b0 = variant("efficientnet_b0", "EfficientNet-B0", 5.3, _scaled_b0, 1.0, 1.0, dropout=0.2)
+efficientnet_b1 = variant("efficientnet_b1", "EfficientNet-B1", 7.8, _scaled_b0, 1.0, 1.1, dropout=0.2)
+efficientnet_b2 = variant("efficientnet_b2", "EfficientNet-B2", 9.1, _scaled_b0, 1.1, 1.2, dropout=0.3)
+efficientnet_b3 = variant("efficientnet_b3", "EfficientNet-B3", 12.2, _scaled_b0, 1.2, 1.4, dropout=0.3)
+efficientnet_b4 = variant("efficientnet_b4", "EfficientNet-B4", 19.3, _scaled_b0, 1.4, 1.8, dropout=0.4)
+efficientnet_b5 = variant("efficientnet_b5", "EfficientNet-B5", 30.4, _scaled_b0, 1.6, 2.2, dropout=0.4, norm_layer=_TENSORFLOW_NORM)
+efficientnet_b6 = variant("efficientnet_b6", "EfficientNet-B6", 43.0, _scaled_b0, 1.8, 2.6, dropout=0.5, norm_layer=_TENSORFLOW_NORM)
+efficientnet_b7 = variant("efficientnet_b7", "EfficientNet-B7", 66.3, _scaled_b0, 2.0, 3.1, dropout=0.5, norm_layer=_TENSORFLOW_NORM)
+efficientnet_v2_s = variant("efficientnet_v2_s", "EfficientNetV2-S", 21.5, EfficientNet, _V2_S, dropout=0.2, **_V2)
+efficientnet_v2_m = variant("efficientnet_v2_m", "EfficientNetV2-M", 54.1, EfficientNet, _V2_M, dropout=0.3, **_V2)
+efficientnet_v2_l = variant("efficientnet_v2_l", "EfficientNetV2-L", 118.5, EfficientNet, _V2_L, dropout=0.4, **_V2)

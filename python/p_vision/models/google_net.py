@@ -15,7 +15,11 @@ __all__ = ["GoogLeNet", "GoogLeNetOutputs", "googlenet"]
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """The outputs in training: the logits, and those of the auxiliary heads after stages 4d and 4a."""
+    """The outputs in training: the logits, and those of the auxiliary heads after stages 4d and 4a.
+
+    >>> p_vision.models.GoogLeNetOutputs._fields
+    ('logits', 'aux_logits2', 'aux_logits1')
+    """
 
     logits: Tensor
     aux_logits2: Tensor | None
@@ -71,7 +75,23 @@ class InceptionAux(nn.Module):
 
 
 class GoogLeNet(InceptionNetwork):
-    """Nine inception blocks. In training with `aux_logits` it returns GoogLeNetOutputs, else the logits."""
+    """GoogLeNet: nine inception blocks. In training with `aux_logits` it returns GoogLeNetOutputs, else the logits.
+
+    Args:
+        num_classes: The number of classes.
+        aux_logits: Whether to add the two auxiliary heads.
+        transform_input: Whether images are normalized with ImageNet's mean and standard deviation, not with 0.5 and 0.5.
+        init_weights: Whether to initialize the weights; None for True.
+        blocks: The classes of the convolutions, the inception blocks and the auxiliary heads.
+        dropout: The dropout rate in front of the linear layer.
+        dropout_aux: The dropout rate of the auxiliary heads.
+
+    Raises:
+        ValueError: blocks are not three classes.
+
+    >>> p_vision.models.GoogLeNet(num_classes=10).eval()(pyburn.rand(1, 3, 64, 64)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(
         self,
@@ -136,5 +156,15 @@ def googlenet(*, weights: Weights | None = None, **options: Any) -> GoogLeNet:
     """GoogLeNet: 6.6 million parameters, 13.0 with the two auxiliary heads.
 
     As in torchvision, `weights` imply `transform_input=True` and remove the heads after loading, unless the options say otherwise.
+
+    Args:
+        weights: A state dict, or the path of a .safetensors or PyTorch file; None for random weights.
+        **options: The options of GoogLeNet, such as num_classes.
+
+    Returns:
+        The model, which takes images (N, 3, height, width).
+
+    >>> p_vision.models.googlenet(num_classes=10, aux_logits=False)(pyburn.rand(2, 3, 64, 64)).shape
+    pyburn.Size([2, 10])
     """
     return build_with_heads(GoogLeNet, weights, ["aux1", "aux2"], False, **options)

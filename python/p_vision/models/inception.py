@@ -18,7 +18,11 @@ Chains = Mapping[str, Sequence[Convolution | str]]
 
 
 class InceptionOutputs(NamedTuple):
-    """The outputs in training: the logits, and those of the auxiliary head."""
+    """The outputs in training: the logits, and those of the auxiliary head.
+
+    >>> p_vision.models.InceptionOutputs._fields
+    ('logits', 'aux_logits')
+    """
 
     logits: Tensor
     aux_logits: Tensor | None
@@ -214,7 +218,23 @@ _STD = {"AuxLogits.conv1.conv": 0.01, "AuxLogits.fc": 0.001}  # standard deviati
 
 
 class Inception3(InceptionNetwork):
-    """Inception v3. In training with `aux_logits` it returns InceptionOutputs, else the logits; images need at least 75 x 75 pixels."""
+    """Inception v3. In training with `aux_logits` it returns InceptionOutputs, else the logits; images need at least 75 x 75 pixels.
+
+    Args:
+        num_classes: The number of classes.
+        aux_logits: Whether to add the auxiliary head.
+        transform_input: Whether images are normalized with ImageNet's mean and standard deviation, not with 0.5 and 0.5.
+        inception_blocks: The classes of the convolutions, the five inception blocks and the auxiliary head.
+        init_weights: Whether to initialize the weights; None for True.
+        dropout: The dropout rate in front of the linear layer.
+
+    Raises:
+        ValueError: inception_blocks are not seven classes.
+
+    >>> with pyburn.device("null"):  # computes shapes only
+    ...     p_vision.models.Inception3(num_classes=10).eval()(pyburn.empty(1, 3, 299, 299)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(
         self,
@@ -271,5 +291,16 @@ def inception_v3(*, weights: Weights | None = None, **options: Any) -> Inception
     """Inception v3: 27.2 million parameters, 23.8 without the auxiliary head.
 
     As in torchvision, `weights` imply `transform_input=True`.
+
+    Args:
+        weights: A state dict, or the path of a .safetensors or PyTorch file; None for random weights.
+        **options: The options of Inception3, such as num_classes.
+
+    Returns:
+        The model, which takes images (N, 3, height, width).
+
+    >>> with pyburn.device("null"):  # computes shapes only
+    ...     p_vision.models.inception_v3(num_classes=10).eval()(pyburn.empty(1, 3, 299, 299)).shape
+    pyburn.Size([1, 10])
     """
     return build_with_heads(Inception3, weights, ["AuxLogits"], True, **options)

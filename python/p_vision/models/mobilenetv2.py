@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from pyburn import Tensor, nn
 
 from .blocks import Conv2dNormActivation, init_convolutions_
-from .building import NormLayer, Weights, build, rounded_channels
+from .building import NormLayer, rounded_channels, variant
 
 __all__ = ["MobileNetV2", "mobilenet_v2"]
 
@@ -42,7 +41,23 @@ _STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3
 
 
 class MobileNetV2(nn.Module):
-    """MobileNetV2: a stem, inverted residual blocks, a last convolution, average pooling and a linear layer."""
+    """MobileNetV2: a stem, inverted residual blocks, a last convolution, average pooling and a linear layer.
+
+    Args:
+        num_classes: The number of classes.
+        width_mult: Scales the numbers of channels.
+        inverted_residual_setting: The stages: expansion, output channels, blocks, and the stride of the first block.
+        round_nearest: Channels are rounded to a multiple of this number.
+        block: The class of the blocks; by default InvertedResidual.
+        norm_layer: Creates a norm of a number of channels; by default BatchNorm2d.
+        dropout: The dropout rate in front of the linear layer.
+
+    Raises:
+        ValueError: There are no stages, or one does not have four numbers.
+
+    >>> p_vision.models.MobileNetV2(num_classes=10, width_mult=0.25)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
@@ -76,6 +91,4 @@ class MobileNetV2(nn.Module):
         return self.classifier(nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1)).flatten(1))
 
 
-def mobilenet_v2(*, weights: Weights | None = None, **options: Any) -> MobileNetV2:
-    """MobileNetV2: 3.5 million parameters."""
-    return build(MobileNetV2, weights, **options)
+mobilenet_v2 = variant("mobilenet_v2", "MobileNetV2", 3.5, MobileNetV2)

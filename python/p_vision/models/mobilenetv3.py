@@ -10,7 +10,7 @@ from typing import Any
 from pyburn import Tensor, nn
 
 from .blocks import Conv2dNormActivation, SqueezeExcitation, init_convolutions_
-from .building import NormLayer, Weights, build, rounded_channels
+from .building import NormLayer, Weights, build, rounded_channels, variant
 
 __all__ = ["MobileNetV3", "mobilenet_v3_large", "mobilenet_v3_small"]
 
@@ -59,7 +59,24 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """MobileNetV3: a stem, inverted residual blocks, a last convolution, average pooling and two linear layers."""
+    """MobileNetV3: a stem, inverted residual blocks, a last convolution, average pooling and two linear layers.
+
+    Args:
+        inverted_residual_setting: The blocks.
+        last_channel: The size of the hidden linear layer.
+        num_classes: The number of classes.
+        block: The class of the blocks; by default InvertedResidual.
+        norm_layer: Creates a norm of a number of channels; by default BatchNorm2d.
+        dropout: The dropout rate in front of the last layer.
+
+    Raises:
+        ValueError: There are no blocks.
+
+    >>> from p_vision.models.mobilenetv3 import InvertedResidualConfig
+    >>> blocks = [InvertedResidualConfig(8, 3, 16, 8, True, True, 1, 1)]
+    >>> p_vision.models.MobileNetV3(blocks, last_channel=32, num_classes=10)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
@@ -149,9 +166,9 @@ def _configs(
 
 
 def _mobilenet_v3(
+    weights: Weights | None,
     table: list[tuple[int, int, int, bool, bool, int]],
     last_channel: int,
-    weights: Weights | None,
     width_mult: float = 1.0,
     reduced_tail: bool = False,
     dilated: bool = False,
@@ -161,11 +178,5 @@ def _mobilenet_v3(
     return build(MobileNetV3, weights, _configs(table, width_mult, reduced_tail, dilated), last, **options)
 
 
-def mobilenet_v3_large(*, weights: Weights | None = None, **options: Any) -> MobileNetV3:
-    """MobileNetV3-large: 5.5 million parameters."""
-    return _mobilenet_v3(_LARGE, 1280, weights, **options)
-
-
-def mobilenet_v3_small(*, weights: Weights | None = None, **options: Any) -> MobileNetV3:
-    """MobileNetV3-small: 2.5 million parameters."""
-    return _mobilenet_v3(_SMALL, 1024, weights, **options)
+mobilenet_v3_large = variant("mobilenet_v3_large", "MobileNetV3-large", 5.5, _mobilenet_v3, _LARGE, 1280)
+mobilenet_v3_small = variant("mobilenet_v3_small", "MobileNetV3-small", 2.5, _mobilenet_v3, _SMALL, 1024)

@@ -12,7 +12,7 @@ from typing import Any
 from pyburn import Tensor, nn
 
 from .blocks import Conv2dNormActivation, SqueezeExcitation
-from .building import NormLayer, Weights, build, rounded_channels
+from .building import NormLayer, Weights, build, rounded_channels, variant
 
 _X = ["regnet_x_400mf", "regnet_x_800mf", "regnet_x_1_6gf", "regnet_x_3_2gf", "regnet_x_8gf", "regnet_x_16gf", "regnet_x_32gf"]
 _Y = ["regnet_y_400mf", "regnet_y_800mf", "regnet_y_1_6gf", "regnet_y_3_2gf", "regnet_y_8gf", "regnet_y_16gf", "regnet_y_32gf"]
@@ -91,7 +91,21 @@ class BlockParams:
 
 
 class RegNet(nn.Module):
-    """RegNet: a stem, stages of residual bottleneck blocks that each halve the size, average pooling and a linear layer."""
+    """RegNet: a stem, stages of residual bottleneck blocks that each halve the size, average pooling and a linear layer.
+
+    Args:
+        block_params: The stages.
+        num_classes: The number of classes.
+        stem_width: The channels of the stem.
+        stem_type: The class of the stem; by default a convolution with norm and activation.
+        block_type: The class of the blocks; by default ResBottleneckBlock.
+        norm_layer: Creates a norm of a number of channels; by default BatchNorm2d.
+        activation: The class of the activations; by default ReLU.
+
+    >>> from p_vision.models.regnet import BlockParams
+    >>> p_vision.models.RegNet(BlockParams([1, 1], [16, 32], [8, 8]), num_classes=10)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
@@ -138,76 +152,18 @@ def _regnet(
     return build(RegNet, weights, BlockParams.from_init_params(depth, w_0, w_a, w_m, group_width, se_ratio=se_ratio), **options)
 
 
-def regnet_y_400mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-400MF: 4.3 million parameters."""
-    return _regnet(weights, 16, 48, 27.89, 2.09, 8, se_ratio=0.25, **options)
-
-
-def regnet_y_800mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-800MF: 6.4 million parameters."""
-    return _regnet(weights, 14, 56, 38.84, 2.4, 16, se_ratio=0.25, **options)
-
-
-def regnet_y_1_6gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-1.6GF: 11.2 million parameters."""
-    return _regnet(weights, 27, 48, 20.71, 2.65, 24, se_ratio=0.25, **options)
-
-
-def regnet_y_3_2gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-3.2GF: 19.4 million parameters."""
-    return _regnet(weights, 21, 80, 42.63, 2.66, 24, se_ratio=0.25, **options)
-
-
-def regnet_y_8gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-8GF: 39.4 million parameters."""
-    return _regnet(weights, 17, 192, 76.82, 2.19, 56, se_ratio=0.25, **options)
-
-
-def regnet_y_16gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-16GF: 83.6 million parameters."""
-    return _regnet(weights, 18, 200, 106.23, 2.48, 112, se_ratio=0.25, **options)
-
-
-def regnet_y_32gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-32GF: 145.0 million parameters."""
-    return _regnet(weights, 20, 232, 115.89, 2.53, 232, se_ratio=0.25, **options)
-
-
-def regnet_y_128gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetY-128GF: 644.8 million parameters."""
-    return _regnet(weights, 27, 456, 160.83, 2.52, 264, se_ratio=0.25, **options)
-
-
-def regnet_x_400mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-400MF: 5.5 million parameters."""
-    return _regnet(weights, 22, 24, 24.48, 2.54, 16, **options)
-
-
-def regnet_x_800mf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-800MF: 7.3 million parameters."""
-    return _regnet(weights, 16, 56, 35.73, 2.28, 16, **options)
-
-
-def regnet_x_1_6gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-1.6GF: 9.2 million parameters."""
-    return _regnet(weights, 18, 80, 34.01, 2.25, 24, **options)
-
-
-def regnet_x_3_2gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-3.2GF: 15.3 million parameters."""
-    return _regnet(weights, 25, 88, 26.31, 2.25, 48, **options)
-
-
-def regnet_x_8gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-8GF: 39.6 million parameters."""
-    return _regnet(weights, 23, 80, 49.56, 2.88, 120, **options)
-
-
-def regnet_x_16gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-16GF: 54.3 million parameters."""
-    return _regnet(weights, 22, 216, 55.59, 2.1, 128, **options)
-
-
-def regnet_x_32gf(*, weights: Weights | None = None, **options: Any) -> RegNet:
-    """RegNetX-32GF: 107.8 million parameters."""
-    return _regnet(weights, 23, 320, 69.86, 2.0, 168, **options)
+regnet_y_400mf = variant("regnet_y_400mf", "RegNetY-400MF", 4.3, _regnet, 16, 48, 27.89, 2.09, 8, se_ratio=0.25)
+regnet_y_800mf = variant("regnet_y_800mf", "RegNetY-800MF", 6.4, _regnet, 14, 56, 38.84, 2.4, 16, se_ratio=0.25)
+regnet_y_1_6gf = variant("regnet_y_1_6gf", "RegNetY-1.6GF", 11.2, _regnet, 27, 48, 20.71, 2.65, 24, se_ratio=0.25)
+regnet_y_3_2gf = variant("regnet_y_3_2gf", "RegNetY-3.2GF", 19.4, _regnet, 21, 80, 42.63, 2.66, 24, se_ratio=0.25)
+regnet_y_8gf = variant("regnet_y_8gf", "RegNetY-8GF", 39.4, _regnet, 17, 192, 76.82, 2.19, 56, se_ratio=0.25)
+regnet_y_16gf = variant("regnet_y_16gf", "RegNetY-16GF", 83.6, _regnet, 18, 200, 106.23, 2.48, 112, se_ratio=0.25)
+regnet_y_32gf = variant("regnet_y_32gf", "RegNetY-32GF", 145.0, _regnet, 20, 232, 115.89, 2.53, 232, se_ratio=0.25)
+regnet_y_128gf = variant("regnet_y_128gf", "RegNetY-128GF", 644.8, _regnet, 27, 456, 160.83, 2.52, 264, se_ratio=0.25)
+regnet_x_400mf = variant("regnet_x_400mf", "RegNetX-400MF", 5.5, _regnet, 22, 24, 24.48, 2.54, 16)
+regnet_x_800mf = variant("regnet_x_800mf", "RegNetX-800MF", 7.3, _regnet, 16, 56, 35.73, 2.28, 16)
+regnet_x_1_6gf = variant("regnet_x_1_6gf", "RegNetX-1.6GF", 9.2, _regnet, 18, 80, 34.01, 2.25, 24)
+regnet_x_3_2gf = variant("regnet_x_3_2gf", "RegNetX-3.2GF", 15.3, _regnet, 25, 88, 26.31, 2.25, 48)
+regnet_x_8gf = variant("regnet_x_8gf", "RegNetX-8GF", 39.6, _regnet, 23, 80, 49.56, 2.88, 120)
+regnet_x_16gf = variant("regnet_x_16gf", "RegNetX-16GF", 54.3, _regnet, 22, 216, 55.59, 2.1, 128)
+regnet_x_32gf = variant("regnet_x_32gf", "RegNetX-32GF", 107.8, _regnet, 23, 320, 69.86, 2.0, 168)

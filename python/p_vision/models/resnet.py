@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyburn import Tensor, nn
 
-from .building import NormLayer, Weights, build
+from .blocks import init_convolutions_
+from .building import NormLayer, variant
 
-__all__ = [
-    "ResNet",
-    "resnet101",
-    "resnet152",
-    "resnet18",
-    "resnet34",
-    "resnet50",
-    "resnext101_32x8d",
-    "resnext101_64x4d",
-    "resnext50_32x4d",
-    "wide_resnet101_2",
-    "wide_resnet50_2",
-]
+_NETS = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
+__all__ = ["ResNet", *_NETS, "resnext101_32x8d", "resnext101_64x4d", "resnext50_32x4d", "wide_resnet101_2", "wide_resnet50_2"]
 
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
@@ -36,6 +25,7 @@ class BasicBlock(nn.Module):
     """Two 3 x 3 convolutions with a residual connection."""
 
     expansion = 1
+    depth = 2  # the number of convolutions
 
     def __init__(
         self,
@@ -49,69 +39,68 @@ class BasicBlock(nn.Module):
         norm_layer: NormLayer | None = None,
     ) -> None:
         super().__init__()
+        for i, convolution in enumerate(self.convolutions(inplanes, planes, stride, groups, base_width, dilation), 1):
+            self.add_module(f"conv{i}", convolution)
+            self.add_module(f"bn{i}", (norm_layer or nn.BatchNorm2d)(convolution.out_channels))
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = downsample
+        self.stride = stride
+
+    def convolutions(self, inplanes: int, planes: int, stride: int, groups: int, base_width: int, dilation: int) -> list[nn.Conv2d]:
+        """Creates the convolutions, each of which is followed by a norm.
+
+        Raises:
+            ValueError: Groups or another width are asked for.
+            NotImplementedError: A dilation is asked for.
+        """
         if groups != 1 or base_width != 64:
             raise ValueError("BasicBlock only supports groups=1 and base_width=64")
         if dilation > 1:
             raise NotImplementedError("Dilation > 1 not supported in BasicBlock")
-        norm = norm_layer or nn.BatchNorm2d
-        self.conv1 = conv3x3(inplanes, planes, stride)
-        self.bn1 = norm(planes)
-        self.relu = nn.ReLU(inplace=True)
-        self.conv2 = conv3x3(planes, planes)
-        self.bn2 = norm(planes)
-        self.downsample = downsample
-        self.stride = stride
+        return [conv3x3(inplanes, planes, stride), conv3x3(planes, planes)]
 
     def forward(self, x: Tensor) -> Tensor:
         identity = x if self.downsample is None else self.downsample(x)
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.bn2(self.conv2(out))
-        return self.relu(out + identity)
+        for i in range(1, self.depth):
+            x = self.relu(getattr(self, f"bn{i}")(getattr(self, f"conv{i}")(x)))
+        return self.relu(getattr(self, f"bn{self.depth}")(getattr(self, f"conv{self.depth}")(x)) + identity)
 
 
-class Bottleneck(nn.Module):
+class Bottleneck(BasicBlock):
     """Bottleneck block: 1 x 1, 3 x 3 and 1 x 1 convolutions with a residual connection. The 3 x 3 convolution has the stride."""
 
     expansion = 4
+    depth = 3
 
-    def __init__(
-        self,
-        inplanes: int,
-        planes: int,
-        stride: int = 1,
-        downsample: nn.Module | None = None,
-        groups: int = 1,
-        base_width: int = 64,
-        dilation: int = 1,
-        norm_layer: NormLayer | None = None,
-    ) -> None:
-        super().__init__()
-        norm = norm_layer or nn.BatchNorm2d
+    def convolutions(self, inplanes: int, planes: int, stride: int, groups: int, base_width: int, dilation: int) -> list[nn.Conv2d]:
         width = int(planes * (base_width / 64.0)) * groups
-        self.conv1 = conv1x1(inplanes, width)
-        self.bn1 = norm(width)
-        self.conv2 = conv3x3(width, width, stride, groups, dilation)
-        self.bn2 = norm(width)
-        self.conv3 = conv1x1(width, planes * self.expansion)
-        self.bn3 = norm(planes * self.expansion)
-        self.relu = nn.ReLU(inplace=True)
-        self.downsample = downsample
-        self.stride = stride
-
-    def forward(self, x: Tensor) -> Tensor:
-        identity = x if self.downsample is None else self.downsample(x)
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.relu(self.bn2(self.conv2(out)))
-        out = self.bn3(self.conv3(out))
-        return self.relu(out + identity)
+        return [conv1x1(inplanes, width), conv3x3(width, width, stride, groups, dilation), conv1x1(width, planes * self.expansion)]
 
 
 class ResNet(nn.Module):
-    """ResNet: a stem, four stages of blocks, average pooling and a linear layer."""
+    """ResNet: a stem, four stages of blocks, average pooling and a linear layer.
+
+    Args:
+        block: The class of the blocks: BasicBlock or Bottleneck.
+        layers: The number of blocks of each stage.
+        num_classes: The number of classes.
+        zero_init_residual: Whether each block starts as the identity.
+        groups: The number of groups of the 3 x 3 convolutions.
+        width_per_group: The channels per group in the first stage.
+        replace_stride_with_dilation: Which of the last three stages are dilated instead of made smaller.
+        norm_layer: Creates a norm of a number of channels; by default BatchNorm2d.
+
+    Raises:
+        ValueError: replace_stride_with_dilation does not have three elements.
+
+    >>> from p_vision.models.resnet import BasicBlock
+    >>> p_vision.models.ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
-        block: type[BasicBlock] | type[Bottleneck],
+        block: type[BasicBlock],
         layers: Sequence[int],
         num_classes: int = 1000,
         zero_init_residual: bool = False,
@@ -138,22 +127,13 @@ class ResNet(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
 
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.constant_(module.weight, 1)
-                nn.init.constant_(module.bias, 0)
+        init_convolutions_(self)
         if zero_init_residual:  # every block starts as the identity
             for module in self.modules():
-                if isinstance(module, Bottleneck):
-                    nn.init.constant_(module.bn3.weight, 0)
-                elif isinstance(module, BasicBlock):
-                    nn.init.constant_(module.bn2.weight, 0)
+                if isinstance(module, BasicBlock):
+                    nn.init.constant_(getattr(module, f"bn{module.depth}").weight, 0)
 
-    def _make_layer(
-        self, block: type[BasicBlock] | type[Bottleneck], planes: int, blocks: int, stride: int = 1, dilate: bool = False
-    ) -> nn.Sequential:
+    def _make_layer(self, block: type[BasicBlock], planes: int, blocks: int, stride: int = 1, dilate: bool = False) -> nn.Sequential:
         norm = self._norm_layer
         previous_dilation = self.dilation
         if dilate:
@@ -175,51 +155,13 @@ class ResNet(nn.Module):
         return self.fc(self.avgpool(x).flatten(1))
 
 
-def resnet18(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNet-18: 11.7 million parameters."""
-    return build(ResNet, weights, BasicBlock, [2, 2, 2, 2], **options)
-
-
-def resnet34(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNet-34: 21.8 million parameters."""
-    return build(ResNet, weights, BasicBlock, [3, 4, 6, 3], **options)
-
-
-def resnet50(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNet-50: 25.6 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 6, 3], **options)
-
-
-def resnet101(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNet-101: 44.5 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 23, 3], **options)
-
-
-def resnet152(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNet-152: 60.2 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 8, 36, 3], **options)
-
-
-def resnext50_32x4d(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNeXt-50 with 32 groups of 4 channels: 25.0 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 6, 3], **{**options, "groups": 32, "width_per_group": 4})
-
-
-def resnext101_32x8d(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNeXt-101 with 32 groups of 8 channels: 88.8 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 23, 3], **{**options, "groups": 32, "width_per_group": 8})
-
-
-def resnext101_64x4d(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """ResNeXt-101 with 64 groups of 4 channels: 83.5 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 23, 3], **{**options, "groups": 64, "width_per_group": 4})
-
-
-def wide_resnet50_2(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """Wide ResNet-50, with twice the channels inside blocks: 68.9 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 6, 3], **{**options, "width_per_group": 128})
-
-
-def wide_resnet101_2(*, weights: Weights | None = None, **options: Any) -> ResNet:
-    """Wide ResNet-101, with twice the channels inside blocks: 126.9 million parameters."""
-    return build(ResNet, weights, Bottleneck, [3, 4, 23, 3], **{**options, "width_per_group": 128})
+resnet18 = variant("resnet18", "ResNet-18", 11.7, ResNet, BasicBlock, [2, 2, 2, 2])
+resnet34 = variant("resnet34", "ResNet-34", 21.8, ResNet, BasicBlock, [3, 4, 6, 3])
+resnet50 = variant("resnet50", "ResNet-50", 25.6, ResNet, Bottleneck, [3, 4, 6, 3])
+resnet101 = variant("resnet101", "ResNet-101", 44.5, ResNet, Bottleneck, [3, 4, 23, 3])
+resnet152 = variant("resnet152", "ResNet-152", 60.2, ResNet, Bottleneck, [3, 8, 36, 3])
+resnext50_32x4d = variant("resnext50_32x4d", "ResNeXt-50 32x4d", 25.0, ResNet, Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4)
+resnext101_32x8d = variant("resnext101_32x8d", "ResNeXt-101 32x8d", 88.8, ResNet, Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=8)
+resnext101_64x4d = variant("resnext101_64x4d", "ResNeXt-101 64x4d", 83.5, ResNet, Bottleneck, [3, 4, 23, 3], groups=64, width_per_group=4)
+wide_resnet50_2 = variant("wide_resnet50_2", "Wide ResNet-50-2", 68.9, ResNet, Bottleneck, [3, 4, 6, 3], width_per_group=128)
+wide_resnet101_2 = variant("wide_resnet101_2", "Wide ResNet-101-2", 126.9, ResNet, Bottleneck, [3, 4, 23, 3], width_per_group=128)

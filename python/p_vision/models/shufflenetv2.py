@@ -8,7 +8,7 @@ from typing import Any
 import pyburn
 from pyburn import Tensor, nn
 
-from .building import Weights, build
+from .building import Weights, build, variant
 
 __all__ = ["ShuffleNetV2", "shufflenet_v2_x0_5", "shufflenet_v2_x1_0", "shufflenet_v2_x1_5", "shufflenet_v2_x2_0"]
 
@@ -42,7 +42,20 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """ShuffleNetV2: a stem, three stages of blocks, a last convolution, average pooling and a linear layer."""
+    """ShuffleNetV2: a stem, three stages of blocks, a last convolution, average pooling and a linear layer.
+
+    Args:
+        stages_repeats: The number of blocks of each stage.
+        stages_out_channels: The channels of the stem, the three stages and the last convolution.
+        num_classes: The number of classes.
+        inverted_residual: The class of the blocks.
+
+    Raises:
+        ValueError: The numbers of stages do not fit.
+
+    >>> p_vision.models.ShuffleNetV2([1, 1, 1], [8, 16, 32, 64, 64], num_classes=10)(pyburn.rand(2, 3, 32, 32)).shape
+    pyburn.Size([2, 10])
+    """
 
     def __init__(
         self,
@@ -78,21 +91,7 @@ def _shufflenet(weights: Weights | None, *widths: int, **options: Any) -> Shuffl
     return build(ShuffleNetV2, weights, (4, 8, 4), (24, *widths), **options)
 
 
-def shufflenet_v2_x0_5(*, weights: Weights | None = None, **options: Any) -> ShuffleNetV2:
-    """ShuffleNetV2 with half the channels: 1.4 million parameters."""
-    return _shufflenet(weights, 48, 96, 192, 1024, **options)
-
-
-def shufflenet_v2_x1_0(*, weights: Weights | None = None, **options: Any) -> ShuffleNetV2:
-    """ShuffleNetV2: 2.3 million parameters."""
-    return _shufflenet(weights, 116, 232, 464, 1024, **options)
-
-
-def shufflenet_v2_x1_5(*, weights: Weights | None = None, **options: Any) -> ShuffleNetV2:
-    """ShuffleNetV2 with 1.5 times the channels: 3.5 million parameters."""
-    return _shufflenet(weights, 176, 352, 704, 1024, **options)
-
-
-def shufflenet_v2_x2_0(*, weights: Weights | None = None, **options: Any) -> ShuffleNetV2:
-    """ShuffleNetV2 with twice the channels: 7.4 million parameters."""
-    return _shufflenet(weights, 244, 488, 976, 2048, **options)
+shufflenet_v2_x0_5 = variant("shufflenet_v2_x0_5", "ShuffleNetV2 with half the channels", 1.4, _shufflenet, 48, 96, 192, 1024)
+shufflenet_v2_x1_0 = variant("shufflenet_v2_x1_0", "ShuffleNetV2", 2.3, _shufflenet, 116, 232, 464, 1024)
+shufflenet_v2_x1_5 = variant("shufflenet_v2_x1_5", "ShuffleNetV2 with 1.5 times the channels", 3.5, _shufflenet, 176, 352, 704, 1024)
+shufflenet_v2_x2_0 = variant("shufflenet_v2_x2_0", "ShuffleNetV2 with twice the channels", 7.4, _shufflenet, 244, 488, 976, 2048)

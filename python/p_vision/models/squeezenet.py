@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyburn
 from pyburn import Tensor, nn
 
-from .building import Weights, build
+from .building import variant
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -35,7 +33,19 @@ _STAGES = {"1_0": (16, 16, 32, 0, 32, 48, 48, 64, 0, 64), "1_1": (16, 16, 0, 32,
 
 
 class SqueezeNet(nn.Module):
-    """SqueezeNet: Fire modules, and a convolution as the classifier. Version 1_1 needs 2.4 times fewer operations than 1_0."""
+    """SqueezeNet: Fire modules, and a convolution as the classifier. Version 1_1 needs 2.4 times fewer operations than 1_0.
+
+    Args:
+        version: "1_0" or "1_1".
+        num_classes: The number of classes.
+        dropout: The dropout rate in front of the classifier.
+
+    Raises:
+        ValueError: The version is unknown.
+
+    >>> p_vision.models.SqueezeNet("1_1", num_classes=10)(pyburn.rand(1, 3, 64, 64)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(self, version: str = "1_0", num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()
@@ -62,11 +72,5 @@ class SqueezeNet(nn.Module):
         return self.classifier(self.features(x)).flatten(1)
 
 
-def squeezenet1_0(*, weights: Weights | None = None, **options: Any) -> SqueezeNet:
-    """SqueezeNet 1.0: 1.2 million parameters."""
-    return build(SqueezeNet, weights, "1_0", **options)
-
-
-def squeezenet1_1(*, weights: Weights | None = None, **options: Any) -> SqueezeNet:
-    """SqueezeNet 1.1: 1.2 million parameters."""
-    return build(SqueezeNet, weights, "1_1", **options)
+squeezenet1_0 = variant("squeezenet1_0", "SqueezeNet 1.0", 1.2, SqueezeNet, "1_0")
+squeezenet1_1 = variant("squeezenet1_1", "SqueezeNet 1.1", 1.2, SqueezeNet, "1_1")

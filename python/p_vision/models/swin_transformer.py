@@ -11,7 +11,7 @@ import pyburn
 from pyburn import Tensor, nn
 
 from .blocks import MLP, Permute, StochasticDepth, init_truncated_
-from .building import NormLayer, Weights, build
+from .building import NormLayer, Weights, build, variant
 
 __all__ = ["SwinTransformer", "swin_b", "swin_s", "swin_t", "swin_v2_b", "swin_v2_s", "swin_v2_t"]
 
@@ -204,7 +204,27 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """Swin Transformer: patches, stages of window attention with patch merging between them, average pooling and a linear layer."""
+    """Swin Transformer: patches, stages of window attention with patch merging between them, average pooling and a linear layer.
+
+    Args:
+        patch_size: The height and width of a patch.
+        embed_dim: The channels of the first stage, which each further stage doubles.
+        depths: The number of blocks of each stage.
+        num_heads: The number of heads of each stage.
+        window_size: The height and width of the windows of attention.
+        mlp_ratio: The hidden size of the MLPs as a multiple of the channels.
+        dropout: The dropout rate.
+        attention_dropout: The dropout rate of the attention weights.
+        stochastic_depth_prob: The drop rate of the last block; it grows linearly with depth.
+        num_classes: The number of classes.
+        norm_layer: Creates a norm of a number of channels; by default LayerNorm.
+        block: The class of the blocks; by default SwinTransformerBlock.
+        downsample_layer: The class of the layers between stages.
+
+    >>> model = p_vision.models.SwinTransformer([4, 4], 16, [2, 2], [2, 4], [4, 4], num_classes=10)
+    >>> model(pyburn.rand(1, 3, 32, 32)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(
         self,
@@ -269,31 +289,9 @@ def _swin(weights: Weights | None, width: int, depth: int, heads: int, window: i
     return build(SwinTransformer, weights, *sizes, **options)
 
 
-def swin_t(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin-T: 28.3 million parameters."""
-    return _swin(weights, 96, 6, 3, 7, 0.2, **options)
-
-
-def swin_s(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin-S: 49.6 million parameters."""
-    return _swin(weights, 96, 18, 3, 7, 0.3, **options)
-
-
-def swin_b(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin-B: 87.8 million parameters."""
-    return _swin(weights, 128, 18, 4, 7, 0.5, **options)
-
-
-def swin_v2_t(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin V2-T: 28.4 million parameters."""
-    return _swin(weights, 96, 6, 3, 8, 0.2, **_V2, **options)
-
-
-def swin_v2_s(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin V2-S: 49.7 million parameters."""
-    return _swin(weights, 96, 18, 3, 8, 0.3, **_V2, **options)
-
-
-def swin_v2_b(*, weights: Weights | None = None, **options: Any) -> SwinTransformer:
-    """Swin V2-B: 87.9 million parameters."""
-    return _swin(weights, 128, 18, 4, 8, 0.5, **_V2, **options)
+swin_t = variant("swin_t", "Swin-T", 28.3, _swin, 96, 6, 3, 7, 0.2)
+swin_s = variant("swin_s", "Swin-S", 49.6, _swin, 96, 18, 3, 7, 0.3)
+swin_b = variant("swin_b", "Swin-B", 87.8, _swin, 128, 18, 4, 7, 0.5)
+swin_v2_t = variant("swin_v2_t", "Swin V2-T", 28.4, _swin, 96, 6, 3, 8, 0.2, **_V2)
+swin_v2_s = variant("swin_v2_s", "Swin V2-S", 49.7, _swin, 96, 18, 3, 8, 0.3, **_V2)
+swin_v2_b = variant("swin_v2_b", "Swin V2-B", 87.9, _swin, 128, 18, 4, 8, 0.5, **_V2)

@@ -9,13 +9,25 @@ from typing import Any
 from pyburn import Tensor, nn
 
 from .blocks import init_convolutions_
-from .building import Weights, build
+from .building import Weights, build, variant
 
 __all__ = ["VGG", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
 
 
 class VGG(nn.Module):
-    """VGG: 3 x 3 convolutions, and three linear layers."""
+    """VGG: 3 x 3 convolutions, and three linear layers.
+
+    Args:
+        features: The convolutions, which have 512 output channels.
+        num_classes: The number of classes.
+        init_weights: Whether to initialize the weights as in the paper.
+        dropout: The dropout rate between the linear layers.
+
+    >>> from p_vision.models.vgg import make_layers
+    >>> with pyburn.device("null"):  # computes shapes only
+    ...     p_vision.models.VGG(make_layers([64, "M", 512, "M"]), num_classes=10)(pyburn.empty(1, 3, 32, 32)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True, dropout: float = 0.5) -> None:
         super().__init__()
@@ -55,7 +67,7 @@ def make_layers(cfg: Sequence[int | str], batch_norm: bool = False) -> nn.Sequen
 _REPEATS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}  # convolutions before each pooling
 
 
-def _vgg(depth: int, batch_norm: bool, weights: Weights | None, **options: Any) -> VGG:
+def _vgg(weights: Weights | None, depth: int, batch_norm: bool, **options: Any) -> VGG:
     cfg: list[int | str] = []
     for count, width in zip(_REPEATS[depth], (64, 128, 256, 512, 512), strict=True):
         cfg += [width] * count
@@ -63,41 +75,11 @@ def _vgg(depth: int, batch_norm: bool, weights: Weights | None, **options: Any) 
     return build(VGG, weights, make_layers(cfg, batch_norm), **options)
 
 
-def vgg11(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-11: 132.9 million parameters."""
-    return _vgg(11, False, weights, **options)
-
-
-def vgg11_bn(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-11 with batch norms: 132.9 million parameters."""
-    return _vgg(11, True, weights, **options)
-
-
-def vgg13(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-13: 133.0 million parameters."""
-    return _vgg(13, False, weights, **options)
-
-
-def vgg13_bn(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-13 with batch norms: 133.1 million parameters."""
-    return _vgg(13, True, weights, **options)
-
-
-def vgg16(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-16: 138.4 million parameters."""
-    return _vgg(16, False, weights, **options)
-
-
-def vgg16_bn(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-16 with batch norms: 138.4 million parameters."""
-    return _vgg(16, True, weights, **options)
-
-
-def vgg19(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-19: 143.7 million parameters."""
-    return _vgg(19, False, weights, **options)
-
-
-def vgg19_bn(*, weights: Weights | None = None, **options: Any) -> VGG:
-    """VGG-19 with batch norms: 143.7 million parameters."""
-    return _vgg(19, True, weights, **options)
+vgg11 = variant("vgg11", "VGG-11", 132.9, _vgg, 11, False)
+vgg11_bn = variant("vgg11_bn", "VGG-11 with batch norms", 132.9, _vgg, 11, True)
+vgg13 = variant("vgg13", "VGG-13", 133.0, _vgg, 13, False)
+vgg13_bn = variant("vgg13_bn", "VGG-13 with batch norms", 133.1, _vgg, 13, True)
+vgg16 = variant("vgg16", "VGG-16", 138.4, _vgg, 16, False)
+vgg16_bn = variant("vgg16_bn", "VGG-16 with batch norms", 138.4, _vgg, 16, True)
+vgg19 = variant("vgg19", "VGG-19", 143.7, _vgg, 19, False)
+vgg19_bn = variant("vgg19_bn", "VGG-19 with batch norms", 143.7, _vgg, 19, True)

@@ -12,7 +12,7 @@ import pyburn
 from pyburn import Tensor, nn
 
 from .blocks import MLP, Conv2dNormActivation
-from .building import NormLayer, Weights, build
+from .building import NormLayer, Weights, build, variant
 
 __all__ = ["VisionTransformer", "vit_b_16", "vit_b_32", "vit_h_14", "vit_l_16", "vit_l_32"]
 
@@ -107,7 +107,28 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Vision transformer: classifies the class token of a sequence of image patches."""
+    """Vision transformer: classifies the class token of a sequence of image patches.
+
+    Args:
+        image_size: The height and width of the images.
+        patch_size: The height and width of a patch.
+        num_layers: The number of transformer blocks.
+        num_heads: The number of attention heads.
+        hidden_dim: The size of a token.
+        mlp_dim: The hidden size of the MLPs.
+        dropout: The dropout rate.
+        attention_dropout: The dropout rate of the attention weights.
+        num_classes: The number of classes.
+        representation_size: The size of a hidden layer of the classifier; None for none.
+        norm_layer: Creates a norm of a size; by default LayerNorm with eps=1e-6.
+        conv_stem_configs: Convolutions that replace the embedding of patches.
+
+    Raises:
+        ValueError: The image size is not a multiple of the patch size.
+
+    >>> p_vision.models.VisionTransformer(32, 8, 2, 4, 64, 128, num_classes=10)(pyburn.rand(1, 3, 32, 32)).shape
+    pyburn.Size([1, 10])
+    """
 
     def __init__(
         self,
@@ -212,26 +233,8 @@ def _vit(weights: Weights | None, patch_size: int, layers: int, heads: int, hidd
     return build(VisionTransformer, weights, options.pop("image_size", 224), patch_size, layers, heads, hidden, mlp, **options)
 
 
-def vit_b_16(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
-    """ViT-B/16: 86.6 million parameters."""
-    return _vit(weights, 16, 12, 12, 768, 3072, **options)
-
-
-def vit_b_32(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
-    """ViT-B/32: 88.2 million parameters."""
-    return _vit(weights, 32, 12, 12, 768, 3072, **options)
-
-
-def vit_l_16(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
-    """ViT-L/16: 304 million parameters."""
-    return _vit(weights, 16, 24, 16, 1024, 4096, **options)
-
-
-def vit_l_32(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
-    """ViT-L/32: 307 million parameters."""
-    return _vit(weights, 32, 24, 16, 1024, 4096, **options)
-
-
-def vit_h_14(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
-    """ViT-H/14: 632 million parameters."""
-    return _vit(weights, 14, 32, 16, 1280, 5120, **options)
+vit_b_16 = variant("vit_b_16", "ViT-B/16", 86.6, _vit, 16, 12, 12, 768, 3072)
+vit_b_32 = variant("vit_b_32", "ViT-B/32", 88.2, _vit, 32, 12, 12, 768, 3072)
+vit_l_16 = variant("vit_l_16", "ViT-L/16", 304, _vit, 16, 24, 16, 1024, 4096)
+vit_l_32 = variant("vit_l_32", "ViT-L/32", 307, _vit, 32, 24, 16, 1024, 4096)
+vit_h_14 = variant("vit_h_14", "ViT-H/14", 632, _vit, 14, 32, 16, 1280, 5120)

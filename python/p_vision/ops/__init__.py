@@ -20,38 +20,50 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .. import activations
-from ..configured import public
+from ..configured import public, suggestion
 from ..conversion import as_input, dtype_of
+from ..described import describe
 from ..losses import functions
 from ..symbolic.operation import Operation, drawing, table
-from . import arrays, networks, plain, tensors
+from . import arrays, loops, networks, plain, tensors
+from .loops import *  # noqa: F403
 from .plain import *  # noqa: F403
-from .tensors import Axis, axes_of, written
+from .renamed import ARGUMENTS, FUNCTIONS, Axis, axes_of
+from .tensors import written
 
 
-def _operation(function: Callable[..., Any], name: str | None = None) -> Any:
+def _operation(function: Callable[..., Any], name: str | None = None, summary: str = "") -> Any:
     """Adds a function to the table; called with symbols, it adds a node to the graph."""
     key = name or function.__name__
-    globals()[key] = drawing(function, key)
-    return globals()[key]
+    made = globals()[key] = drawing(function, key)
+    made.__doc__ = summary or made.__doc__
+    describe(made, ARGUMENTS, "The result.")
+    return made
 
 
-def _reduction(name: str, function: Callable[..., Tensor], **fixed: Any) -> None:
+def _reduction(name: str, function: Callable[..., Tensor], summary: str, **fixed: Any) -> None:
     def reduce(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         given = pyburn.as_tensor(x)
         if name in ("mean", "std", "var", "logsumexp") and not given.is_floating_point():
             given = given.float()  # the mean of booleans is a fraction
         return function(given, axes_of(given, axis), keepdim=keepdims, **fixed)
 
-    _operation(reduce, name)
+    _operation(reduce, name, summary)
 
 
-for _name in ("sum", "mean", "logsumexp", "amax", "amin", "any", "all"):
-    _reduction(_name, getattr(pyburn, _name))
-_reduction("max", pyburn.amax)
-_reduction("min", pyburn.amin)
-_reduction("std", pyburn.std, correction=0)
-_reduction("var", pyburn.var, correction=0)
+_reduction("sum", pyburn.sum, "The sum of the elements.")
+_reduction("mean", pyburn.mean, "The mean of the elements.")
+_reduction("logsumexp", pyburn.logsumexp, "The logarithm of the sum of the exponentials.")
+_reduction("nansum", pyburn.nansum, "The sum of the elements that are not NaN.")
+_reduction("nanmean", pyburn.nanmean, "The mean of the elements that are not NaN.")
+_reduction("any", pyburn.any, "Whether any element is True.")
+_reduction("all", pyburn.all, "Whether all elements are True.")
+for _name in ("max", "amax"):
+    _reduction(_name, pyburn.amax, "The largest element.")
+for _name in ("min", "amin"):
+    _reduction(_name, pyburn.amin, "The smallest element.")
+_reduction("std", pyburn.std, "The standard deviation, divided by the number of elements.", correction=0)
+_reduction("var", pyburn.var, "The variance, divided by the number of elements.", correction=0)
 
 # Element-wise functions of one or two tensors with the same arguments in pyburn.
 _SAME = """
@@ -78,11 +90,16 @@ _OTHER_NAMES = {
 }
 
 
+_NAMES = {"x": "input", "x1": "input", "x2": "other"}
+
+
 def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a binary function whose first argument can be a number."""
+    """Wraps a function whose first argument can be a number. It takes the arguments of pyburn by Keras's names, too: x, x1 and x2."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and isinstance(function, type(pyburn.add)):
+            kwargs = {_NAMES.get(name, name): value for name, value in kwargs.items()}
         if len(args) > 1 and not isinstance(args[0], Tensor) and isinstance(args[1], Tensor) and isinstance(args[0], (int, float, bool)):
             args = (pyburn.tensor(args[0], device=args[1].device), *args[1:])
         return function(*args, **kwargs)
@@ -98,28 +115,33 @@ for _name in ("binary_crossentropy", "categorical_crossentropy", "sparse_categor
     _operation(getattr(functions, _name), _name)
 
 
-def _pairwise(name: str, function: Callable[..., Tensor]) -> None:
+def _pairwise(name: str, function: Callable[..., Tensor], summary: str) -> None:
     def of_two(x1: Any, x2: Any) -> Tensor:
         first = x1 if isinstance(x1, Tensor) else pyburn.as_tensor(x1, dtype=x2.dtype, device=x2.device)
         return function(first, x2 if isinstance(x2, Tensor) else pyburn.as_tensor(x2, dtype=first.dtype, device=first.device))
 
-    _operation(of_two, name)
+    _operation(of_two, name, summary)
 
 
-_pairwise("maximum", pyburn.maximum)
-_pairwise("minimum", pyburn.minimum)
+_pairwise("maximum", pyburn.maximum, "The element-wise maximum.")
+_pairwise("minimum", pyburn.minimum, "The element-wise minimum.")
 
 
 def __getattr__(name: str) -> Any:
     if name in ("nn", "numpy", "linalg", "core", "math"):  # Keras has these submodules
         return sys.modules[__name__]
-    raise AttributeError(f"p_vision.ops has no {name!r}: functions of pyburn take tensors too, and `Lambda` puts them into a model")
+    hint = suggestion(name, __all__) or ": functions of pyburn take tensors too, and `Lambda` puts them into a model"
+    raise AttributeError(f"p_vision.ops has no {name!r}{hint}")
 
 
+for _name, (_summary, _function) in FUNCTIONS.items():
+    _operation(_with_numbers(_function), _name, _summary)
 for _name, _function in {**tensors.FUNCTIONS, **arrays.FUNCTIONS, **networks.FUNCTIONS}.items():
     _operation(_with_numbers(_function), _name)
 for _name in _ACTIVATIONS.split():
     _operation(activations.get(_name), _name)
 image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in networks.IMAGE.items()})
+for _function in vars(image).values():
+    describe(_function, ARGUMENTS, "The images.")
 
-__all__ = [*(name for name in table if "." not in name), *public(vars(plain)), "Operation", "image"]
+__all__ = [*(name for name in table if "." not in name), *public(vars(plain)), *public(vars(loops)), "Operation", "image"]

@@ -10,7 +10,7 @@ import pyburn
 from pyburn import Tensor
 
 from ..conversion import dtype_of
-from .tensors import Axis, axes_of
+from .renamed import Axis, axes_of
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -31,27 +31,8 @@ def _function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_function
-def append(x1: Tensor, x2: Tensor, axis: int | None = None) -> Tensor:
-    return pyburn.cat([x1.reshape(-1), x2.reshape(-1)]) if axis is None else pyburn.cat([x1, x2], axis)
-
-
-@_function
-def array_split(x: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    return list(pyburn.tensor_split(x, indices_or_sections, axis))
-
-
-@_function
-def hsplit(x: Tensor, indices_or_sections: Any) -> list[Tensor]:
-    return list(pyburn.hsplit(x, indices_or_sections))
-
-
-@_function
-def vsplit(x: Tensor, indices_or_sections: Any) -> list[Tensor]:
-    return list(pyburn.vsplit(x, indices_or_sections))
-
-
-@_function
 def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
+    """The weighted average."""
     if weights is None:
         return x.mean(axes_of(x, axis))
     given = pyburn.as_tensor(weights, device=x.device).to(x.dtype)
@@ -62,60 +43,23 @@ def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
 
 
 @_function
-def bincount(x: Tensor, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Tensor:
-    return pyburn.bincount(x.long(), weights=weights, minlength=minlength)
-
-
-@_function
-def cbrt(x: Tensor) -> Tensor:
-    return x.sign() * x.abs().pow(1 / 3)
-
-
-@_function
-def copy(x: Tensor) -> Tensor:
-    return x.clone()
-
-
-@_function
-def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    return pyburn.diagonal(x, offset, axis1, axis2)
-
-
-@_function
-def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    return pyburn.diagonal(x, offset, axis1, axis2).sum(-1)
-
-
-@_function
-def diff(a: Tensor, n: int = 1, axis: int = -1) -> Tensor:
-    return pyburn.diff(a, n, axis)
-
-
-@_function
 def digitize(x: Tensor, bins: Any) -> Tensor:
+    """The index of the bin of each element."""
     edges = pyburn.as_tensor(bins, device=x.device).to(x.dtype)
     return (x.unsqueeze(-1) >= edges).sum(-1).int()
 
 
 @_function
-def searchsorted(sorted_sequence: Tensor, values: Tensor, side: str = "left") -> Tensor:
-    return pyburn.searchsorted(sorted_sequence, values, right=side == "right")
-
-
-@_function
 def histogram(x: Tensor, bins: int = 10, range: Sequence[float] | None = None) -> tuple[Tensor, Tensor]:
+    """The counts of a histogram, and the edges of its bins."""
     low, high = (float(x.min()), float(x.max())) if range is None else range
     edges = pyburn.linspace(low, high, bins + 1, device=x.device)
     return pyburn.histc(x.float(), bins, low, high).int(), edges
 
 
 @_function
-def median(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    return quantile(x, 0.5, axis, keepdims=keepdims)
-
-
-@_function
 def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """The quantile."""
     axes = sorted(a % x.ndim for a in axes_of(x, axis))
     rest = [a for a in range(x.ndim) if a not in axes]
     flat = x.permute(*rest, *axes).flatten(len(rest)) if rest else x.reshape(-1)
@@ -129,45 +73,44 @@ def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepd
 
 
 @_function
-def percentile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
-    return quantile(x, pyburn.as_tensor(q, dtype=pyburn.float32) / 100, axis, method, keepdims)
+def median(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The median."""
+    return quantile(x, 0.5, axis, keepdims=keepdims)
 
 
 @_function
-def ptp(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    return x.amax(axes_of(x, axis), keepdim=keepdims) - x.amin(axes_of(x, axis), keepdim=keepdims)
+def percentile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
+    """The percentile."""
+    return quantile(x, pyburn.as_tensor(q, dtype=pyburn.float32) / 100, axis, method, keepdims)
 
 
 def _without_nan(name: str, fill: float, reduce: Callable[..., Tensor]) -> None:
     def function(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return reduce(pyburn.where(x.isnan(), fill, x), axes_of(x, axis), keepdim=keepdims)
 
+    function.__doc__ = f"The {name.removeprefix('nan')} of the elements that are not NaN."
     FUNCTIONS[name] = function
 
 
-_without_nan("nansum", 0.0, pyburn.sum)
 _without_nan("nanmax", -math.inf, pyburn.amax)
 _without_nan("nanmin", math.inf, pyburn.amin)
 
 
 @_function
-def nanmean(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    known = ~x.isnan()
-    return pyburn.where(known, x, 0.0).sum(axes_of(x, axis), keepdim=keepdims) / known.sum(axes_of(x, axis), keepdim=keepdims)
-
-
-@_function
 def nanvar(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    return nanmean((x - nanmean(x, axis, True)).square(), axis, keepdims)
+    """The variance of the elements that are not NaN."""
+    return (x - x.nanmean(axes_of(x, axis), keepdim=True)).square().nanmean(axes_of(x, axis), keepdim=keepdims)
 
 
 @_function
 def nanstd(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The standard deviation of the elements that are not NaN."""
     return nanvar(x, axis, keepdims).sqrt()
 
 
 @_function
 def select(condlist: Sequence[Tensor], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    """Elements of the first choice whose condition is True, else the default."""
     found: Any = default
     for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist))):
         found = pyburn.where(condition, choice, found)
@@ -218,6 +161,7 @@ def _segments(name: str, reduce: str, empty: float | None) -> None:
         spread = ids.reshape(-1, *[1] * (data.ndim - 1)).expand(data.shape)
         return start.scatter_reduce(0, spread, data, reduce, include_self=True)
 
+    function.__doc__ = f"The {name.removeprefix('segment_')} of the rows of each segment."
     FUNCTIONS[name] = function
 
 
@@ -225,21 +169,6 @@ _segments("segment_sum", "sum", None)
 _segments("segment_max", "amax", -math.inf)
 _segments("segment_min", "amin", math.inf)
 _segments("segment_prod", "prod", 1.0)
-
-
-@_function
-def unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None) -> Any:
-    return pyburn.unique(x, sorted, return_inverse, return_counts, axis)
-
-
-@_function
-def unravel_index(indices: Tensor, shape: Sequence[int]) -> Any:
-    return pyburn.unravel_index(indices.long(), tuple(shape))
-
-
-@_function
-def trapezoid(y: Tensor, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
-    return pyburn.trapezoid(y, dx=dx, dim=axis) if x is None else pyburn.trapezoid(y, x, dim=axis)
 
 
 @_function
@@ -253,13 +182,9 @@ def saturate_cast(x: Tensor, dtype: Any) -> Tensor:
 
 @_function
 def multi_hot(inputs: Tensor, num_classes: int, axis: int = -1, dtype: Any = "float32") -> Tensor:
+    """Multi-hot encodes integer classes."""
     hits = (inputs.long().unsqueeze(-1) == pyburn.arange(num_classes, device=inputs.device)).to(dtype=dtype_of(dtype))
     return hits.amax(-2) if inputs.ndim > 1 else hits.amax(0)
-
-
-@_function
-def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
-    return (predictions.topk(k, -1)[1] == targets.long().unsqueeze(-1)).any(-1)
 
 
 def _waves(count: int, like: Tensor, sign: float) -> tuple[Tensor, Tensor]:

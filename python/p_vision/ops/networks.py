@@ -11,8 +11,8 @@ from pyburn.nn import functional
 
 from ..layers import convolution as convolutions
 from ..layers import pooling, transposed_convolution
-from ..layers.dense import positive
-from ..layers.windows import as_given, channels_first, checked_format, checked_padding, extents, same_padding
+from ..layers.arguments import checked_format, checked_padding, extents, positive
+from ..layers.windows import as_given, channels_first, same_padding
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cholesky": linalg.cholesky,
@@ -40,22 +40,8 @@ def _image(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_function
-def qr(x: Tensor, mode: str = "reduced") -> Any:
-    return linalg.qr(x, mode)
-
-
-@_function
-def svd(x: Tensor, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    return linalg.svd(x, full_matrices) if compute_uv else linalg.svdvals(x)
-
-
-@_function
-def lstsq(a: Tensor, b: Tensor, rcond: float | None = None) -> Tensor:
-    return linalg.lstsq(a, b if b.ndim > 1 else b.unsqueeze(-1), rcond=rcond)[0].reshape(a.shape[-1], *b.shape[1:])
-
-
-@_function
 def solve_triangular(a: Tensor, b: Tensor, lower: bool = False) -> Tensor:
+    """The solution of a @ x = b for a triangular matrix a."""
     vector = b.ndim == a.ndim - 1
     found = linalg.solve_triangular(a, b.unsqueeze(-1) if vector else b, upper=not lower)
     return found.squeeze(-1) if vector else found
@@ -103,6 +89,7 @@ def separable_conv(
     data_format: str | None = None,
     dilation_rate: Any = 1,
 ) -> Tensor:
+    """A depthwise, then a pointwise convolution."""
     middle = depthwise_conv(inputs, depthwise_kernel, strides, padding, data_format, dilation_rate)
     return conv(middle, pointwise_kernel, 1, "valid", data_format)
 
@@ -146,12 +133,14 @@ def _pooled(kinds: dict[int, Any], inputs: Tensor, pool_size: Any, strides: Any,
 
 @_function
 def max_pool(inputs: Tensor, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None) -> Tensor:
+    """Max pooling."""
     kinds = {1: pooling.MaxPooling1D, 2: pooling.MaxPooling2D, 3: pooling.MaxPooling3D}
     return _pooled(kinds, inputs, pool_size, strides, padding, data_format)
 
 
 @_function
 def average_pool(inputs: Tensor, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None) -> Tensor:
+    """Average pooling."""
     kinds = {1: pooling.AveragePooling1D, 2: pooling.AveragePooling2D, 3: pooling.AveragePooling3D}
     return _pooled(kinds, inputs, pool_size, strides, padding, data_format)
 
@@ -160,6 +149,7 @@ def average_pool(inputs: Tensor, pool_size: Any, strides: Any = None, padding: s
 def batch_normalization(
     x: Tensor, mean: Tensor, variance: Tensor, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
 ) -> Tensor:
+    """Normalizes by a given mean and variance per channel."""
     shape = [-1 if at == axis % x.ndim else 1 for at in range(x.ndim)]
     made = (x - mean.reshape(shape)) / (variance.reshape(shape) + epsilon).sqrt()
     made = made if scale is None else made * scale.reshape(shape)
@@ -168,6 +158,7 @@ def batch_normalization(
 
 @_function
 def layer_normalization(x: Tensor, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float | None = None) -> Tensor:
+    """Normalizes each sample along an axis."""
     centred = x - x.mean(axis, keepdim=True)
     made = centred / (centred.square().mean(axis, keepdim=True) + (1e-5 if epsilon is None else epsilon)).sqrt()
     made = made if gamma is None else made * gamma
@@ -176,6 +167,7 @@ def layer_normalization(x: Tensor, gamma: Any = None, beta: Any = None, axis: in
 
 @_function
 def rms_normalization(x: Tensor, scale: Any = 1, axis: int = -1, epsilon: float | None = None) -> Tensor:
+    """Divides by the root mean square along an axis, and scales."""
     return x / (x.square().mean(axis, keepdim=True) + (1e-7 if epsilon is None else epsilon)).sqrt() * scale
 
 
@@ -201,6 +193,7 @@ def dot_product_attention(
 
 @_function
 def ctc_loss(target: Tensor, output: Tensor, target_length: Tensor, output_length: Tensor, mask_index: int = 0) -> Tensor:
+    """The CTC loss of labels (N, length) and logits (N, steps, classes)."""
     logs = functional.log_softmax(output, -1).transpose(0, 1)
     return functional.ctc_loss(logs, target.long(), output_length.long(), target_length.long(), blank=mask_index, reduction="none")
 
@@ -227,11 +220,6 @@ def space_to_depth(x: Tensor, block_size: int, data_format: str = "channels_last
     return y.reshape(n, h // block_size, w // block_size, c * block_size**2)
 
 
-@_function
-def psnr(x1: Tensor, x2: Tensor, max_val: float) -> Tensor:
-    return 20 * pyburn.log10(pyburn.tensor(float(max_val))) - 10 * (x1 - x2).square().mean().log10()
-
-
 # ---- images: ops.image
 
 
@@ -255,6 +243,7 @@ def resize(
     crop_to_aspect_ratio: bool = False,
     data_format: str | None = None,
 ) -> Tensor:
+    """Resizes images."""
     from ..layers.preprocessing import Resizing
 
     height, width = size
@@ -264,6 +253,7 @@ def resize(
 
 @_image
 def rgb_to_grayscale(images: Tensor, data_format: str | None = None) -> Tensor:
+    """Converts images to grayscale."""
     x, single = _pictures(images, data_format)
     weights = pyburn.tensor([0.2989, 0.587, 0.114], device=x.device).reshape(1, 3, 1, 1)
     return _back((x * weights).sum(1, keepdim=True), single, data_format)
@@ -280,6 +270,7 @@ def pad_images(
     target_width: int | None = None,
     data_format: str | None = None,
 ) -> Tensor:
+    """Zero-pads images: by two of the sides and the size, or by all sides."""
     x, single = _pictures(images, data_format)
     top, bottom = _sides("pad_images", top_padding, bottom_padding, None if target_height is None else target_height - x.shape[2])
     left, right = _sides("pad_images", left_padding, right_padding, None if target_width is None else target_width - x.shape[3])
@@ -297,6 +288,7 @@ def crop_images(
     target_width: int | None = None,
     data_format: str | None = None,
 ) -> Tensor:
+    """Crops images: by two of the sides and the size, or by all sides."""
     x, single = _pictures(images, data_format)
     height, width = x.shape[2:]
     top, bottom = _sides("crop_images", top_cropping, bottom_cropping, None if target_height is None else height - target_height)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyburn
@@ -13,72 +11,283 @@ from ..conversion import dtype_of, to_tensor
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Evenly spaced numbers from start up to, but not including, stop.
+
+    Args:
+        start: The first number; the limit if stop is None.
+        stop: The limit.
+        step: The distance.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.arange(3).tolist()
+    [0, 1, 2]
+    """
     first, last = (0, start) if stop is None else (start, stop)
     return pyburn.arange(first, last, step, dtype=dtype_of(dtype))
 
 
 def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Tensor:
+    """Evenly spaced numbers from start to stop.
+
+    Args:
+        start: The first number.
+        stop: The last number.
+        num: The number of numbers.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.linspace(0, 1, 3).tolist()
+    [0.0, 0.5, 1.0]
+    """
     return pyburn.linspace(start, stop, num, dtype=dtype_of(dtype))
 
 
 def eye(N: int, M: int | None = None, dtype: Any = None) -> Tensor:
+    """The identity matrix.
+
+    Args:
+        N: The number of rows.
+        M: The number of columns; by default N.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return pyburn.eye(N, N if M is None else M, dtype=dtype_of(dtype))
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor that is not initialized.
+
+    Args:
+        shape: The shape.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.empty((2, 3)).shape
+    pyburn.Size([2, 3])
+    """
     return pyburn.empty([shape] if isinstance(shape, int) else list(shape), dtype=dtype_of(dtype))
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:
+    """The square identity matrix.
+
+    Args:
+        n: The number of rows.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return pyburn.eye(n, dtype=dtype_of(dtype))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones at and below a diagonal.
+
+    Args:
+        N: The number of rows.
+        M: The number of columns; by default N.
+        k: The diagonal.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.tri(2).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
     return pyburn.ones(N, N if M is None else M, dtype=dtype_of(dtype)).tril(k)
 
 
 def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10, dtype: Any = None) -> Tensor:
+    """Powers of the base with evenly spaced exponents.
+
+    Args:
+        start: The first exponent.
+        stop: The last exponent.
+        num: The number of numbers.
+        endpoint: Accepted for compatibility.
+        base: The base.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
     return pyburn.logspace(start, stop, num, base=base, dtype=dtype_of(dtype))
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """A tensor with the shape of x that is not initialized.
+
+    Args:
+        x: The tensor.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.empty_like(pyburn.ones(2)).shape
+    pyburn.Size([2])
+    """
     return pyburn.empty_like(x, dtype=dtype_of(dtype))
 
 
 def bartlett(x: int) -> Tensor:
+    """The Bartlett window.
+
+    Args:
+        x: The length.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.bartlett(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
     return pyburn.bartlett_window(x, periodic=False)
 
 
 def blackman(x: int) -> Tensor:
+    """The Blackman window.
+
+    Args:
+        x: The length.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.blackman(3).shape
+    pyburn.Size([3])
+    """
     return pyburn.blackman_window(x, periodic=False)
 
 
 def hamming(x: int) -> Tensor:
+    """The Hamming window.
+
+    Args:
+        x: The length.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.hamming(3).shape
+    pyburn.Size([3])
+    """
     return pyburn.hamming_window(x, periodic=False)
 
 
 def hanning(x: int) -> Tensor:
+    """The Hann window.
+
+    Args:
+        x: The length.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.hanning(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
     return pyburn.hann_window(x, periodic=False)
 
 
 def kaiser(x: int, beta: float) -> Tensor:
+    """The Kaiser window.
+
+    Args:
+        x: The length.
+        beta: The shape of the window.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.kaiser(3, 14.0).shape
+    pyburn.Size([3])
+    """
     return pyburn.kaiser_window(x, periodic=False, beta=beta)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """Zeros.
+
+    Args:
+        shape: The shape.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.zeros((2,)).tolist()
+    [0.0, 0.0]
+    """
     return pyburn.zeros(shape, dtype=dtype_of(dtype))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """Ones.
+
+    Args:
+        shape: The shape.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.ones((2,)).tolist()
+    [1.0, 1.0]
+    """
     return pyburn.ones(shape, dtype=dtype_of(dtype))
 
 
 def full(shape: Any, fill_value: float, dtype: Any = None) -> Tensor:
+    """A constant.
+
+    Args:
+        shape: The shape.
+        fill_value: The value.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.full((2,), 3.0).tolist()
+    [3.0, 3.0]
+    """
     return pyburn.full([shape] if isinstance(shape, int) else list(shape), float(fill_value), dtype=dtype_of(dtype))
 
 
 def convert_to_tensor(x: Any, dtype: Any = None) -> Tensor:
-    """Converts an array to a tensor; float64 becomes float32 unless a dtype is given."""
+    """Converts an array to a tensor; float64 becomes float32 unless a dtype is given.
+
+    Args:
+        x: The array, number or list.
+        dtype: The dtype; None for the default.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.convert_to_tensor([1.0, 2.0])
+    tensor([1., 2.])
+    """
     tensor = to_tensor(x) if hasattr(x, "__array__") else pyburn.as_tensor(x)
     return tensor if dtype is None else tensor.to(dtype=dtype_of(dtype))
 
@@ -87,90 +296,106 @@ array = convert_to_tensor
 
 
 def convert_to_numpy(x: Any) -> Any:
+    """Converts a tensor, from any device, to a NumPy array.
+
+    Args:
+        x: The tensor.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.convert_to_numpy(pyburn.ones(2)).tolist()
+    [1.0, 1.0]
+    """
     return x.detach().to("cpu").numpy() if isinstance(x, Tensor) else pyburn.as_tensor(x).numpy()
 
 
 def is_tensor(x: Any) -> bool:
+    """Returns whether x is a tensor.
+
+    Args:
+        x: The value.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.is_tensor([1.0])
+    False
+    """
     return isinstance(x, Tensor)
 
 
 def shape(x: Any) -> tuple[Any, ...]:
+    """Returns the shape of a tensor or symbol.
+
+    Args:
+        x: The tensor or symbol.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.shape(pyburn.ones(2, 3))
+    (2, 3)
+    """
     return tuple(x.shape)
 
 
 def ndim(x: Any) -> int:
+    """Returns the number of dimensions.
+
+    Args:
+        x: The tensor or symbol.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.ndim(pyburn.ones(2, 3))
+    2
+    """
     return len(x.shape)
 
 
 def size(x: Any) -> int:
+    """Returns the number of elements.
+
+    Args:
+        x: The tensor.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.size(pyburn.ones(2, 3))
+    6
+    """
     return int(x.numel()) if isinstance(x, Tensor) else pyburn.as_tensor(x).numel()
 
 
-def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Calls one of two functions; reads the condition from the device."""
-    return true_fn() if bool(pred) else false_fn()
-
-
 def dtype(x: Any) -> str:
-    """Returns the name of the dtype of a tensor."""
+    """Returns the name of the dtype of a tensor.
+
+    Args:
+        x: The tensor.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.dtype(pyburn.ones(2))
+    'float32'
+    """
     return x.dtype.name
 
 
 def view(x: Tensor, dtype: Any = None) -> Tensor:
+    """Returns the bytes of a tensor as another dtype.
+
+    Args:
+        x: The tensor.
+        dtype: The dtype.
+
+    Returns:
+        The result.
+
+    >>> p_vision.ops.view(pyburn.ones(1), "int32").tolist()
+    [1065353216]
+    """
     return x if dtype is None else x.view(dtype_of(dtype) or x.dtype)
-
-
-def vectorized_map(function: Callable[..., Any], elements: Any) -> Any:
-    """Applies a function to each row of a tensor, or to the rows of several tensors, and stacks the results."""
-    rows = [function(row) for row in elements] if isinstance(elements, Tensor) else [function(list(row)) for row in zip(*elements)]
-    return _stacked(rows)
-
-
-def map(f: Callable[..., Any], xs: Any) -> Any:
-    """Like vectorized_map; rows of several tensors keep their container type."""
-    if isinstance(xs, Tensor):
-        return _stacked([f(row) for row in xs])
-    return _stacked([f(type(xs)(row)) for row in zip(*xs)])
-
-
-def _stacked(rows: list[Any]) -> Any:
-    if isinstance(rows[0], (list, tuple)):
-        return type(rows[0])(_stacked(list(part)) for part in zip(*rows))
-    return pyburn.stack([pyburn.as_tensor(row) for row in rows])
-
-
-def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int = 1) -> Any:
-    """Carries a value along rows; returns the last value and the stacked outputs."""
-    count = length if xs is None else len(xs)
-    if count is None:
-        raise ValueError("[scan] give xs or a length")
-    carry, found = init, []
-    for at in reversed(range(count)) if reverse else range(count):
-        carry, given = f(carry, None if xs is None else xs[at])
-        found.append(given)
-    found = found[::-1] if reverse else found
-    return carry, None if not found or found[0] is None else _stacked(found)
-
-
-def fori_loop(lower: int, upper: int, body_fun: Callable[..., Any], init_val: Any) -> Any:
-    for at in range(int(lower), int(upper)):
-        init_val = body_fun(at, init_val)
-    return init_val
-
-
-def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: int | None = None) -> Any:
-    several = isinstance(loop_vars, (list, tuple))
-    done = 0
-    while bool(cond(*loop_vars) if several else cond(loop_vars)) and (maximum_iterations is None or done < maximum_iterations):
-        loop_vars = body(*loop_vars) if several else body(loop_vars)
-        done += 1
-    return loop_vars
-
-
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """Calls the function at an index; the index is read from the device and clamped."""
-    return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
-
-
-def vectorize(pyfunc: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    return functools.partial(vectorized_map, pyfunc)

@@ -17,19 +17,28 @@ from .algorithms import Adagrad as Adagrad
 from .algorithms import Adam as Adam
 from .algorithms import Adamax as Adamax
 from .algorithms import AdamW as AdamW
-from .algorithms import Ftrl as Ftrl
 from .algorithms import Lamb as Lamb
 from .algorithms import Lion as Lion
-from .algorithms import Muon as Muon
 from .algorithms import Nadam as Nadam
 from .algorithms import RMSprop as RMSprop
+from .leaders import Ftrl as Ftrl
+from .leaders import Muon as Muon
 from .optimizer import Optimizer
 
 
 class LossScaleOptimizer(Optimizer):
     """Wraps an optimizer for float16 gradients: scales the loss, and unscales the gradients before the step.
 
-    A step with non-finite gradients is skipped and halves the scale; `dynamic_growth_steps` successful steps double it.
+    A step with non-finite gradients is skipped and halves the scale.
+
+    Args:
+        inner_optimizer: The optimizer, or its name.
+        initial_scale: The first scale of the loss.
+        dynamic_growth_steps: The number of successful steps that double the scale.
+        name: The name of the optimizer.
+
+    >>> p_vision.optimizers.LossScaleOptimizer("adam").scale_loss(2.0)
+    65536.0
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor, optim
@@ -15,26 +15,9 @@ from pyburn.nn import utils
 from .. import initializers
 from ..configured import Configured
 from ..variables import state
+from .rate import Rate
 from .schedules import LearningRateSchedule
 from .steps import OwnSteps
-
-
-class Rate:
-    """The field `learning_rate` of an optimizer: a number or a schedule is stored, the number for the next step is read."""
-
-    def __init__(self, default: float = 0.001) -> None:
-        self.default = default
-
-    def __get__(self, optimizer: Any, cls: Any = None) -> Any:
-        if optimizer is None:
-            return self.default
-        rate = optimizer._rate
-        return rate(optimizer.iterations) if isinstance(rate, LearningRateSchedule) else rate
-
-    def __set__(self, optimizer: Any, value: Any) -> None:
-        if isinstance(getattr(optimizer, "_rate", None), LearningRateSchedule) and not isinstance(value, LearningRateSchedule):
-            raise TypeError("[optimizer] the learning rate follows a schedule: give a number to the optimizer to set it yourself")
-        optimizer._rate = value
 
 
 @dataclass(eq=False, repr=False)
@@ -56,8 +39,18 @@ class Optimizer(Configured):
 
     Raises:
         ValueError: More than one of clipnorm, clipvalue and global_clipnorm is given.
+
+    >>> class Descent(p_vision.Optimizer):
+    ...     def update_step(self, gradient, variable, learning_rate):
+    ...         variable.assign_sub(learning_rate * gradient)
+    >>> weight = p_vision.Variable([1.0])
+    >>> Descent(learning_rate=0.5).apply([pyburn.tensor([1.0])], [weight])
+    >>> weight.tolist()
+    [0.5]
     """
 
+    kind: ClassVar[Any] = None  # creates the optimizer of pyburn.optim
+    renamed: ClassVar[dict[str, Any]] = {}  # its options, and the attributes (or a tuple of them) that have their values
     learning_rate: Any = Rate()
     _: KW_ONLY
     weight_decay: float | None = None
@@ -86,9 +79,21 @@ class Optimizer(Configured):
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         """Creates the underlying optimizer of pyburn.optim. For a custom subclass it calls `update_step` for each weight.
 
+        Args:
+            parameters: The parameters to train.
+
+        Returns:
+            The optimizer.
+
         Raises:
             NotImplementedError: The subclass does not define update_step.
         """
+        if self.kind is not None:
+            values = {
+                theirs: getattr(self, ours) if isinstance(ours, str) else tuple(getattr(self, name) for name in ours)
+                for theirs, ours in self.renamed.items()
+            }
+            return type(self).kind(parameters, lr=1.0, **values)
         if type(self).update_step is Optimizer.update_step:
             raise NotImplementedError(
                 f"{type(self).__name__} does not say how it works: define update_step(self, gradient, variable, learning_rate)"
@@ -97,13 +102,32 @@ class Optimizer(Configured):
         return OwnSteps(parameters, self)
 
     def build(self, variables: Sequence[Tensor]) -> None:
-        """Creates the state of a custom optimizer; called before the first step."""
+        """Creates the state of a custom optimizer; called before the first step.
+
+        Args:
+            variables: The parameters to train.
+        """
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
-        """Updates one weight; a custom optimizer defines it."""
+        """Updates one weight; a custom optimizer defines it.
+
+        Args:
+            gradient: The gradient.
+            variable: The weight, to be changed in place.
+            learning_rate: The learning rate.
+        """
 
     def add_variable_from_reference(self, reference_variable: Tensor, name: str | None = None, initializer: Any = "zeros") -> Tensor:
-        """Creates a state tensor with the shape and the device of a weight."""
+        """Creates a state tensor with the shape and the device of a weight.
+
+        Args:
+            reference_variable: The weight.
+            name: The name of the state.
+            initializer: The initializer, by name or as an object.
+
+        Returns:
+            The tensor, with assign, assign_add and assign_sub.
+        """
         values = initializers.get(initializer)(list(reference_variable.shape), reference_variable.dtype)
         return state(values.to(device=reference_variable.device), name)
 
@@ -126,12 +150,21 @@ class Optimizer(Configured):
         return [self.iterations, self.learning_rate, *(value for part in kept.values() for value in part.values())]
 
     def exclude_from_weight_decay(self, var_list: Sequence[Tensor] | None = None, var_names: Sequence[str] | None = None) -> None:
-        """Excludes weights from weight decay, given directly or by a part of their name."""
+        """Excludes weights from weight decay.
+
+        Args:
+            var_list: The weights.
+            var_names: Parts of the names of weights, as regular expressions.
+        """
         self._undecayed = {id(variable) for variable in var_list or ()}
         self._undecayed_names = list(var_names or ())
 
     def decay_of(self, parameter: Tensor) -> float | None:
-        """Returns the weight decay of a weight."""
+        """Returns the weight decay of a weight.
+
+        Args:
+            parameter: The weight.
+        """
         return self.weight_decay
 
     def _decays(self, parameter: Tensor) -> bool:
@@ -139,7 +172,14 @@ class Optimizer(Configured):
         return id(parameter) not in self._undecayed and not any(re.search(part, name) for part in self._undecayed_names)
 
     def scale_loss(self, loss: Any) -> Any:
-        """Multiplies the loss by `loss_scale_factor`; `step` divides the gradients by it."""
+        """Multiplies the loss by `loss_scale_factor`; `step` divides the gradients by it.
+
+        Args:
+            loss: The loss.
+
+        Returns:
+            The scaled loss.
+        """
         return loss * self.loss_scale_factor if self.loss_scale_factor else loss
 
     @property
@@ -152,7 +192,14 @@ class Optimizer(Configured):
         return {**super().get_config(), "learning_rate": self._rate}
 
     def follow(self, parameters: Sequence[Tensor]) -> None:
-        """Sets the parameters to train; keeps the state of parameters that are already trained."""
+        """Sets the parameters to train; keeps the state of parameters that are already trained.
+
+        Args:
+            parameters: The parameters.
+
+        Raises:
+            ValueError: There are no parameters.
+        """
         if self._inner is None:
             if not parameters:
                 raise ValueError("[optimizer] there is nothing to train: the model has no weights, or all of them are frozen")
@@ -186,7 +233,13 @@ class Optimizer(Configured):
         return {"iterations": self.iterations, "rate": rate, "last_rate": self._last_rate, "state": numbers}, tensors
 
     def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
-        """Restores the state returned by `notes`."""
+        """Restores the state returned by `notes`.
+
+        Args:
+            parameters: The trained parameters, in the same order.
+            tensors: The tensors of the state, by name.
+            notes: The numbers of the state.
+        """
         self.follow(parameters)
         assert self._inner is not None
         state: dict[int, dict[str, Any]] = {}
@@ -273,21 +326,38 @@ class Optimizer(Configured):
             self.finalize_variable_values(parameters)
 
     def finalize_variable_values(self, parameters: Sequence[Tensor]) -> None:
-        """Replaces the weights by their moving averages, if there are any."""
+        """Replaces the weights by their moving averages, if there are any.
+
+        Args:
+            parameters: The weights.
+        """
         with pyburn.no_grad():
             for parameter in parameters:
                 if id(parameter) in self._averages:
                     parameter.copy_(self._averages[id(parameter)])
 
     def minimize(self, loss: Tensor, parameters: Sequence[Tensor]) -> None:
-        """Runs the backward pass and one step for these parameters."""
+        """Runs the backward pass and one step for these parameters.
+
+        Args:
+            loss: The loss, a scalar.
+            parameters: The parameters to train.
+        """
         self.follow(parameters)
         self.zero_grad()
         self.scale_loss(loss).backward()
         self.step()
 
     def apply(self, grads: Sequence[Tensor | None], trainable_variables: Sequence[Tensor] | None = None) -> None:
-        """Runs one step with the given gradients; by default of the parameters that it already trains."""
+        """Runs one step with the given gradients.
+
+        Args:
+            grads: The gradients, one for each parameter.
+            trainable_variables: The parameters; by default those that it already trains.
+
+        Raises:
+            ValueError: The numbers of gradients and parameters differ.
+        """
         parameters = list(trainable_variables) if trainable_variables is not None else self._trained()
         if len(grads) != len(parameters):
             raise ValueError(f"[optimizer] expected a gradient for each of {len(parameters)} parameters: got {len(grads)}")
@@ -298,7 +368,11 @@ class Optimizer(Configured):
         self.step()
 
     def apply_gradients(self, grads_and_vars: Any) -> None:
-        """Runs one step with pairs (gradient, parameter)."""
+        """Runs one step with pairs (gradient, parameter).
+
+        Args:
+            grads_and_vars: The pairs.
+        """
         pairs = list(grads_and_vars)
         self.apply([grad for grad, _ in pairs], [parameter for _, parameter in pairs])
 

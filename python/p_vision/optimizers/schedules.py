@@ -10,7 +10,14 @@ from ..configured import Configured
 
 
 class LearningRateSchedule(Configured):
-    """Base class of schedules: called with the step, returns the learning rate."""
+    """Base class of schedules: called with the step, returns the learning rate.
+
+    >>> class Halving(p_vision.LearningRateSchedule):
+    ...     def __call__(self, step):
+    ...         return 0.1 * 0.5 ** step
+    >>> Halving()(2)
+    0.025
+    """
 
     def __call__(self, step: int) -> float:
         raise NotImplementedError
@@ -18,7 +25,18 @@ class LearningRateSchedule(Configured):
 
 @dataclass(eq=False, repr=False)
 class ExponentialDecay(LearningRateSchedule):
-    """Exponential decay: initial_learning_rate * decay_rate ** (step / decay_steps)."""
+    """Exponential decay: initial_learning_rate * decay_rate ** (step / decay_steps).
+
+    Args:
+        initial_learning_rate: The first learning rate.
+        decay_steps: The number of steps of the decay.
+        decay_rate: The factor per decay_steps.
+        staircase: Whether the rate changes only every decay_steps.
+        name: The name of the schedule.
+
+    >>> p_vision.optimizers.schedules.ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)(20)
+    0.025
+    """
 
     initial_learning_rate: float
     decay_steps: int
@@ -33,7 +51,19 @@ class ExponentialDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """Piecewise constant: values[i] up to and including the step boundaries[i], then the last value."""
+    """Piecewise constant: values[i] up to and including the step boundaries[i], then the last value.
+
+    Args:
+        boundaries: The last step of each value but the last one.
+        values: The learning rates.
+        name: The name of the schedule.
+
+    Raises:
+        ValueError: There is not one value more than boundaries.
+
+    >>> p_vision.optimizers.schedules.PiecewiseConstantDecay([10, 20], [1.0, 0.1, 0.01])(15)
+    0.1
+    """
 
     boundaries: Sequence[int]
     values: Sequence[float]
@@ -50,7 +80,19 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class PolynomialDecay(LearningRateSchedule):
-    """Polynomial decay from initial_learning_rate to end_learning_rate in decay_steps."""
+    """Polynomial decay from initial_learning_rate to end_learning_rate in decay_steps.
+
+    Args:
+        initial_learning_rate: The first learning rate.
+        decay_steps: The number of steps of the decay.
+        end_learning_rate: The last learning rate.
+        power: The exponent; 1 is linear.
+        cycle: Whether decay_steps are repeated, each time from a higher start.
+        name: The name of the schedule.
+
+    >>> p_vision.optimizers.schedules.PolynomialDecay(1.0, 10, end_learning_rate=0.0)(5)
+    0.5
+    """
 
     initial_learning_rate: float
     decay_steps: int
@@ -67,7 +109,19 @@ class PolynomialDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class CosineDecay(LearningRateSchedule):
-    """Cosine decay to the fraction alpha in decay_steps, with a linear warm-up if warmup_target is given."""
+    """Cosine decay to a fraction of the first rate, with an optional linear warm-up.
+
+    Args:
+        initial_learning_rate: The first learning rate.
+        decay_steps: The number of steps of the decay.
+        alpha: The last rate as a fraction of the first one.
+        warmup_target: The rate at the end of the warm-up; None for no warm-up.
+        warmup_steps: The number of steps of the warm-up.
+        name: The name of the schedule.
+
+    >>> p_vision.optimizers.schedules.CosineDecay(1.0, 10)(5)
+    0.5
+    """
 
     initial_learning_rate: float
     decay_steps: int
@@ -88,7 +142,18 @@ class CosineDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class InverseTimeDecay(LearningRateSchedule):
-    """Inverse time decay: initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
+    """Inverse time decay: initial_learning_rate / (1 + decay_rate * step / decay_steps).
+
+    Args:
+        initial_learning_rate: The first learning rate.
+        decay_steps: The number of steps of the decay.
+        decay_rate: The strength of the decay.
+        staircase: Whether the rate changes only every decay_steps.
+        name: The name of the schedule.
+
+    >>> p_vision.optimizers.schedules.InverseTimeDecay(1.0, 10, 1.0)(10)
+    0.5
+    """
 
     initial_learning_rate: float
     decay_steps: int
@@ -103,7 +168,19 @@ class InverseTimeDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class CosineDecayRestarts(LearningRateSchedule):
-    """Cosine decay with warm restarts: each period is `t_mul` times as long and starts `m_mul` times as high."""
+    """Cosine decay with warm restarts (Loshchilov and Hutter 2017).
+
+    Args:
+        initial_learning_rate: The first learning rate.
+        first_decay_steps: The number of steps of the first period.
+        t_mul: Each period is this many times as long as the one before.
+        m_mul: Each period starts this many times as high as the one before.
+        alpha: The lowest rate as a fraction of the first one.
+        name: The name of the schedule.
+
+    >>> p_vision.optimizers.schedules.CosineDecayRestarts(1.0, 10)(10)
+    1.0
+    """
 
     initial_learning_rate: float
     first_decay_steps: int

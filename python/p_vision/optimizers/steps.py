@@ -88,12 +88,12 @@ class OrthogonalSteps(Steps):
     """The Muon step: the momentum of a matrix is approximately orthogonalized by a few polynomial iterations."""
 
     @staticmethod
-    def turns(parameter: Tensor, embeddings: bool) -> bool:
+    def turns(parameter: Tensor, without_embeddings: bool) -> bool:
         """Returns whether a weight is trained by Muon rather than Adam."""
-        return parameter.ndim == 2 and (embeddings or "embedding" not in (getattr(parameter, "name", None) or ""))
+        return parameter.ndim == 2 and not (without_embeddings and "embedding" in (getattr(parameter, "name", None) or ""))
 
     def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if not self.turns(parameter, group["embeddings"]):
+        if not self.turns(parameter, group["without_embeddings"]):
             mean, root = _adam_change(grad, state, *group["betas"])
             parameter.sub_(mean / (root + group["epsilon"]), alpha=group["lr"] * group["adam_ratio"])
             return

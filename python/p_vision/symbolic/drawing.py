@@ -15,14 +15,32 @@ from .symbol import Symbol, symbolic_call
 
 
 class PlainLayer(Configured):
-    """The class and the options of a pyburn.nn layer in a saved graph."""
+    """The class and the options of a pyburn.nn layer in a saved graph.
+
+    Args:
+        kind: The name of the class.
+        options: The arguments of its constructor.
+
+    >>> p_vision.PlainLayer("Linear", {"in_features": 2, "out_features": 1}).kind
+    'Linear'
+    """
 
     def __init__(self, kind: str, options: dict[str, Any]) -> None:
         self.kind, self.options = kind, options
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
-        """Creates the module. Only layers that pyburn.nn creates from options are allowed."""
+        """Creates the module. Only layers that pyburn.nn creates from options are allowed.
+
+        Args:
+            config: The config of the layer.
+
+        Returns:
+            The module.
+
+        Raises:
+            FormatError: There is no such layer.
+        """
         from pyburn.nn import _layers
 
         kind, options = config["kind"], config["options"]
@@ -43,14 +61,29 @@ def _in_a_row(parts: dict[str, Any]) -> Module:
 
 
 class BuiltLayer(Configured):
-    """A p_vision layer outside of a graph, with the input shape that it was built for."""
+    """A p_vision layer outside of a graph, with the input shape that it was built for.
+
+    Args:
+        layer: The layer.
+        shape: The input shape.
+
+    >>> p_vision.BuiltLayer(p_vision.Dense(2), (None, 3)).shape
+    (None, 3)
+    """
 
     def __init__(self, layer: Layer, shape: Any) -> None:
         self.layer, self.shape = layer, shape
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
-        """Returns the layer, built."""
+        """Returns the layer, built.
+
+        Args:
+            config: The config of the layer.
+
+        Raises:
+            FormatError: The file describes something else.
+        """
         layer = config["layer"]
         if not isinstance(layer, Layer):
             raise pyburn.FormatError(f"[load] a part of a model is no layer: got {layer!r}")

@@ -16,7 +16,18 @@ table: dict[str, Callable[..., Any]] = {}  # functions by their name in files
 
 
 class Operation(Layer):
-    """A layer that runs a function of `ops`; created when the function is called with a symbol."""
+    """A layer that runs a function of `ops`; created when the function is called with a symbol.
+
+    Args:
+        operation: The name of the function.
+        **options: The arguments of every layer, such as name.
+
+    Raises:
+        ValueError: There is no function of this name.
+
+    >>> p_vision.Operation("square")(pyburn.tensor([3.0]))
+    tensor([9.])
+    """
 
     def __init__(self, operation: str, **options: Any) -> None:
         super().__init__(**options)

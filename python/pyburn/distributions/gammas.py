@@ -13,20 +13,32 @@ from .basic import Distribution, _tensors
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
 
-def _standard_gamma(shape: Tensor) -> Tensor:
-    """Samples from gamma distributions of rate 1 by Marsaglia and Tsang's rejection method."""
+def standard_gamma(shape: Tensor, generator: Any = None) -> Tensor:
+    """Samples from gamma distributions of rate 1 by Marsaglia and Tsang's rejection method.
+
+    Args:
+        shape: The shape parameter of each sample.
+        generator: The random generator; by default that of the device.
+
+    Raises:
+        NotImplementedError: A gradient for the shape parameters is asked for.
+    """
+
+    def draw(source: Any) -> Tensor:
+        return source(shape.shape, dtype=shape.dtype, device=shape.device, generator=generator)
+
     if shape.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError("samples of gamma variables have no gradient for their concentration: use sample(), or no_grad()")
     shape = shape.detach()
     d = _core.where(shape < 1, shape + 1, shape) - 1 / 3
     result, waiting = _core.zeros_like(shape), _core.ones_like(shape, dtype=_core.bool)
     while bool(waiting.any()):
-        x, u = _core.randn_like(shape), _core.rand_like(shape)
+        x, u = draw(_core.randn), draw(_core.rand)
         v = (1 + x / (9 * d).sqrt()) ** 3
         fits = (v > 0) & (u.log() < x * x / 2 + d * (1 - v + v.clamp(min=1e-30).log()))
         result = _core.where(waiting & fits, d * v, result)
         waiting = waiting & ~fits
-    small = _core.rand_like(shape) ** shape.reciprocal()  # for concentrations below 1: a sample of concentration + 1, times this
+    small = draw(_core.rand) ** shape.reciprocal()  # for concentrations below 1: a sample of concentration + 1, times this
     return (result * _core.where(shape < 1, small, 1.0)).clamp(min=finfo(shape.dtype).tiny)
 
 
@@ -55,7 +67,7 @@ class Gamma(Distribution):
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return _standard_gamma(self.concentration.expand(*self._extended(sample_shape))) / self.rate
+        return standard_gamma(self.concentration.expand(*self._extended(sample_shape))) / self.rate
 
     def log_prob(self, value: Any) -> Tensor:
         value = as_tensor(value, dtype=self.rate.dtype)
@@ -120,7 +132,7 @@ class StudentT(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         extended = self._extended(sample_shape)
         normal = _core.randn(extended, dtype=self.df.dtype, device=self.df.device)
-        squares = _standard_gamma((self.df / 2).expand(*extended)) * 2
+        squares = standard_gamma((self.df / 2).expand(*extended)) * 2
         return self.loc + self.scale * normal * (squares / self.df).rsqrt()
 
     def log_prob(self, value: Any) -> Tensor:
@@ -165,7 +177,7 @@ class Dirichlet(Distribution):
         return self.mean * (1 - self.mean) / (total + 1)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        parts = _standard_gamma(self.concentration.expand(*sample_shape, *self.concentration.shape))
+        parts = standard_gamma(self.concentration.expand(*sample_shape, *self.concentration.shape))
         return parts / parts.sum(-1, keepdim=True)
 
     def log_prob(self, value: Any) -> Tensor:
