@@ -17,7 +17,7 @@ from .history import History
 from .interrupt import StopRequest
 from .loader_position import length_of, load_loader_state, loader_state
 from .metrics import CpuUse, MemoryUse
-from .random_state import random_state, set_random_state
+from .random_states import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
 from .run.claim import claim
