@@ -47,6 +47,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/einsum.cpp
   src/pyburn/ops/linalg.cpp
   src/pyburn/ops/solvers.cpp
+  src/pyburn/ops/matrix_functions.cpp
+  src/pyburn/ops/factor_functions.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/bits.cpp
   src/pyburn/ops/grid_sample.cpp

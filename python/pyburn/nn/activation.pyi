@@ -29,3 +29,5 @@ from ._layers import Tanh as Tanh
 from ._layers import Tanhshrink as Tanhshrink
 from ._layers import Threshold as Threshold
 from ._layers import ThresholdedReLU as ThresholdedReLU
+
+__all__: list[str]
