@@ -13,6 +13,7 @@ from ..io import load
 from .callbacks import CallbackList, better
 from .checkpoints import CheckpointFolder, Rule
 from .errors import CheckpointError
+from .evaluation import log_epoch_values
 from .history import History
 from .interrupt import StopRequest
 from .loader_position import length_of, load_loader_state, loader_state
@@ -202,10 +203,7 @@ class FitRecord:
         learner.history.add(state.epoch, {f"{split}/{name}": value for name, value in values.items()})
         if run is None:
             return
-        run.log(values, step=state.step, epoch=state.epoch, split=split, kind="epoch")
-        for key, table in state.tables.items():
-            if key.startswith(f"{split}/"):
-                run.log_table(key[len(split) + 1 :], table, step=state.step, epoch=state.epoch, split=split)
+        log_epoch_values(run, state, values, split)
         best = run.status["best"]
         for name, value in values.items():
             key = f"{split}/{name}"
