@@ -301,6 +301,16 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
 def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """Computes LU factors and pivots, as linalg.lu_factor; with get_infos also the info of linalg.lu_factor_ex.
 
+    Args:
+        pivot: Whether rows are exchanged; False is not supported.
+        get_infos: Whether to return the info as well.
+
+    Returns:
+        A tuple of the compact factors, the pivots and, with get_infos, the info.
+
+    Raises:
+        UnsupportedOp: pivot is False.
+
     >>> len(pyburn.eye(2).lu())
     2
     """

@@ -118,7 +118,7 @@ tensor([[4., 2.], [2., 5.]]), 'fro'
 tensor([[4., 2.], [2., 5.]]).T, 'nuc'
 t(0, 3, 3), 'fro'
 tensor([[[4., 2.], [2., 5.]]]).expand(2, 2, 2), 'fro'
-t(), 'fro' ! two axes
+t(), 'fro' ! square
 t(2, 3), 'fro' ! square)",
         .out = true},
     {.schema = "linalg_cross(Tensor input, Tensor other, *, int dim=-1) -> Tensor",
@@ -202,7 +202,7 @@ tensor([[4., 2., 1.], [2., 5., 3.], [1., 3., 6.]]), True
 t(0, 3, 3)
 tensor([[4., 2.], [2., 5.]]).T
 tensor([[[4., 2.], [2., 5.]]]).expand(2, 2, 2)
-t() ! square
+t() ! matrices
 t(2, 3) ! square)",
         .out = true},
     {.schema = "qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)",
