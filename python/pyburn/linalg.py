@@ -1,5 +1,5 @@
 """Linear algebra, with the names of torch.linalg."""
 
-from ._on_demand import from_stub
+from ._on_demand import from_stub as _from_stub
 
-__getattr__, __dir__, __all__ = from_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _from_stub(__name__, __file__)

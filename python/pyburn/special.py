@@ -1,5 +1,5 @@
 """Special functions, with the names of torch.special."""
 
-from ._on_demand import from_stub
+from ._on_demand import from_stub as _from_stub
 
-__getattr__, __dir__, __all__ = from_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _from_stub(__name__, __file__)

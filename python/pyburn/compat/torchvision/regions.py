@@ -230,3 +230,6 @@ class DeformConv2d(nn.DeformConv2d):  # type: ignore[misc]
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"in_channels and out_channels must be divisible by groups: got {in_channels}, {out_channels} and {groups}")
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias=bias)
+
+    def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
+        return deform_conv2d(input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask)

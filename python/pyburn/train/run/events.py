@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ...data.files.wav import wav_bytes
 from ..metrics.metric import array
 from .append_file import AppendFile
 from .protobuf import pack
@@ -108,6 +107,8 @@ def histogram(values: Any, bins: Any = 64) -> dict[int, Any] | None:
 
 def wav(samples: Any, rate: int) -> tuple[bytes, int, int]:
     """Encodes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV. Returns it with its channels and frames."""
+    from ...data.files.wav import wav_bytes
+
     found = np.nan_to_num(np.atleast_2d(array(samples)).astype(np.float64))
     if found.ndim != 2:
         raise ValueError(f"[audio] expected shape (frames,) or (channels, frames): got {found.shape}")
