@@ -52,6 +52,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/linalg.cpp
   src/pyburn/ops/solvers.cpp
   src/pyburn/ops/control_flow.cpp
+  src/pyburn/ops/matrix_functions.cpp
+  src/pyburn/ops/factor_functions.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/bits.cpp
   src/pyburn/ops/grid_sample.cpp

@@ -32,7 +32,7 @@ LAYERS = [
     ["pyburn.backend", "pyburn.return_types", "pyburn.operations", "pyburn.plugins", "pyburn.stubs"],
     ["pyburn._device"],
     ["pyburn.tensor"],
-    ["pyburn._lu", "pyburn._older_linalg", "pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
+    ["pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
     ["pyburn.composites", "pyburn.control_flow"],
     ["pyburn._tensor_autograd", "pyburn.autograd"],
     ["pyburn.amp", "pyburn.cuda", "pyburn.jit", "pyburn.distributions"],
@@ -56,9 +56,7 @@ LAYERS = [
 PLACE = {package: place for place, packages in enumerate(LAYERS) for package in packages}
 # From here on packages may use `import pyburn` itself; the packages before it are what pyburn is made of.
 FIRST_USER = PLACE["pyburn.dashboard"]
-ALLOWED = {
-    ("pyburn/tensor/methods.py", "pyburn"): "methods such as Tensor.lu look up the function of their name when they are called",
-}
+ALLOWED: dict[tuple[str, str], str] = {}
 # Private methods and hooks of PyTorch, and tables of its modules: only pyburn.compat has them. The torch backend really uses PyTorch.
 PYTORCHS = re.compile(
     r"\b(_all_weights|_check_input_dim|_conv_forward|_ff_block|_flat_weights|_foreach_\w+|_log_api_usage_once|_mha_block|_pytree|_sa_block"

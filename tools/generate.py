@@ -326,6 +326,35 @@ def return_types_stub(entries: list[Entry]) -> str:
     return "\n".join([f"# {NOTE}", "from typing import NamedTuple", "", "from ._types import Tensor", "", *classes])
 
 
+# PyTorch's namespaces: the functions with that prefix, and others under the names that they have there.
+NAMESPACES = {
+    "linalg": {"LinAlgError": "ArgumentError", "matmul": "matmul"},
+    "special": {
+        "expit": "sigmoid",
+        "gammainc": "igamma",
+        "gammaincc": "igammac",
+        "gammaln": "lgamma",
+        "modified_bessel_i0": "i0",
+        "modified_bessel_i1": "special_i1",
+        "multigammaln": "mvlgamma",
+        "psi": "digamma",
+    },
+}
+_PLAIN = "digamma erf erfc erfinv exp2 expm1 i0 log1p log_softmax logit logsumexp polygamma round sinc softmax xlogy"
+NAMESPACES["special"] |= {name: name for name in _PLAIN.split()}
+
+
+def namespace_stub(entries: list[Entry], namespace: str) -> str:
+    """The names of a namespace, which its module loads when they are asked for."""
+    prefix = f"{namespace}_"
+    functions = {e.function.removeprefix(prefix): e.function for e in entries if e.function.startswith(prefix)}
+    names = sorted((functions | NAMESPACES[namespace]).items(), key=lambda pair: pair[0].lower())
+    exported = "".join(f"    {name!r},\n" for name, _ in names)
+    return "\n".join(
+        [f"# {NOTE}", *(f"from ._core import {function} as {name}" for name, function in names), "", f"__all__ = [\n{exported}]", ""]
+    )
+
+
 def p_vision_stub() -> str:
     """The names of p_vision, which its package loads when they are asked for."""
     names = runpy.run_path(str(ROOT / "python/p_vision/names.py"))
@@ -351,6 +380,7 @@ def outputs() -> dict[Path, str]:
         python / "pyburn/_methods.pyi": method_stub(entries),
         python / "p_vision/__init__.pyi": p_vision_stub(),
         python / "pyburn/return_types.pyi": return_types_stub(entries),
+        **{python / f"pyburn/{namespace}.pyi": namespace_stub(entries, namespace) for namespace in NAMESPACES},
     }
     for family in sorted({e.family for e in entries}):
         files[ops / f"{family}.h"] = family_header([e for e in entries if e.family == family])

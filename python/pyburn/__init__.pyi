@@ -121,26 +121,16 @@ from .tensor.queries import real as real
 from .tensor.queries import result_type as result_type
 from .tensor.creation import scalar_tensor as scalar_tensor
 
-from .composites import cholesky as cholesky
 from .composites import dtype as dtype
 from .composites import e as e
-from .composites import frobenius_norm as frobenius_norm
 from .composites import histogramdd as histogramdd
 from .composites import inf as inf
 from .composites import lu as lu
-from .composites import lu_solve as lu_solve
-from .composites import lu_unpack as lu_unpack
 from .composites import nan as nan
 from .composites import newaxis as newaxis
 from .composites import nonzero_static as nonzero_static
-from .composites import nuclear_norm as nuclear_norm
-from .composites import pca_lowrank as pca_lowrank
 from .composites import pi as pi
-from .composites import qr as qr
 from .composites import range as range
-from .composites import svd as svd
-from .composites import svd_lowrank as svd_lowrank
-from .composites import triangular_solve as triangular_solve
 
 # Functions that change their first argument, and copies of views.
 def abs_(input: Tensor, *args: object, **named: object) -> Tensor: ...

@@ -3005,6 +3005,214 @@ def min(input: Tensor, *, axis: int, keepdim: bool = False, keepdims: bool = Fal
     indices=tensor([0]))
     """
     ...
+def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor:
+    """Computes the compact LU factorisation of matrices: both factors in one tensor, and 1-based pivots.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        pivot (bool, default True): Whether rows are exchanged; False is not supported.
+
+    Returns:
+        tuple: A named tuple (LU, pivots).
+
+    >>> pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]])).pivots
+    tensor([2, 2], dtype=pyburn.int32)
+    """
+    ...
+def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> return_types.linalg_lu_factor_ex:
+    """Computes the compact LU factorisation, and the 1-based place of the first pivot that is 0, or 0.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        pivot (bool, default True): Whether rows are exchanged; False is not supported.
+        check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.
+
+    Returns:
+        tuple: A named tuple (LU, pivots, info).
+
+    >>> pyburn.linalg.lu_factor_ex(pyburn.zeros(2, 2)).info
+    tensor(1, dtype=pyburn.int32)
+    """
+    ...
+def linalg_lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu:
+    """Computes the factors of A = P @ L @ U: a permutation, a unit lower and an upper triangular matrix.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        pivot (bool, default True): Whether rows are exchanged; False is not supported.
+
+    Returns:
+        tuple: A named tuple (P, L, U).
+
+    >>> pyburn.linalg.lu(pyburn.tensor([[0., 2.], [1., 0.]])).P
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    ...
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> return_types.lu_unpack:
+    """Unpacks a compact LU factorisation into A = P @ L @ U; parts that are not wanted are empty.
+
+    Args:
+        LU_data (Tensor): A compact LU factorisation.
+        LU_pivots (Tensor): Its pivots: int32, counted from 1.
+        unpack_data (bool, default True): Whether to return L and U.
+        unpack_pivots (bool, default True): Whether to return P.
+
+    Returns:
+        tuple: A named tuple (P, L, U).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lu_unpack(*pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))).L
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    ...
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:
+    """Solves A @ X = B by the LU factors of A; X @ A = B with left=False, and with the transpose of A with adjoint=True.
+
+    Args:
+        LU (Tensor): A compact LU factorisation (*, N, N).
+        pivots (Tensor): The pivots of the factorisation: int32, counted from 1.
+        B (Tensor): The right-hand side.
+        left (bool, default True): Whether to solve A @ X = B (else X @ A = B).
+        adjoint (bool, default False): Whether to solve with the transpose of A.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.lu_solve(*pyburn.linalg.lu_factor(2 * pyburn.eye(2)), pyburn.ones(2, 1))
+    tensor([[0.5000],
+            [0.5000]])
+    """
+    ...
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Solves A @ X = input by the LU factors of A; as linalg.lu_solve.
+
+    Args:
+        input (Tensor): The input tensor.
+        LU_data (Tensor): A compact LU factorisation.
+        LU_pivots (Tensor): Its pivots: int32, counted from 1.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.lu_solve(pyburn.ones(2, 1), *pyburn.linalg.lu_factor(2 * pyburn.eye(2)))
+    tensor([[0.5000],
+            [0.5000]])
+    """
+    ...
+def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex:
+    """Computes the inverse of square matrices, and whether each one is singular: then info is positive and the inverse is that of the identity.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.
+
+    Returns:
+        tuple: A named tuple (inverse, info).
+
+    >>> pyburn.linalg.inv_ex(2 * pyburn.eye(2)).inverse
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.5000]])
+    """
+    ...
+def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> return_types.linalg_solve_ex:
+    """Solves A @ X = B, and reports whether each A is singular: then info is positive and A counts as the identity.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        B (Tensor): The right-hand side.
+        left (bool, default True): Whether to solve A @ X = B (else X @ A = B).
+        check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.
+
+    Returns:
+        tuple: A named tuple (result, info).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.solve_ex(2 * pyburn.eye(2), pyburn.ones(2, 1)).result
+    tensor([[0.5000],
+            [0.5000]])
+    """
+    ...
+def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> return_types.linalg_cholesky_ex:
+    """Computes the Cholesky factorisation, and the order of the first minor that is not positive-definite, or 0; then the factor is that of the identity.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        upper (bool, default False): Whether the upper instead of the lower triangle is used.
+        check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.
+
+    Returns:
+        tuple: A named tuple (L, info).
+
+    >>> pyburn.linalg.cholesky_ex(-pyburn.eye(2)).info
+    tensor(1, dtype=pyburn.int32)
+    """
+    ...
+def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Computes the first columns of a product of Householder reflections, as geqrf returns them.
+
+    Args:
+        input (Tensor): The input tensor.
+        tau (Tensor): The scales of the reflections (*, K).
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.householder_product(pyburn.eye(3), pyburn.zeros(3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]])
+    """
+    ...
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> return_types.svd_lowrank:
+    """Computes an approximate singular value decomposition of rank q of A - M, from a random start.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        q (int | None, default 6): The rank; 6 by default.
+        niter (int | None, default 2): The number of power iterations.
+        M (Tensor | None, default None): Subtracted from A; broadcasts with it.
+
+    Returns:
+        tuple: A named tuple (U, S, V).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.svd_lowrank(pyburn.eye(3), 1).S.shape
+    pyburn.Size([1])
+    """
+    ...
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> return_types.pca_lowrank:
+    """Computes approximate principal components of the rows of A, which are centred first; from a random start.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        q (int | None, default None): The number of components; by default min(6, M, N).
+        center (bool, default True): Whether to subtract the mean of the rows first.
+        niter (int, default 2): The number of power iterations.
+
+    Returns:
+        tuple: A named tuple (U, S, V).
+
+    >>> pyburn.pca_lowrank(pyburn.eye(4), 2).S.shape
+    pyburn.Size([2])
+    """
+    ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Creates a tensor of the given shape filled with fill_value.
 
@@ -4228,8 +4436,10 @@ def _linalg_lu(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return
         tuple: A named tuple (LU, pivots).
 
     >>> pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))
-    LUFactor(LU=tensor([[1., 0.],
-            [0., 2.]]), pivots=tensor([2, 2], dtype=pyburn.int32))
+    pyburn.return_types.linalg_lu_factor(
+    LU=tensor([[1., 0.],
+            [0., 2.]]),
+    pivots=tensor([2, 2], dtype=pyburn.int32))
     """
     ...
 def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.linalg_slogdet:
@@ -5375,6 +5585,436 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     >>> pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape
     pyburn.Size([2, 5])
+    """
+    ...
+@overload
+def linalg_matrix_norm(input: Tensor, ord: str = 'fro', dim: int | Sequence[int] = (-2,-1), keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (str, default 'fro'): The order of the norm.
+        dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def linalg_matrix_norm(input: Tensor, ord: Number, dim: int | Sequence[int] = (-2,-1), keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number): The order of the norm.
+        dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]), 2)
+    tensor(4.)
+    """
+    ...
+@overload
+def linalg_matrix_norm(input: Tensor, ord: str = 'fro', *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (str, default 'fro'): The order of the norm.
+        axis (int | Sequence[int]): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def linalg_matrix_norm(input: Tensor, ord: Number, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number): The order of the norm.
+        axis (int | Sequence[int]): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]), 2)
+    tensor(4.)
+    """
+    ...
+@overload
+def linalg_norm(input: Tensor, ord: Number | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number | None, default None): The order of the norm.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.linalg.norm(pyburn.tensor([[3., 4.], [0., 0.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def linalg_norm(input: Tensor, ord: str, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (str): The order of the norm.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.linalg.norm(pyburn.ones(2, 2), 'fro')
+    tensor(2.)
+    """
+    ...
+@overload
+def linalg_norm(input: Tensor, ord: Number | None = None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (Number | None, default None): The order of the norm.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.linalg.norm(pyburn.tensor([[3., 4.], [0., 0.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def linalg_norm(input: Tensor, ord: str, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        ord (str): The order of the norm.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+        dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.linalg.norm(pyburn.ones(2, 2), 'fro')
+    tensor(2.)
+    """
+    ...
+@overload
+def linalg_cond(input: Tensor, p: Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Computes the condition number of matrices: the ratio of the largest and the smallest singular value, or a norm times that of the inverse.
+
+    Args:
+        input (Tensor): The input tensor.
+        p (Number | None, default None): The order of the norm; by default the 2-norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.cond(pyburn.tensor([[4., 0.], [0., 2.]]))
+    tensor(2.)
+    """
+    ...
+@overload
+def linalg_cond(input: Tensor, p: str, *, out: Tensor | None = None) -> Tensor:
+    """Computes the condition number of square matrices by the Frobenius ('fro') or the nuclear norm ('nuc').
+
+    Args:
+        input (Tensor): The input tensor.
+        p (str): The order of the norm; by default the 2-norm.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.cond(pyburn.tensor([[4., 0.], [0., 2.]]), 'fro')
+    tensor(2.5000)
+    """
+    ...
+@overload
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Computes cross products along dim, in which both tensors have size 3.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        dim (int, default -1): The dimension to operate on; negative values count from the end.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+    ...
+@overload
+def linalg_cross(input: Tensor, other: Tensor, *, axis: int, out: Tensor | None = None) -> Tensor:
+    """Computes cross products along dim, in which both tensors have size 3.
+
+    Args:
+        input (Tensor): The input tensor.
+        other (Tensor): The second operand; broadcasts with input.
+        axis (int): The dimension to operate on.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+    ...
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Returns a view of the diagonals of matrices as a new last dimension.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.
+        dim1 (int, default -2): The first of two dimensions.
+        dim2 (int, default -1): The second of two dimensions.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.diagonal(pyburn.ones(2, 3, 3)).shape
+    pyburn.Size([2, 3])
+    """
+    ...
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Builds a Vandermonde matrix of each vector: row i holds the powers of x[i], lowest first.
+
+    Args:
+        x (Tensor): The first tensor.
+        N (int | None, default None): The number of columns; by default as many as elements.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.vander(pyburn.tensor([1., 2., 3.]))
+    tensor([[1., 1., 1.],
+            [1., 2., 4.],
+            [1., 3., 9.]])
+    """
+    ...
+def linalg_tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """Computes the inverse of a tensor for tensordot over its first ind dimensions.
+
+    Args:
+        A (Tensor): A tensor whose first ind dimensions have as many elements as the others.
+        ind (int, default 2): How many of the first dimensions count as rows.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.tensorinv(pyburn.eye(6).reshape(6, 2, 3), 1).shape
+    pyburn.Size([2, 3, 6])
+    """
+    ...
+def linalg_tensorsolve(A: Tensor, B: Tensor, dims: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Solves tensordot(A, X, X.ndim) = B for X; dims are moved to the end of A first.
+
+    Args:
+        A (Tensor): A tensor with as many elements as the product of the sizes of B and the result.
+        B (Tensor): The right-hand side.
+        dims (int | Sequence[int] | None, default None): Dimensions that are moved to the end of A first.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.tensorsolve(pyburn.eye(6).reshape(6, 2, 3), pyburn.ones(6)).shape
+    pyburn.Size([2, 3])
+    """
+    ...
+@overload
+def frobenius_norm(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    """Computes the Frobenius norm over dim; by default over all dimensions.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.frobenius_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def frobenius_norm(input: Tensor, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+    """Computes the Frobenius norm over dim; by default over all dimensions.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int] | None): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.frobenius_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+    ...
+@overload
+def nuclear_norm(input: Tensor, dim: int | Sequence[int] = (-2,-1), keepdim: bool = False) -> Tensor:
+    """Computes the sum of the singular values of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    Raises:
+        IndexOutOfRange: dim is out of range.
+
+    >>> pyburn.nuclear_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(7.)
+    """
+    ...
+@overload
+def nuclear_norm(input: Tensor, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False) -> Tensor:
+    """Computes the sum of the singular values of matrices.
+
+    Args:
+        input (Tensor): The input tensor.
+        axis (int | Sequence[int]): The dimension to operate on.
+        keepdim (bool, default False): Whether reduced dimensions are kept with size 1.
+        keepdims (bool, default False):
+
+    Returns:
+        Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.
+
+    >>> pyburn.nuclear_norm(pyburn.tensor([[3., 0.], [0., 4.]]))
+    tensor(7.)
+    """
+    ...
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Computes the Cholesky factorisation of symmetric positive-definite matrices; as linalg.cholesky.
+
+    Args:
+        input (Tensor): The input tensor.
+        upper (bool, default False): Whether the upper instead of the lower triangle is used.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    ...
+def qr(input: Tensor, some: bool = True) -> return_types.qr:
+    """Computes the QR factorisation input = Q @ R; some=False gives a square Q.
+
+    Args:
+        input (Tensor): The input tensor.
+        some (bool, default True): Whether to return only as many columns as needed.
+
+    Returns:
+        tuple: A named tuple (Q, R).
+
+    >>> pyburn.qr(pyburn.ones(3, 2)).R.shape
+    pyburn.Size([2, 2])
+    """
+    ...
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
+    """Computes the singular value decomposition input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros.
+
+    Args:
+        input (Tensor): The input tensor.
+        some (bool, default True): Whether to return only as many columns as needed.
+        compute_uv (bool, default True): Whether to compute U and V; otherwise they are zeros.
+
+    Returns:
+        tuple: A named tuple (U, S, V).
+
+    >>> pyburn.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S
+    tensor([2., 1.])
+    """
+    ...
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> return_types.triangular_solve:
+    """Solves A @ X = input for triangular matrices A, or A.mT @ X = input with transpose=True; returns X and a copy of A.
+
+    Args:
+        input (Tensor): The input tensor.
+        A (Tensor): Matrices (*, M, N).
+        upper (bool, default True): Whether the upper instead of the lower triangle is used.
+        transpose (bool, default False): Whether to solve with the transpose of A.
+        unitriangular (bool, default False): Whether the diagonal is assumed to be 1.
+
+    Returns:
+        tuple: A named tuple (solution, cloned_coefficient).
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.triangular_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [0., 4.]])).solution
+    tensor([[0.5000],
+            [0.2500]])
     """
     ...
 @overload
@@ -10391,6 +11031,7 @@ def linalg_svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2., 1.])
     """
     ...
+@overload
 def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
 
@@ -10408,6 +11049,43 @@ def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = No
             [0.0000, 0.2500, 0.0000]])
     """
     ...
+@overload
+def linalg_pinv(A: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        atol (Tensor | None, default None): The absolute tolerance.
+        rtol (Tensor | None, default None): The relative tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.pinv(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2])).shape
+    pyburn.Size([2, 2, 3])
+    """
+    ...
+@overload
+def linalg_pinv(A: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Computes the Moore-Penrose pseudoinverse with rtol=rcond.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        rcond (float): Singular values up to rcond times the largest one count as 0.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.]]), 0.1)
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    ...
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
 
@@ -10423,6 +11101,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
             [0.0000, 0.2500, 0.0000]])
     """
     ...
+@overload
 def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """Computes the rank: the number of singular values above max(atol, rtol * largest).
 
@@ -10437,6 +11116,45 @@ def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | No
 
     >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))
     tensor(1)
+    """
+    ...
+@overload
+def linalg_matrix_rank(A: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """Computes the rank with tolerances for each matrix.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        atol (Tensor | None, default None): The absolute tolerance.
+        rtol (Tensor | None, default None): The relative tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2]))
+    tensor([1, 1])
+    """
+    ...
+@overload
+def linalg_matrix_rank(A: Tensor, *, tol: Tensor | Number, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """Computes the rank with atol=tol and rtol=0.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        tol (Tensor | Number): The absolute tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+
+    >>> pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)
+    tensor(2)
     """
     ...
 def linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
@@ -12409,6 +13127,7 @@ less_equal = le
 multiply = mul
 negative = neg
 not_equal = ne
+orgqr = linalg_householder_product
 sgn = sign
 subtract = sub
 trapz = trapezoid

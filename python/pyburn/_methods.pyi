@@ -634,6 +634,12 @@ class TensorMethods:
     def min(self, *, axis: int, keepdim: bool = False, keepdims: bool = False) -> return_types.min:
         """Returns the minimum along dim and its index. See `pyburn.min`."""
         ...
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """Solves A @ X = input by the LU factors of A; as linalg.lu_solve. See `pyburn.lu_solve`."""
+        ...
+    def linalg_householder_product(self, tau: Tensor) -> Tensor:
+        """Computes the first columns of a product of Householder reflections, as geqrf returns them. See `pyburn.linalg_householder_product`."""
+        ...
     def zeros_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """Creates a tensor of zeros with the shape, dtype and device of input. See `pyburn.zeros_like`."""
         ...
@@ -998,6 +1004,82 @@ class TensorMethods:
         ...
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """In place: Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices."""
+        ...
+    @overload
+    def linalg_matrix_norm(self, ord: str = 'fro', dim: int | Sequence[int] = (-2,-1), keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices. See `pyburn.linalg_matrix_norm`."""
+        ...
+    @overload
+    def linalg_matrix_norm(self, ord: Number, dim: int | Sequence[int] = (-2,-1), keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices. See `pyburn.linalg_matrix_norm`."""
+        ...
+    @overload
+    def linalg_matrix_norm(self, ord: str = 'fro', *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices. See `pyburn.linalg_matrix_norm`."""
+        ...
+    @overload
+    def linalg_matrix_norm(self, ord: Number, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices. See `pyburn.linalg_matrix_norm`."""
+        ...
+    @overload
+    def linalg_norm(self, ord: Number | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors. See `pyburn.linalg_norm`."""
+        ...
+    @overload
+    def linalg_norm(self, ord: str, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices. See `pyburn.linalg_norm`."""
+        ...
+    @overload
+    def linalg_norm(self, ord: Number | None = None, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors. See `pyburn.linalg_norm`."""
+        ...
+    @overload
+    def linalg_norm(self, ord: str, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices. See `pyburn.linalg_norm`."""
+        ...
+    @overload
+    def linalg_cond(self, p: Number | None = None) -> Tensor:
+        """Computes the condition number of matrices: the ratio of the largest and the smallest singular value, or a norm times that of the inverse. See `pyburn.linalg_cond`."""
+        ...
+    @overload
+    def linalg_cond(self, p: str) -> Tensor:
+        """Computes the condition number of square matrices by the Frobenius ('fro') or the nuclear norm ('nuc'). See `pyburn.linalg_cond`."""
+        ...
+    @overload
+    def linalg_cross(self, other: Tensor, *, dim: int = -1) -> Tensor:
+        """Computes cross products along dim, in which both tensors have size 3. See `pyburn.linalg_cross`."""
+        ...
+    @overload
+    def linalg_cross(self, other: Tensor, *, axis: int) -> Tensor:
+        """Computes cross products along dim, in which both tensors have size 3. See `pyburn.linalg_cross`."""
+        ...
+    @overload
+    def frobenius_norm(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Computes the Frobenius norm over dim; by default over all dimensions. See `pyburn.frobenius_norm`."""
+        ...
+    @overload
+    def frobenius_norm(self, *, axis: int | Sequence[int] | None, keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Computes the Frobenius norm over dim; by default over all dimensions. See `pyburn.frobenius_norm`."""
+        ...
+    @overload
+    def nuclear_norm(self, dim: int | Sequence[int] = (-2,-1), keepdim: bool = False) -> Tensor:
+        """Computes the sum of the singular values of matrices. See `pyburn.nuclear_norm`."""
+        ...
+    @overload
+    def nuclear_norm(self, *, axis: int | Sequence[int], keepdim: bool = False, keepdims: bool = False) -> Tensor:
+        """Computes the sum of the singular values of matrices. See `pyburn.nuclear_norm`."""
+        ...
+    def cholesky(self, upper: bool = False) -> Tensor:
+        """Computes the Cholesky factorisation of symmetric positive-definite matrices; as linalg.cholesky. See `pyburn.cholesky`."""
+        ...
+    def qr(self, some: bool = True) -> return_types.qr:
+        """Computes the QR factorisation input = Q @ R; some=False gives a square Q. See `pyburn.qr`."""
+        ...
+    def svd(self, some: bool = True, compute_uv: bool = True) -> return_types.svd:
+        """Computes the singular value decomposition input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros. See `pyburn.svd`."""
+        ...
+    def triangular_solve(self, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> return_types.triangular_solve:
+        """Solves A @ X = input for triangular matrices A, or A.mT @ X = input with transpose=True; returns X and a copy of A. See `pyburn.triangular_solve`."""
         ...
     @overload
     def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> return_types.var_mean:
@@ -2556,6 +2638,7 @@ class TensorMethods:
     multiply = mul
     negative = neg
     not_equal = ne
+    orgqr = linalg_householder_product
     sgn = sign
     subtract = sub
     true_divide = div

@@ -81,7 +81,8 @@ def on_demand(
     Args:
         package: The name of the package or module.
         modules: The submodules to import lazily.
-        places: Maps other names to the submodules that define them; or a function that returns this mapping.
+        places: Maps other names to the submodules that define them, as "module" or "module:name there"; or a function that returns this
+            mapping.
         anchor: The package that submodules are relative to; `package` by default.
     """
 
@@ -94,9 +95,10 @@ def on_demand(
             raise MissingName(package, name)
         import importlib
 
+        place, _, original = place.partition(":")
         with _imports:
             module = importlib.import_module(f".{place or name}", anchor or package)
-        value = getattr(module, name) if place else module
+        value = getattr(module, original or name) if place else module
         setattr(sys.modules[package], name, value)
         return value
 
@@ -104,12 +106,13 @@ def on_demand(
 
 
 def stub_places(file: str) -> dict[str, str]:
-    """Maps each name that the stub of a package or module exports to the submodule that defines it."""
+    """Maps each name that the stub of a package or module exports to the submodule that defines it: `places` of `on_demand`."""
     import re
     from pathlib import Path
 
     stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
-    return {name: place for place, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+    rows = re.findall(r"^from \.([\w.]*) import (\w+) as (\w+)$", stub, re.MULTILINE)
+    return {name: place if original == name else f"{place}:{original}" for place, original, name in rows}
 
 
 def from_stub(name: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
@@ -122,7 +125,5 @@ def from_stub(name: str, file: str) -> tuple[Callable[[str], object], Callable[[
     """
     places = stub_places(file)
     anchor = name if file.endswith("__init__.py") else name.rpartition(".")[0]
-    modules = {place for place in places.values() if place.isidentifier()}
-    return *on_demand(name, *modules, places=places, anchor=anchor), sorted(
-        one for one, place in places.items() if place and not one.startswith("_")
-    )
+    modules = {module for place in places.values() if (module := place.partition(":")[0]).isidentifier()}
+    return *on_demand(name, *modules, places=places, anchor=anchor), sorted(one for one in places if not one.startswith("_"))

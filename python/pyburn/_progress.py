@@ -127,6 +127,10 @@ class Progress(Generic[T]):
                 self.done += 1
                 self._draw()
         finally:
-            if self._drawn:
-                self.file.write("\r\x1b[2K")
-                self.file.flush()
+            self.close()
+
+    def close(self) -> None:
+        """Clears the line."""
+        if self._drawn:
+            self.file.write("\r\x1b[2K")
+            self.file.flush()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import _core, linalg
+from . import _core
 from ._core import Tensor
-from ._lu import lu_unpack, pca_lowrank, svd_lowrank  # noqa: F401
-from ._older_linalg import cholesky, lu, lu_solve, qr, svd, triangular_solve  # noqa: F401
 from .tensor.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided  # noqa: F401
+from .tensor.methods import lu  # noqa: F401
 from .tensor.view_copies import COPIES
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -32,24 +31,6 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
         raise _core.ArgumentError(f"[range] expected a step from start towards end: got {start}, {end} and {step}")
     count, dtype = math.floor((end - start) / step + 1), options.pop("dtype", None) or _core.get_default_dtype()
     return (_core.arange(0, count, dtype=_core.float64, **options) * step + start).to(dtype)
-
-
-def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """Computes the Frobenius norm: the square root of the sum of squares.
-
-    >>> pyburn.frobenius_norm(pyburn.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    return linalg.vector_norm(input, 2, dim or None, keepdim)
-
-
-def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
-    """Computes the nuclear norm: the sum of the singular values.
-
-    >>> pyburn.nuclear_norm(pyburn.eye(2))
-    tensor(2.)
-    """
-    return linalg.matrix_norm(input, "nuc", tuple(dim), keepdim)
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
@@ -122,5 +103,5 @@ negative rad2deg reciprocal relu resize_as round rrelu rsqrt selu sigmoid sin si
 globals().update({name + "_": getattr(Tensor, name + "_") for name in _IN_PLACE.split()})
 globals().update(COPIES)
 
-_OTHERS = ("annotations", "math", "linalg", "Any", "COPIES", "Tensor")  # names used in this module
+_OTHERS = ("annotations", "math", "Any", "COPIES", "Tensor")  # names used in this module
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _OTHERS]

@@ -73,15 +73,37 @@ class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
 class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
+
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
 
 class linalg_lstsq(NamedTuple):
     solution: Tensor
     residuals: Tensor
     rank: Tensor
     singular_values: Tensor
+
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 class linalg_qr(NamedTuple):
     Q: Tensor
@@ -90,6 +112,10 @@ class linalg_qr(NamedTuple):
 class linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
+
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
 
 class linalg_svd(NamedTuple):
     U: Tensor
@@ -104,6 +130,11 @@ class lstm(NamedTuple):
 class lstm_cell(NamedTuple):
     h: Tensor
     c: Tensor
+
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class max(NamedTuple):
     values: Tensor
@@ -161,6 +192,15 @@ class normalise_rows_backward(NamedTuple):
     grad_weight: Tensor
     grad_bias: Tensor
 
+class pca_lowrank(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
 class rnn_relu(NamedTuple):
     output: Tensor
     hn: Tensor
@@ -192,9 +232,23 @@ class std_mean(NamedTuple):
     std: Tensor
     mean: Tensor
 
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class svd_lowrank(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 class var_mean(NamedTuple):
     var: Tensor

@@ -118,3 +118,48 @@ def test_inference_tensors_cannot_be_saved():
     x = pyburn.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="inference"):
         x * frozen
+
+
+def test_an_operation_in_place_that_changes_the_shape_raises_the_version() -> None:
+    x = pyburn.ones(2, 3)
+    before = x._version
+    x.transpose_(0, 1)
+    assert x._version > before
+    y = pyburn.ones(2, 2, requires_grad=True) * 1.0
+    z = y * y
+    y.unsqueeze_(0)
+    with pytest.raises(pyburn.GradientError, match="modified"):
+        z.sum().backward()
+
+
+class AddOne(pyburn.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def test_functions_cannot_write_into_leaves() -> None:
+    x = pyburn.ones(3, requires_grad=True)
+    for leaf_or_view in (x, x[1:], pyburn.ones(4).reshape(2, 2).requires_grad_()):
+        with pytest.raises(pyburn.GradientError, match="leaf"):
+            AddOne.apply(leaf_or_view)
+
+
+def test_requires_grad_of_a_computed_tensor_cannot_be_assigned() -> None:
+    y = pyburn.ones(3, requires_grad=True) * 2
+    with pytest.raises(pyburn.GradientError, match="leaf"):
+        y.requires_grad = True
+    assert y.requires_grad_() is y
+
+
+def test_a_leaf_that_was_detached_gets_no_gradient() -> None:
+    x = pyburn.ones(3, requires_grad=True)
+    y = x * 2
+    x.detach_()
+    y.sum().backward()
+    assert x.grad is None

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pyburn import FormatError
-from pyburn.data.download import DownloadError, ProgressBar, cache_folder, checksum_of, download, progress_line, verify
+from pyburn.data.download import DownloadError, TransferProgress, cache_folder, checksum_of, download, verify
 from pyburn.data.unpack import unpack_members
 
 CONTENT = bytes(range(256)) * 1000
@@ -225,17 +225,23 @@ def test_the_cache_is_where_one_says(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_the_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress_line("a.gz", 5_000_000, 10_000_000, 1e6) == "a.gz  [############            ]  50 %  5.0/10.0 MB  1.0 MB/s  0:05"
-    assert progress_line("a.gz", 5_000_000, None, 1e6) == "a.gz  5.0 MB  1.0 MB/s"
+    monkeypatch.setenv("TERM", "xterm")
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    ProgressBar("a").show(1, 2)
+    bar = TransferProgress("a.gz")
+    bar.arrived(0, 10_000_000)
+    bar.arrived(5_000_000, 10_000_000)
+    assert bar.line(5.0) == f"a.gz {'█' * 15}{' ' * 15} 5.0/10.0 MB  1.0 MB/s  5s left"
+    bar.arrived(5_000_000, None)
+    assert bar.line(5.0) == "a.gz 5.0 MB  1.0 MB/s"
     assert stream.getvalue() == ""
     stream.isatty = lambda: True  # type: ignore[method-assign]
-    bar = ProgressBar("a")
-    bar.show(1, 2)
+    bar = TransferProgress("a")
+    bar._started -= 1.0
+    bar.arrived(1, 2)
+    assert stream.getvalue().startswith("\r\x1b[2Ka ███")
     bar.close()
-    assert stream.getvalue().startswith("\ra  [####") and stream.getvalue().endswith("\n")
+    assert stream.getvalue().endswith("\r\x1b[2K")
 
 
 def test_members_of_archives(tmp_path: Path) -> None:

@@ -306,3 +306,10 @@ def test_interpolate_keeps_channels_last(mode, dtype):
     assert F.interpolate(x, (7, 4), mode=mode).is_contiguous()
     part = x.contiguous(memory_format=pyburn.channels_last)[:, :, 1:, ::2]
     assert F.interpolate(part, (7, 4), mode=mode).is_contiguous(memory_format=pyburn.channels_last)
+
+
+def test_a_wide_pad_does_not_make_up_for_a_cut_that_is_too_deep() -> None:
+    for pad in ((5, -4), (-4, 5)):
+        with pytest.raises(pyburn.ShapeError, match="negative"):
+            F.pad(pyburn.ones(1), pad)
+    assert F.pad(pyburn.ones(2), (5, -1)).tolist() == [0, 0, 0, 0, 0, 1]

@@ -469,3 +469,22 @@ def test_random_numbers_like_others():
         pyburn.multinomial(pyburn.tensor([1.0, -1.0]), 1)
     with pytest.raises(ValueError, match="above 0"):
         pyburn.multinomial(pyburn.zeros(2), 1)
+
+
+def test_positions_of_extrema_in_no_lines() -> None:
+    assert pyburn.ones(3, 0).min(0).indices.tolist() == pyburn.ones(3, 0).argmax(0).tolist() == []
+
+
+def test_bytes_of_other_data_as_bool() -> None:
+    assert pyburn.tensor([0, 224], dtype=pyburn.uint8).view(pyburn.bool).tolist() == [False, True]
+
+
+def test_batches_of_empty_matrices_take_no_time() -> None:
+    for function in (pyburn.linalg.lu_factor, pyburn.linalg.qr, pyburn.linalg.svd):
+        assert function(pyburn.empty(2**40, 0, 0))[0].shape[0] == 2**40
+
+
+def test_views_of_scalars_and_of_strided_vectors() -> None:
+    assert pyburn.tensor(2.0).mT.item() == 2.0
+    column = pyburn.arange(6.0).reshape(3, 2)[:, 0]
+    assert column.ravel().stride() == (1,) and column.flatten().stride() == (2,)

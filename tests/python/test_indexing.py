@@ -266,3 +266,13 @@ def test_a_list_with_sequences_stands_for_a_tuple():
         x[[rows, columns]] = 0
     assert x[rows, columns].tolist() == [[0] * 4] * 2
     assert x[[0, 1]].shape == (2, 3, 4) and x[[True, False]].shape == (1, 3, 4) and x[np.array([[0, 1], [1, 0]])].shape == (2, 2, 3, 4)
+
+
+def test_indices_into_a_tensor_without_axes() -> None:
+    """They read behind the one element."""
+    x, three = pyburn.tensor(2.5), pyburn.tensor([0, 0, 0])
+    with pytest.raises(pyburn.ShapeError, match="one index"):
+        pyburn.index_select(x, 0, three)
+    with pytest.raises(pyburn.ShapeError, match="source does not fit"):
+        pyburn.index_copy(x, 0, three, pyburn.tensor(1.0))
+    assert x.index_fill(0, three, 1.5).item() == 1.5

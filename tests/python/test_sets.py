@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 import pyburn
-from pyburn import FormatError, chemistry, eeg
+from pyburn import FormatError, chemistry, eeg, imaging
 from pyburn.data import files, sets
 from pyburn.data.sets import images
-from pyburn.imaging.membrane_files import GIT_NAMES
 from pyburn.nn.geometric import Batch, Data
 
 DATA = os.environ.get("PYBURN_DATA")
@@ -167,12 +166,13 @@ def test_addresses_and_checksums_are_whole() -> None:
     resources: list[sets.place.Resource] = [
         kind.resource for kind in (chemistry.ESOL, chemistry.FreeSolv, chemistry.Lipophilicity, chemistry.Tox21)
     ]
-    for name, git in GIT_NAMES.items():
-        assert len(git) == 40 and name.endswith(".png")
+    for module, names in ((imaging, 60), (eeg, 14), (sets, 16)):
+        (file,) = Path(module.__file__ or "").parent.glob("*.sums")
+        checksums = sets.place.read_checksums(file)
+        resources += [sets.place.Resource(name, ("http://",), checksum) for name, checksum in checksums.items()]
+        assert len(checksums) == names
     for kind in (sets.MNIST, sets.FashionMNIST):
         assert all(len(checksum) == 64 for checksum in kind.checksums.values()) and len(kind.checksums) == 4
-    for graph in (sets.Cora, sets.Citeseer):
-        assert len(graph.checksums) == 8 and all(len(checksum) == 64 for checksum in graph.checksums)
     for resource in resources:
         algorithm, _, digits = resource.checksum.partition(":")
         assert len(digits) == {"sha256": 64, "md5": 32, "git": 40}[algorithm] and resource.urls[0].startswith("http")

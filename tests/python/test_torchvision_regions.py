@@ -74,6 +74,7 @@ def test_the_offsets_of_a_deformable_convolution_learn(ops: Any) -> None:
     assert pyburn.allclose(found, plain, atol=1e-5)  # without offsets it is a convolution
     found.square().sum().backward()
     assert offset.grad is not None and float(offset.grad.abs().sum()) > 0
+    assert layer(x, pyburn.zeros(1, 54, 5, 5)).shape == (1, 4, 5, 5)  # each channel has offsets of its own
     with pytest.raises(RuntimeError, match=r"expected offsets \(1, 18, 5, 5\).* got \(1, 16, 5, 5\)"):
         layer(x, pyburn.zeros(1, 16, 5, 5))
 

@@ -24,7 +24,7 @@ TOPICS = {
     "Rearranging and padding": "rearrange pad",
     "Indexing, gathering and scattering": "index index_tensors scatter overwrite selection segment",
     "Matrix products": "matmul einsum cdist",
-    "Linear algebra": "linalg solvers",
+    "Linear algebra": "linalg solvers matrix_functions factor_functions",
     "Activations": "activation softmax",
     "Convolution": "conv conv_functions unfold sample_planes",
     "Pooling": "pool pool_functions fractional_pool",

@@ -20,6 +20,7 @@
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/factor_functions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
@@ -33,6 +34,7 @@
 #include "pyburn/ops/generated/loss.h"
 #include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/matrix_functions.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/normalisation.h"
@@ -839,6 +841,51 @@ PyObject* call_min_other(const Arguments& a) {
 void into_min_other(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::min_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
+PyObject* call_linalg_lu_factor(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_lu_factor(x...); }, a.tensor(0), a.boolean(1)));
+}
+PyObject* call_linalg_lu_factor_ex(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_lu_factor_ex(x...); }, a.tensor(0), a.boolean(1), a.boolean(2)));
+}
+PyObject* call_linalg_lu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_lu(x...); }, a.tensor(0), a.boolean(1)));
+}
+PyObject* call_lu_unpack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::lu_unpack(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_linalg_lu_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_lu_solve(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.boolean(4)));
+}
+void into_linalg_lu_solve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_lu_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.boolean(4));
+}
+PyObject* call_lu_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::lu_solve(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+}
+void into_lu_solve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::lu_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+}
+PyObject* call_linalg_inv_ex(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_inv_ex(x...); }, a.tensor(0), a.boolean(1)));
+}
+PyObject* call_linalg_solve_ex(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_solve_ex(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_linalg_cholesky_ex(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_cholesky_ex(x...); }, a.tensor(0), a.boolean(1), a.boolean(2)));
+}
+PyObject* call_linalg_householder_product(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_householder_product(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_linalg_householder_product(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_householder_product_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_svd_lowrank(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::svd_lowrank(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_tensor(3)));
+}
+PyObject* call_pca_lowrank(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::pca_lowrank(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2), a.integer(3)));
+}
 PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
@@ -1393,6 +1440,87 @@ void into_baddbmm(const Arguments& a, std::span<const TensorHandle> out) {
 }
 PyObject* call_bilinear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bilinear(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3)));
+}
+PyObject* call_linalg_matrix_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_norm(x...); }, a.tensor(0), a.text(1), a.dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_matrix_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_norm_into(out[0], x...); }, a.tensor(0), a.text(1), a.dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_linalg_matrix_norm_ord(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_norm(x...); }, a.tensor(0), a.scalar(1), a.dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_matrix_norm_ord(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_norm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_linalg_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_norm(x...); }, a.tensor(0), a.optional_scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_norm_into(out[0], x...); }, a.tensor(0), a.optional_scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_linalg_norm_named(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_norm(x...); }, a.tensor(0), a.text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_norm_named(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_norm_into(out[0], x...); }, a.tensor(0), a.text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_linalg_cond(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_cond(x...); }, a.tensor(0), a.optional_scalar(1)));
+}
+void into_linalg_cond(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_cond_into(out[0], x...); }, a.tensor(0), a.optional_scalar(1));
+}
+PyObject* call_linalg_cond_named(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_cond(x...); }, a.tensor(0), a.text(1)));
+}
+void into_linalg_cond_named(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_cond_into(out[0], x...); }, a.tensor(0), a.text(1));
+}
+PyObject* call_linalg_cross(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_cross(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_linalg_cross(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_cross_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_linalg_diagonal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_diagonal(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_linalg_vander(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_vander(x...); }, a.tensor(0), a.optional_integer(1)));
+}
+PyObject* call_linalg_tensorinv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_tensorinv(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_linalg_tensorinv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_tensorinv_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_linalg_tensorsolve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_tensorsolve(x...); }, a.tensor(0), a.tensor(1), a.optional_dims(2)));
+}
+void into_linalg_tensorsolve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_tensorsolve_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_dims(2));
+}
+PyObject* call_frobenius_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::frobenius_norm(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+PyObject* call_nuclear_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::nuclear_norm(x...); }, a.tensor(0), a.dims(1), a.boolean(2)));
+}
+PyObject* call_cholesky(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cholesky(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_cholesky(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::cholesky_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_qr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::qr(x...); }, a.tensor(0), a.boolean(1)));
+}
+PyObject* call_svd(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::svd(x...); }, a.tensor(0), a.boolean(1), a.boolean(2)));
+}
+PyObject* call_triangular_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::triangular_solve(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.boolean(4)));
 }
 PyObject* call_var_mean(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::var_mean(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
@@ -2384,6 +2512,18 @@ PyObject* call_linalg_pinv(const Arguments& a) {
 void into_linalg_pinv(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::linalg_pinv_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3));
 }
+PyObject* call_linalg_pinv_tolerances(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_pinv(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.boolean(3)));
+}
+void into_linalg_pinv_tolerances(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_pinv_into(out[0], x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.boolean(3));
+}
+PyObject* call_linalg_pinv_rcond(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_pinv(x...); }, a.tensor(0), a.number(1), a.boolean(2)));
+}
+void into_linalg_pinv_rcond(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_pinv_into(out[0], x...); }, a.tensor(0), a.number(1), a.boolean(2));
+}
 PyObject* call_pinverse(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::pinverse(x...); }, a.tensor(0), a.number(1)));
 }
@@ -2392,6 +2532,18 @@ PyObject* call_linalg_matrix_rank(const Arguments& a) {
 }
 void into_linalg_matrix_rank(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::linalg_matrix_rank_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3));
+}
+PyObject* call_linalg_matrix_rank_tolerances(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_rank(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.boolean(3)));
+}
+void into_linalg_matrix_rank_tolerances(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_rank_into(out[0], x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.boolean(3));
+}
+PyObject* call_linalg_matrix_rank_tol(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_rank(x...); }, a.tensor(0), a.operand(1), a.boolean(2)));
+}
+void into_linalg_matrix_rank_tol(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_rank_into(out[0], x...); }, a.tensor(0), a.operand(1), a.boolean(2));
 }
 PyObject* call_linalg_matrix_power(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_power(x...); }, a.tensor(0), a.integer(1)));
@@ -3073,6 +3225,18 @@ const FunctionEntry kFunctions[] = {
     {"max.other(Tensor input, Tensor other) -> Tensor", "Computes the element-wise maximum; alias of maximum.\n\nArgs:\n    input (Tensor): The input tensor.\n    other (Tensor): The second operand; broadcasts with input.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.max(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))\ntensor([2., 3.])", call_max_other, into_max_other, kMethod},
     {"min(Tensor input) -> Tensor", "Returns the minimum of all elements. Equal elements share the gradient.\n\nArgs:\n    input (Tensor): The input tensor.\n\nReturns:\n    Tensor: A tensor.", "pyburn.min(pyburn.tensor([1., 3., 2.]))\ntensor(1.)", call_min, into_min, kMethod},
     {"min.other(Tensor input, Tensor other) -> Tensor", "Computes the element-wise minimum; alias of minimum.\n\nArgs:\n    input (Tensor): The input tensor.\n    other (Tensor): The second operand; broadcasts with input.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))\ntensor([1., 2.])", call_min_other, into_min_other, kMethod},
+    {"linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", "Computes the compact LU factorisation of matrices: both factors in one tensor, and 1-based pivots.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    pivot (bool, default True): Whether rows are exchanged; False is not supported.\n\nReturns:\n    tuple: A named tuple (LU, pivots).", "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]])).pivots\ntensor([2, 2], dtype=pyburn.int32)", call_linalg_lu_factor, nullptr, 0},
+    {"linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", "Computes the compact LU factorisation, and the 1-based place of the first pivot that is 0, or 0.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    pivot (bool, default True): Whether rows are exchanged; False is not supported.\n    check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.\n\nReturns:\n    tuple: A named tuple (LU, pivots, info).", "pyburn.linalg.lu_factor_ex(pyburn.zeros(2, 2)).info\ntensor(1, dtype=pyburn.int32)", call_linalg_lu_factor_ex, nullptr, 0},
+    {"linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", "Computes the factors of A = P @ L @ U: a permutation, a unit lower and an upper triangular matrix.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    pivot (bool, default True): Whether rows are exchanged; False is not supported.\n\nReturns:\n    tuple: A named tuple (P, L, U).", "pyburn.linalg.lu(pyburn.tensor([[0., 2.], [1., 0.]])).P\ntensor([[0., 1.],\n        [1., 0.]])", call_linalg_lu, nullptr, 0},
+    {"lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", "Unpacks a compact LU factorisation into A = P @ L @ U; parts that are not wanted are empty.\n\nArgs:\n    LU_data (Tensor): A compact LU factorisation.\n    LU_pivots (Tensor): Its pivots: int32, counted from 1.\n    unpack_data (bool, default True): Whether to return L and U.\n    unpack_pivots (bool, default True): Whether to return P.\n\nReturns:\n    tuple: A named tuple (P, L, U).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.lu_unpack(*pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))).L\ntensor([[1., 0.],\n        [0., 1.]])", call_lu_unpack, nullptr, 0},
+    {"linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", "Solves A @ X = B by the LU factors of A; X @ A = B with left=False, and with the transpose of A with adjoint=True.\n\nArgs:\n    LU (Tensor): A compact LU factorisation (*, N, N).\n    pivots (Tensor): The pivots of the factorisation: int32, counted from 1.\n    B (Tensor): The right-hand side.\n    left (bool, default True): Whether to solve A @ X = B (else X @ A = B).\n    adjoint (bool, default False): Whether to solve with the transpose of A.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.lu_solve(*pyburn.linalg.lu_factor(2 * pyburn.eye(2)), pyburn.ones(2, 1))\ntensor([[0.5000],\n        [0.5000]])", call_linalg_lu_solve, into_linalg_lu_solve, 0},
+    {"lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots) -> Tensor", "Solves A @ X = input by the LU factors of A; as linalg.lu_solve.\n\nArgs:\n    input (Tensor): The input tensor.\n    LU_data (Tensor): A compact LU factorisation.\n    LU_pivots (Tensor): Its pivots: int32, counted from 1.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.lu_solve(pyburn.ones(2, 1), *pyburn.linalg.lu_factor(2 * pyburn.eye(2)))\ntensor([[0.5000],\n        [0.5000]])", call_lu_solve, into_lu_solve, kMethod},
+    {"linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", "Computes the inverse of square matrices, and whether each one is singular: then info is positive and the inverse is that of the identity.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.\n\nReturns:\n    tuple: A named tuple (inverse, info).", "pyburn.linalg.inv_ex(2 * pyburn.eye(2)).inverse\ntensor([[0.5000, 0.0000],\n        [0.0000, 0.5000]])", call_linalg_inv_ex, nullptr, 0},
+    {"linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", "Solves A @ X = B, and reports whether each A is singular: then info is positive and A counts as the identity.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    B (Tensor): The right-hand side.\n    left (bool, default True): Whether to solve A @ X = B (else X @ A = B).\n    check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.\n\nReturns:\n    tuple: A named tuple (result, info).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.solve_ex(2 * pyburn.eye(2), pyburn.ones(2, 1)).result\ntensor([[0.5000],\n        [0.5000]])", call_linalg_solve_ex, nullptr, 0},
+    {"linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", "Computes the Cholesky factorisation, and the order of the first minor that is not positive-definite, or 0; then the factor is that of the identity.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    upper (bool, default False): Whether the upper instead of the lower triangle is used.\n    check_errors (bool, default False): Whether a failure raises an error instead of being reported in info.\n\nReturns:\n    tuple: A named tuple (L, info).", "pyburn.linalg.cholesky_ex(-pyburn.eye(2)).info\ntensor(1, dtype=pyburn.int32)", call_linalg_cholesky_ex, nullptr, 0},
+    {"linalg_householder_product(Tensor input, Tensor tau) -> Tensor", "Computes the first columns of a product of Householder reflections, as geqrf returns them.\n\nArgs:\n    input (Tensor): The input tensor.\n    tau (Tensor): The scales of the reflections (*, K).\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.householder_product(pyburn.eye(3), pyburn.zeros(3))\ntensor([[1., 0., 0.],\n        [0., 1., 0.],\n        [0., 0., 1.]])", call_linalg_householder_product, into_linalg_householder_product, kMethod},
+    {"svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> (Tensor U, Tensor S, Tensor V)", "Computes an approximate singular value decomposition of rank q of A - M, from a random start.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    q (int | None, default 6): The rank; 6 by default.\n    niter (int | None, default 2): The number of power iterations.\n    M (Tensor | None, default None): Subtracted from A; broadcasts with it.\n\nReturns:\n    tuple: A named tuple (U, S, V).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.svd_lowrank(pyburn.eye(3), 1).S.shape\npyburn.Size([1])", call_svd_lowrank, nullptr, 0},
+    {"pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> (Tensor U, Tensor S, Tensor V)", "Computes approximate principal components of the rows of A, which are centred first; from a random start.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    q (int | None, default None): The number of components; by default min(6, M, N).\n    center (bool, default True): Whether to subtract the mean of the rows first.\n    niter (int, default 2): The number of power iterations.\n\nReturns:\n    tuple: A named tuple (U, S, V).", "pyburn.pca_lowrank(pyburn.eye(4), 2).S.shape\npyburn.Size([2])", call_pca_lowrank, nullptr, 0},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Creates a tensor of the given shape filled with fill_value.\n\nArgs:\n    size (int | Sequence[int]): The shape.\n    fill_value (Number): The value to fill with.\n    dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.\n    device (DeviceLike | None, default None): The device; by default the current one.\n    requires_grad (bool, default False): Whether autograd records operations on the result.\n\nReturns:\n    Tensor: A tensor of the given shape.", "pyburn.full((2, 2), 7.)\ntensor([[7., 7.],\n        [7., 7.]])", call_full, nullptr, 0},
     {"arange(Scalar? start=None, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Creates a 1-d tensor with values from start up to, but not including, end, in steps of step.\n\nArgs:\n    start (Number | None, default None): The start value.\n    end (Number | None, default None): The end value.\n    step (Number, default 1): The step.\n    dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.\n    device (DeviceLike | None, default None): The device; by default the current one.\n    requires_grad (bool, default False): Whether autograd records operations on the result.\n\nReturns:\n    Tensor: A 1-d tensor.", "pyburn.arange(5)\ntensor([0, 1, 2, 3, 4])", call_arange, nullptr, 0},
     {"linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Creates a 1-d tensor of evenly spaced values from start to end, inclusive.\n\nArgs:\n    start (Number): The start value.\n    end (Number): The end value.\n    steps (int): The number of values.\n    dtype (DTypeLike | None, default None): The dtype; by default the default dtype, or that of the arguments.\n    device (DeviceLike | None, default None): The device; by default the current one.\n    requires_grad (bool, default False): Whether autograd records operations on the result.\n\nReturns:\n    Tensor: A 1-d tensor of steps values.", "pyburn.linspace(0, 1, 5)\ntensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])", call_linspace, nullptr, 0},
@@ -3131,7 +3295,7 @@ const FunctionEntry kFunctions[] = {
     {"block_diag(Tensor[] tensors) -> Tensor", "Creates a block-diagonal matrix from the tensors; 1-d tensors become rows.\n\nArgs:\n    tensors (Sequence[Tensor]): A sequence of tensors.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))\ntensor([[1., 1., 0.],\n        [0., 0., 1.],\n        [0., 0., 1.]])", call_block_diag, nullptr, 0},
     {"cartesian_prod(Tensor[] tensors) -> Tensor", "Returns the Cartesian product of 1-d tensors, one combination per row.\n\nArgs:\n    tensors (Sequence[Tensor]): A sequence of tensors.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))\ntensor([[0, 0],\n        [0, 1],\n        [0, 2],\n        [1, 0],\n        [1, 1],\n        [1, 2]])", call_cartesian_prod, nullptr, 0},
     {"_linalg_solve(Tensor A, Tensor B) -> Tensor", "Solves A @ X = B for matrices A and B with equal batch dimensions.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    B (Tensor): The right-hand side.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))\ntensor([[0.5000],\n        [0.2500]])", call__linalg_solve, into__linalg_solve, 0},
-    {"_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)", "Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n\nReturns:\n    tuple: A named tuple (LU, pivots).", "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))\nLUFactor(LU=tensor([[1., 0.],\n        [0., 2.]]), pivots=tensor([2, 2], dtype=pyburn.int32))", call__linalg_lu, into__linalg_lu, 0},
+    {"_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)", "Computes the compact LU factorisation A = P @ L @ U and 1-based pivots.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n\nReturns:\n    tuple: A named tuple (LU, pivots).", "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))\npyburn.return_types.linalg_lu_factor(\nLU=tensor([[1., 0.],\n        [0., 2.]]),\npivots=tensor([2, 2], dtype=pyburn.int32))", call__linalg_lu, into__linalg_lu, 0},
     {"linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "Computes the sign and the logarithm of the absolute value of the determinants of square matrices.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n\nReturns:\n    tuple: A named tuple (sign, logabsdet).", "pyburn.linalg.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))\npyburn.return_types.linalg_slogdet(\nsign=tensor(-1.),\nlogabsdet=tensor(0.6931))", call_linalg_slogdet, into_linalg_slogdet, 0},
     {"linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "Solves A @ X = B (X @ A = B with left=False) for triangular matrices A; the other triangle is not read.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    B (Tensor): The right-hand side.\n    upper (bool): Whether the upper instead of the lower triangle is used.\n    left (bool, default True): Whether to solve A @ X = B (else X @ A = B).\n    unitriangular (bool, default False): Whether the diagonal is assumed to be 1.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)\ntensor([[0.5000],\n        [0.1250]])", call_linalg_solve_triangular, into_linalg_solve_triangular, 0},
     {"linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor", "Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    upper (bool, default False): Whether the upper instead of the lower triangle is used.\n\nReturns:\n    Tensor: The triangular factors (*, N, N).", "pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))\ntensor([[2., 0.],\n        [1., 2.]])", call_linalg_cholesky, into_linalg_cholesky, 0},
@@ -3195,6 +3359,23 @@ const FunctionEntry kFunctions[] = {
     {"addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.\n\nArgs:\n    input (Tensor): The input tensor.\n    batch1 (Tensor): Matrices (B, N, M).\n    batch2 (Tensor): Matrices (B, M, P).\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))\ntensor([[15., 15., 15., 15.],\n        [15., 15., 15., 15.]])", call_addbmm, into_addbmm, kMethod | kInPlace},
     {"baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    batch1 (Tensor): Matrices (B, N, M).\n    batch2 (Tensor): Matrices (B, M, P).\n    beta (Number, default 1): The factor of input.\n    alpha (Number, default 1): The factor of the product.\n\nReturns:\n    Tensor: Matrices (B, N, P).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape\npyburn.Size([5, 2, 4])", call_baddbmm, into_baddbmm, kMethod | kInPlace},
     {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.\n\nArgs:\n    input1 (Tensor): The first input.\n    input2 (Tensor): The second input.\n    weight (Tensor): The weights.\n    bias (Tensor | None, default None): Added to each output channel or feature; None for no bias.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape\npyburn.Size([2, 5])", call_bilinear, nullptr, 0},
+    {"linalg_matrix_norm(Tensor input, str ord='fro', int[] dim=(-2,-1), bool keepdim=False, *, DType? dtype=None) -> Tensor", "Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    ord (str, default 'fro'): The order of the norm.\n    dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]))\ntensor(5.)", call_linalg_matrix_norm, into_linalg_matrix_norm, kMethod},
+    {"linalg_matrix_norm.ord(Tensor input, Scalar ord, int[] dim=(-2,-1), bool keepdim=False, *, DType? dtype=None) -> Tensor", "Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    ord (Number): The order of the norm.\n    dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.linalg.matrix_norm(pyburn.tensor([[3., 0.], [0., 4.]]), 2)\ntensor(4.)", call_linalg_matrix_norm_ord, into_linalg_matrix_norm_ord, kMethod},
+    {"linalg_norm(Tensor input, Scalar? ord=None, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors.\n\nArgs:\n    input (Tensor): The input tensor.\n    ord (Number | None, default None): The order of the norm.\n    dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.linalg.norm(pyburn.tensor([[3., 4.], [0., 0.]]))\ntensor(5.)", call_linalg_norm, into_linalg_norm, kMethod},
+    {"linalg_norm.named(Tensor input, str ord, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    ord (str): The order of the norm.\n    dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n    dtype (DTypeLike | None, default None): The dtype of the result; by default it follows from the arguments.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.linalg.norm(pyburn.ones(2, 2), 'fro')\ntensor(2.)", call_linalg_norm_named, into_linalg_norm_named, kMethod},
+    {"linalg_cond(Tensor input, Scalar? p=None) -> Tensor", "Computes the condition number of matrices: the ratio of the largest and the smallest singular value, or a norm times that of the inverse.\n\nArgs:\n    input (Tensor): The input tensor.\n    p (Number | None, default None): The order of the norm; by default the 2-norm.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.cond(pyburn.tensor([[4., 0.], [0., 2.]]))\ntensor(2.)", call_linalg_cond, into_linalg_cond, kMethod},
+    {"linalg_cond.named(Tensor input, str p) -> Tensor", "Computes the condition number of square matrices by the Frobenius ('fro') or the nuclear norm ('nuc').\n\nArgs:\n    input (Tensor): The input tensor.\n    p (str): The order of the norm; by default the 2-norm.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.cond(pyburn.tensor([[4., 0.], [0., 2.]]), 'fro')\ntensor(2.5000)", call_linalg_cond_named, into_linalg_cond_named, kMethod},
+    {"linalg_cross(Tensor input, Tensor other, *, int dim=-1) -> Tensor", "Computes cross products along dim, in which both tensors have size 3.\n\nArgs:\n    input (Tensor): The input tensor.\n    other (Tensor): The second operand; broadcasts with input.\n    dim (int, default -1): The dimension to operate on; negative values count from the end.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    IndexOutOfRange: dim is out of range.\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))\ntensor([0., 0., 1.])", call_linalg_cross, into_linalg_cross, kMethod},
+    {"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", "Returns a view of the diagonals of matrices as a new last dimension.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    offset (int, default 0): The diagonal: 0 is the main one, positive values are above it.\n    dim1 (int, default -2): The first of two dimensions.\n    dim2 (int, default -1): The second of two dimensions.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.diagonal(pyburn.ones(2, 3, 3)).shape\npyburn.Size([2, 3])", call_linalg_diagonal, nullptr, 0},
+    {"linalg_vander(Tensor x, *, int? N=None) -> Tensor", "Builds a Vandermonde matrix of each vector: row i holds the powers of x[i], lowest first.\n\nArgs:\n    x (Tensor): The first tensor.\n    N (int | None, default None): The number of columns; by default as many as elements.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.vander(pyburn.tensor([1., 2., 3.]))\ntensor([[1., 1., 1.],\n        [1., 2., 4.],\n        [1., 3., 9.]])", call_linalg_vander, nullptr, 0},
+    {"linalg_tensorinv(Tensor A, int ind=2) -> Tensor", "Computes the inverse of a tensor for tensordot over its first ind dimensions.\n\nArgs:\n    A (Tensor): A tensor whose first ind dimensions have as many elements as the others.\n    ind (int, default 2): How many of the first dimensions count as rows.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.tensorinv(pyburn.eye(6).reshape(6, 2, 3), 1).shape\npyburn.Size([2, 3, 6])", call_linalg_tensorinv, into_linalg_tensorinv, 0},
+    {"linalg_tensorsolve(Tensor A, Tensor B, int[]? dims=None) -> Tensor", "Solves tensordot(A, X, X.ndim) = B for X; dims are moved to the end of A first.\n\nArgs:\n    A (Tensor): A tensor with as many elements as the product of the sizes of B and the result.\n    B (Tensor): The right-hand side.\n    dims (int | Sequence[int] | None, default None): Dimensions that are moved to the end of A first.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.tensorsolve(pyburn.eye(6).reshape(6, 2, 3), pyburn.ones(6)).shape\npyburn.Size([2, 3])", call_linalg_tensorsolve, into_linalg_tensorsolve, 0},
+    {"frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Computes the Frobenius norm over dim; by default over all dimensions.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.frobenius_norm(pyburn.tensor([[3., 0.], [0., 4.]]))\ntensor(5.)", call_frobenius_norm, nullptr, kMethod},
+    {"nuclear_norm(Tensor input, int[] dim=(-2,-1), bool keepdim=False) -> Tensor", "Computes the sum of the singular values of matrices.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int], default (-2,-1)): The dimensions of the rows and columns of the matrices.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    Tensor: A tensor without the reduced dimensions, or with size 1 there if keepdim.\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.nuclear_norm(pyburn.tensor([[3., 0.], [0., 4.]]))\ntensor(7.)", call_nuclear_norm, nullptr, kMethod},
+    {"cholesky(Tensor input, bool upper=False) -> Tensor", "Computes the Cholesky factorisation of symmetric positive-definite matrices; as linalg.cholesky.\n\nArgs:\n    input (Tensor): The input tensor.\n    upper (bool, default False): Whether the upper instead of the lower triangle is used.\n\nReturns:\n    Tensor: A tensor.", "pyburn.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))\ntensor([[2., 0.],\n        [1., 2.]])", call_cholesky, into_cholesky, kMethod},
+    {"qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)", "Computes the QR factorisation input = Q @ R; some=False gives a square Q.\n\nArgs:\n    input (Tensor): The input tensor.\n    some (bool, default True): Whether to return only as many columns as needed.\n\nReturns:\n    tuple: A named tuple (Q, R).", "pyburn.qr(pyburn.ones(3, 2)).R.shape\npyburn.Size([2, 2])", call_qr, nullptr, kMethod},
+    {"svd(Tensor input, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", "Computes the singular value decomposition input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros.\n\nArgs:\n    input (Tensor): The input tensor.\n    some (bool, default True): Whether to return only as many columns as needed.\n    compute_uv (bool, default True): Whether to compute U and V; otherwise they are zeros.\n\nReturns:\n    tuple: A named tuple (U, S, V).", "pyburn.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S\ntensor([2., 1.])", call_svd, nullptr, kMethod},
+    {"triangular_solve(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", "Solves A @ X = input for triangular matrices A, or A.mT @ X = input with transpose=True; returns X and a copy of A.\n\nArgs:\n    input (Tensor): The input tensor.\n    A (Tensor): Matrices (*, M, N).\n    upper (bool, default True): Whether the upper instead of the lower triangle is used.\n    transpose (bool, default False): Whether to solve with the transpose of A.\n    unitriangular (bool, default False): Whether the diagonal is assumed to be 1.\n\nReturns:\n    tuple: A named tuple (solution, cloned_coefficient).\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.triangular_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [0., 4.]])).solution\ntensor([[0.5000],\n        [0.2500]])", call_triangular_solve, nullptr, kMethod},
     {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)", "Computes the variance and the mean over dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int] | None, default None): The dimension to operate on; negative values count from the end.\n    correction (Number | None, default None): The difference between the number of elements and the divisor (Bessel's correction: 1).\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    tuple: A named tuple (var, mean).\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]))\npyburn.return_types.var_mean(\nvar=tensor(1.),\nmean=tensor(2.))", call_var_mean, into_var_mean, kMethod},
     {"var_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)", "Computes the variance and the mean over dim.\n\nArgs:\n    input (Tensor): The input tensor.\n    dim (int | Sequence[int] | None): The dimension to operate on; negative values count from the end.\n    unbiased (bool): Whether to use Bessel's correction.\n    keepdim (bool, default False): Whether reduced dimensions are kept with size 1.\n\nReturns:\n    tuple: A named tuple (var, mean).\n\nRaises:\n    IndexOutOfRange: dim is out of range.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)\npyburn.return_types.var_mean(\nvar=tensor(0.6667),\nmean=tensor(2.))", call_var_mean_dim, into_var_mean_dim, kMethod},
     {"var_mean.unbiased(Tensor input, bool unbiased) -> (Tensor var, Tensor mean)", "Computes the variance and the mean of all elements.\n\nArgs:\n    input (Tensor): The input tensor.\n    unbiased (bool): Whether to use Bessel's correction.\n\nReturns:\n    tuple: A named tuple (var, mean).", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)\npyburn.return_types.var_mean(\nvar=tensor(0.6667),\nmean=tensor(2.))", call_var_mean_unbiased, into_var_mean_unbiased, kMethod},
@@ -3412,8 +3593,12 @@ const FunctionEntry kFunctions[] = {
     {"linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", "Computes the eigenvalues of symmetric matrices in ascending order.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    UPLO (str, default 'L'): Which triangle is read: 'L' or 'U'.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))\ntensor([1., 2.])", call_linalg_eigvalsh, into_linalg_eigvalsh, 0},
     {"linalg_svdvals(Tensor A) -> Tensor", "Computes the singular values of matrices in descending order.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))\ntensor([2., 1.])", call_linalg_svdvals, into_linalg_svdvals, 0},
     {"linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    atol (float | None, default None): The absolute tolerance.\n    rtol (float | None, default None): The relative tolerance.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))\ntensor([[0.5000, 0.0000, 0.0000],\n        [0.0000, 0.2500, 0.0000]])", call_linalg_pinv, into_linalg_pinv, 0},
+    {"linalg_pinv.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", "Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    atol (Tensor | None, default None): The absolute tolerance.\n    rtol (Tensor | None, default None): The relative tolerance.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.pinv(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2])).shape\npyburn.Size([2, 2, 3])", call_linalg_pinv_tolerances, into_linalg_pinv_tolerances, 0},
+    {"linalg_pinv.rcond(Tensor A, float rcond, bool hermitian=False) -> Tensor", "Computes the Moore-Penrose pseudoinverse with rtol=rcond.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    rcond (float): Singular values up to rcond times the largest one count as 0.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.]]), 0.1)\ntensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])", call_linalg_pinv_rcond, into_linalg_pinv_rcond, 0},
     {"pinverse(Tensor input, float rcond=1e-15) -> Tensor", "Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.\n\nArgs:\n    input (Tensor): The input tensor.\n    rcond (float, default 1e-15): Singular values up to rcond times the largest one count as 0.\n\nReturns:\n    Tensor: A tensor.", "pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))\ntensor([[0.5000, 0.0000, 0.0000],\n        [0.0000, 0.2500, 0.0000]])", call_pinverse, nullptr, kMethod},
     {"linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "Computes the rank: the number of singular values above max(atol, rtol * largest).\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    atol (float | None, default None): The absolute tolerance.\n    rtol (float | None, default None): The relative tolerance.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))\ntensor(1)", call_linalg_matrix_rank, into_linalg_matrix_rank, 0},
+    {"linalg_matrix_rank.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", "Computes the rank with tolerances for each matrix.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    atol (Tensor | None, default None): The absolute tolerance.\n    rtol (Tensor | None, default None): The relative tolerance.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2]))\ntensor([1, 1])", call_linalg_matrix_rank_tolerances, into_linalg_matrix_rank_tolerances, 0},
+    {"linalg_matrix_rank.tol(Tensor A, *, Tensor|Scalar tol, bool hermitian=False) -> Tensor", "Computes the rank with atol=tol and rtol=0.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    tol (Tensor | Number): The absolute tolerance.\n    hermitian (bool, default False): Whether the matrices are symmetric.\n\nReturns:\n    Tensor: A tensor.\n\nRaises:\n    DeviceError: The tensors are on different devices.", "pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)\ntensor(2)", call_linalg_matrix_rank_tol, into_linalg_matrix_rank_tol, 0},
     {"linalg_matrix_power(Tensor A, int n) -> Tensor", "Computes the n-th power of square matrices; negative n uses the inverse.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n    n (int): The exponent.\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)\ntensor([[1., 5.],\n        [0., 1.]])", call_linalg_matrix_power, into_linalg_matrix_power, 0},
     {"matrix_power(Tensor input, int n) -> Tensor", "Computes the n-th power of square matrices; alias of linalg.matrix_power.\n\nArgs:\n    input (Tensor): The input tensor.\n    n (int): The exponent.\n\nReturns:\n    Tensor: A tensor.", "pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)\ntensor([[1., 5.],\n        [0., 1.]])", call_matrix_power, nullptr, kMethod},
     {"linalg_matrix_exp(Tensor A) -> Tensor", "Computes the matrix exponential.\n\nArgs:\n    A (Tensor): Matrices (*, M, N).\n\nReturns:\n    Tensor: A tensor.", "pyburn.linalg.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))\ntensor([[1., 1.],\n        [0., 1.]])", call_linalg_matrix_exp, nullptr, 0},

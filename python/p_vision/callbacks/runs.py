@@ -9,7 +9,7 @@ from typing import Any
 
 import pyburn
 import pyburn.io
-from pyburn.train.random_state import random_state, set_random_state
+from pyburn.train.random_states import random_state, set_random_state
 
 from .callback import Callback, Every, Logs
 

@@ -38,7 +38,8 @@ def _outputs(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> tuple[tupl
     return _tensors(outputs, "outputs of the function"), alone
 
 
-def _grad(outputs: Any, inputs: Any, weights: Any, create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
+def gradients_or_zeros(outputs: Any, inputs: Any, weights: Any, create_graph: bool, strict: bool = False) -> tuple[Tensor, ...]:
+    """Returns the gradients of the weighted outputs; zeros for inputs that they do not depend on, which strict=True does not allow."""
     from . import grad
 
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
@@ -87,7 +88,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         points, alone = _inputs(inputs, create_graph)
         outputs, single = _outputs(func, points)
-        found = _grad(outputs, points, _weights(v, outputs, "output"), create_graph, strict)
+        found = gradients_or_zeros(outputs, points, _weights(v, outputs, "output"), create_graph, strict)
     return _result(outputs, single, create_graph), _result(found, alone, create_graph)
 
 
@@ -112,8 +113,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         direction = _weights(v, points, "input")
         outputs, single = _outputs(func, points)
         weights = tuple(_core.zeros_like(o).requires_grad_() for o in outputs)
-        slopes = _grad(outputs, points, weights, True, strict)
-        found = _grad(slopes, weights, direction, create_graph, strict)
+        slopes = gradients_or_zeros(outputs, points, weights, True, strict)
+        found = gradients_or_zeros(slopes, weights, direction, create_graph, strict)
     return _result(outputs, single, create_graph), _result(found, single, create_graph)
 
 
@@ -160,7 +161,7 @@ def _strategy(given: str, vectorize: bool, name: str) -> None:
 
 def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
     flat = output.reshape(-1)
-    rows = [_grad((one,), inputs, (_core.ones_like(one),), create_graph, strict) for one in flat.unbind()]
+    rows = [gradients_or_zeros((one,), inputs, (_core.ones_like(one),), create_graph, strict) for one in flat.unbind()]
     shape = tuple(output.shape)
     return tuple(
         _core.stack([row[i] for row in rows]).reshape((*shape, *x.shape)) if rows else x.new_zeros((*shape, *x.shape))
@@ -175,7 +176,7 @@ def _slope(func: Callable[..., Any], create_graph: bool, strict: bool) -> Callab
         outputs, _ = _outputs(func, inputs)
         if len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError("The function must return one number")
-        return _grad((outputs[0].reshape(()),), inputs, (_core.ones((), dtype=outputs[0].dtype),), True, strict)
+        return gradients_or_zeros((outputs[0].reshape(()),), inputs, (_core.ones((), dtype=outputs[0].dtype),), True, strict)
 
     return slope
 
@@ -227,7 +228,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         points, alone = _inputs(inputs, create_graph)
         slopes = _slope(func, create_graph, strict)(*points)
-        found = _grad(slopes, points, _weights(v, points, "input"), create_graph, strict)
+        found = gradients_or_zeros(slopes, points, _weights(v, points, "input"), create_graph, strict)
         value = func(*points)
     return _result((value,), True, create_graph), _result(found, alone, create_graph)
 

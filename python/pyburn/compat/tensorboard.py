@@ -19,6 +19,7 @@ from ..train.metrics.metric import array
 from ..train.run.plain_values import number
 from ..train.run.protobuf import pack
 from ..train.run.samples import png
+from .torchvision.utils import tiled
 
 __all__ = ["SummaryWriter"]
 
@@ -104,7 +105,7 @@ class SummaryWriter:
     ) -> None:
         """Images side by side, at most eight in a row."""
         images = array(img_tensor).transpose([dataformats.upper().index(axis) for axis in "NHWC"])
-        self._writer().image(tag, png(_grid(images, min(8, len(images)))), int(global_step or 0), walltime)
+        self._writer().image(tag, png(tiled(images, min(8, len(images)))), int(global_step or 0), walltime)
 
     def add_image_with_boxes(
         self, tag: str, img_tensor: Any, box_tensor: Any, global_step: int | None = None, walltime: float | None = None, rescale: float = 1,
@@ -177,7 +178,7 @@ class SummaryWriter:
             if len(images) != len(vectors):
                 raise ValueError(f"[add_embedding] expected {len(vectors)} images: got {len(images)}")
             side = math.ceil(math.sqrt(len(images)))
-            (folder / "sprite.png").write_bytes(png(_grid(images, side, square=True, padding=0)))
+            (folder / "sprite.png").write_bytes(png(tiled(images, side, side, padding=0)))
             size = f"single_image_dim: {images.shape[2]} single_image_dim: {images.shape[1]}"
             lines.append(f'sprite {{ image_path: "{below}/sprite.png" {size} }}')
         with open(Path(self.log_dir, "projector_config.pbtxt"), "a", encoding="utf-8") as file:
@@ -278,18 +279,6 @@ def _value(value: Any) -> dict[int, Any]:
 def _tsv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     lines = ["\t".join(re.sub(r"[\t\n\r]", " ", str(cell)) for cell in row) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _grid(images: np.ndarray, columns: int, *, square: bool = False, padding: int = 2) -> np.ndarray:
-    """Images (N, H, W, C) side by side as (H, W, C)."""
-    count, height, width, channels = images.shape
-    rows = columns if square else -(-count // columns)
-    high, wide = height + padding, width + padding
-    grid = np.zeros((rows * high + padding, columns * wide + padding, channels), images.dtype)
-    for index, image in enumerate(images):
-        top, left = index // columns * high + padding, index % columns * wide + padding
-        grid[top : top + height, left : left + width] = image
-    return grid
 
 
 def _nodes(text: str) -> list[dict[int, Any]]:

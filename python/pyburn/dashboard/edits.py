@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..train.run.checked_fields import checked_notes
+from ..train.run.claim import EVENTS, FILES, FOLDERS
 from ..train.run.inside import replace_inside
 from ..train.run.lock import NAME as LOCK
 from ..train.run.lock import RunLock
@@ -18,10 +19,6 @@ from ..train.run.reader import RunRecord
 
 _LONGEST = {"name": 200, "notes": 20_000, "tag": 50}
 _MOST_TAGS = 50
-# What a run writes (docs/guides/runs.md). Nothing else in the folder is ever deleted.
-_FILES = ("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "tables.jsonl", "log.txt", "model.txt",
-          "trace.json", "report.html", "notes.json", "stop", LOCK)  # fmt: skip
-_FOLDERS = ("series", "predictions", "checkpoints")
 
 
 def annotate(record: RunRecord, changes: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +84,7 @@ def delete(record: RunRecord, key: str | None) -> dict[str, Any]:
 def _contents(folder: Path) -> tuple[list[Path], list[Path]]:
     """Returns the files that `delete` removes, and the folders. Links are removed, not followed."""
     is_run = (folder / "run.json").is_file()  # else it holds event files alone
-    below = [folder / name for name in _FOLDERS if is_run and (folder / name).is_dir() and not (folder / name).is_symlink()]
-    files = [*(folder / name for name in (_FILES if is_run else ("notes.json",))), *folder.glob("events.out.tfevents.*")]
+    below = [folder / name for name in FOLDERS if is_run and (folder / name).is_dir() and not (folder / name).is_symlink()]
+    files = [*(folder / name for name in ((*FILES, LOCK) if is_run else ("notes.json",))), *folder.glob(EVENTS)]
     files += [Path(here, name) for start in below for here, _, names in os.walk(start) for name in names]
     return [path for path in files if path.is_symlink() or path.is_file()], below

@@ -162,9 +162,7 @@ class SamplerDataset(Dataset[Any]):
         self._passes: dict[int, list[int]] = {}
 
     def __getitem__(self, index: int) -> Any:
-        if not -self.size <= index < self.size:
-            raise IndexError(f"index {index} is out of range for {self.size} samples")
-        count, index = len(self.dataset), index % self.size
+        count, index = len(self.dataset), range(self.size)[index]
         if self.replacement:
             return self.dataset[int(_core.randint(0, count, (), generator=self._stream(index)))]
         number, place = divmod(index, count)
@@ -202,9 +200,7 @@ class PartialDataset(Dataset[Any]):
         self.end_index = min(end_index, len(dataset))
 
     def __getitem__(self, index: int) -> Any:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} samples")
-        return self.dataset[self.start_index + index % len(self)]
+        return self.dataset[range(self.start_index, self.start_index + len(self))[index]]
 
     def __len__(self) -> int:
         return max(self.end_index - self.start_index, 0)
@@ -261,9 +257,7 @@ class WindowsDataset(Dataset[list[Any]]):
         self.step = step
 
     def __getitem__(self, index: int) -> list[Any]:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} windows")
-        start = index % len(self) * self.step
+        start = range(len(self))[index] * self.step
         return [self.dataset[i] for i in range(start, start + self.size)]
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._progress import Output
+from .._progress import Progress, bar_text, duration
 
 _BLOCK = 1 << 16
 _ALGORITHMS = ("sha256", "md5", "git")
@@ -153,7 +153,7 @@ class _Transfer:
 
     def __init__(self, url: str, part: Path, checksum: str | None, timeout: float, progress: bool) -> None:
         self.url, self.part, self.checksum, self.timeout = url, part, checksum, timeout
-        self.bar = ProgressBar(part.name.removesuffix(".part")) if progress else None
+        self.bar = TransferProgress(part.name.removesuffix(".part")) if progress else None
 
     def run(self, retries: int, pause: float) -> None:
         for attempt in range(retries + 1):
@@ -217,7 +217,7 @@ class _Transfer:
                 if total is not None and have > total:
                     raise DownloadError(f"the server sends more than the {total} bytes it announced")
                 if self.bar:
-                    self.bar.show(have, total)
+                    self.bar.arrived(have, total)
         if total is not None and have < total:
             raise DownloadError(f"the connection ended after {have} of {total} bytes")
 
@@ -244,40 +244,23 @@ def _reason(error: BaseException) -> str:
     return f"{inner or error or type(error).__name__}"
 
 
-class ProgressBar:
-    """A progress line on stderr; draws nothing if stderr is not a terminal."""
+class TransferProgress(Progress[bytes]):
+    """The progress line of a download, of which `done` bytes have arrived."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.file = name, Output(sys.stderr)
-        self.active = self.file.isatty()
-        self.began, self.shown, self.first = time.monotonic(), 0.0, -1
+        super().__init__((), name)
+        self.first, self.total = -1, None
 
-    def show(self, have: int, total: int | None) -> None:
-        """Draws the line, at most ten times a second."""
-        now = time.monotonic()
-        if self.first < 0:
-            self.first = have
-        if not self.active or (now - self.shown < 0.1 and have != total):
-            return
-        self.shown = now
-        rate = (have - self.first) / max(now - self.began, 1e-3)
-        self.file.write("\r" + progress_line(self.name, have, total, rate) + "\x1b[K")
-        self.file.flush()
+    def arrived(self, have: int, total: int | None) -> None:
+        """Shows how many bytes are there; the first call is the start."""
+        self.first = have if self.first < 0 else self.first
+        self.done, self.total = have, total
+        self.show()
 
-    def close(self) -> None:
-        """Ends the line."""
-        if self.active and self.shown:
-            self.file.write("\n")
-            self.shown = 0.0
-
-
-def progress_line(name: str, have: int, total: int | None, rate: float) -> str:
-    """Formats the progress line."""
-    speed = f"{rate / 1e6:.1f} MB/s"
-    if not total:
-        return f"{name[:30]}  {have / 1e6:.1f} MB  {speed}"
-    filled = 24 * have // total
-    left = (total - have) / rate if rate > 0 else 0
-    remaining = f"{int(left) // 60}:{int(left) % 60:02d}"
-    share = f"{100 * have // total:3d} %  {have / 1e6:.1f}/{total / 1e6:.1f} MB"
-    return f"{name[:30]}  [{'#' * filled}{' ' * (24 - filled)}] {share}  {speed}  {remaining}"
+    def line(self, seconds: float) -> str:
+        rate = (self.done - self.first) / max(seconds, 1e-3)
+        if not self.total:
+            return f"{self.doing} {self.done / 1e6:.1f} MB  {rate / 1e6:.1f} MB/s"
+        left = f"  {duration((self.total - self.done) / rate)} left" if rate else ""
+        bar = bar_text(self.done / self.total, 30)
+        return f"{self.doing} {bar} {self.done / 1e6:.1f}/{self.total / 1e6:.1f} MB  {rate / 1e6:.1f} MB/s{left}"

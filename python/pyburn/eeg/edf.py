@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.files.source import File, FormatError, name_of, read_bytes
+from ..data.files.source import File, FormatError, from_24_bits, name_of, read_bytes
 from .edf_header import EDFHeader, EDFSignal, read_header
 
 _BLOCK = 16 << 20
@@ -180,9 +180,7 @@ class EDFRecording:
         part = np.ascontiguousarray(records[:, signal.offset : signal.offset + signal.samples * width])
         if width == 2:
             return part.view("<i2").reshape(-1).astype(np.int32)
-        wide = np.zeros((part.size // 3, 4), np.uint8)
-        wide[:, 1:] = part.reshape(-1, 3)
-        return wide.reshape(-1).view("<i4").astype(np.int32) >> 8
+        return from_24_bits(part)
 
     def _calibrated(self, signals: list[EDFSignal], part: tuple[int, int], digital: bool) -> list[np.ndarray]:
         pieces: list[list[np.ndarray]] = [[] for _ in signals]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from ..data.files.source import FormatError
 
@@ -54,18 +55,10 @@ class EDFHeader:
     signals: list[EDFSignal]
 
 
-_FIELDS = [
-    ("label", 16),
-    ("transducer", 80),
-    ("unit", 8),
-    ("physical_min", 8),
-    ("physical_max", 8),
-    ("digital_min", 8),
-    ("digital_max", 8),
-    ("prefilter", 80),
-    ("samples", 8),
-    ("reserved", 32),
-]
+# The widths of the columns of the table of signals.
+_WIDTHS = {"label": 16, "transducer": 80, "unit": 8, "physical_min": 8, "physical_max": 8, "digital_min": 8, "digital_max": 8}
+_WIDTHS |= {"prefilter": 80, "samples": 8, "reserved": 32}
+_TEXTS = ("label", "transducer", "unit", "prefilter")
 
 
 def read_header(read: Callable[[int, int], bytes], size: int, allow_truncated: bool) -> EDFHeader:
@@ -126,7 +119,7 @@ def read_header(read: Callable[[int, int], bytes], size: int, allow_truncated: b
 def _signals(text: str, count: int, sample_bytes: int) -> list[EDFSignal]:
     columns: dict[str, list[str]] = {}
     at = 0
-    for name, width in _FIELDS:
+    for name, width in _WIDTHS.items():
         columns[name] = [text[at + i * width : at + (i + 1) * width].strip() for i in range(count)]
         at += width * count
     signals, offset = [], 0
@@ -140,21 +133,9 @@ def _signals(text: str, count: int, sample_bytes: int) -> list[EDFSignal]:
         notes = label in ("EDF Annotations", "BDF Annotations")
         if low == high and not notes:
             raise FormatError(f"[edf] {label!r} has the empty digital range {low} to {high}")
-        signals.append(
-            EDFSignal(
-                label,
-                columns["transducer"][i],
-                columns["unit"][i],
-                numbers[0],
-                numbers[1],
-                low,
-                high,
-                columns["prefilter"][i],
-                samples,
-                offset,
-                notes,
-            )
-        )
+        texts: dict[str, Any] = {name: columns[name][i] for name in _TEXTS}
+        ranges: dict[str, Any] = {"physical_min": numbers[0], "physical_max": numbers[1], "digital_min": low, "digital_max": high}
+        signals.append(EDFSignal(**texts, **ranges, samples=samples, offset=offset, is_annotation=notes))
         offset += samples * sample_bytes
     return signals
 

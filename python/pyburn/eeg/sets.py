@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.files import FormatError, read_mat
-from ..data.sets.place import Files, LabelledSet, Resource, Root
+from ..data.sets.place import Files, LabelledSet, Resource, Root, read_checksums
 from ..tensor import from_numpy
 from .edf import read_edf
-
-# From mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: runs 1 to 14 of subject 1.
-_SUBJECT_1 = (
-    "4743b736131a7e147c150e8b37711029b6cda5e356c4b3e8261a03cdcaaf8b0c",
-    "31a95e0a880e6c3d89960d9d62c144f24cc4e9f5d7e93c7f864ef61cd49e847e",
-    "3427c8d01bff1380bc9ab9f27a35ece2af5dfadf3e291bbc05eb66e4dadbfe2e",
-    "3d161f88e1c00632585287d2ce584c2bc0f08862438eb255ea8723e00fac693d",
-    "8828f4b97931100af136cebf27838248b82f69cf359f7e6c3146a1970a8fb8d9",
-    "5369364f2c4e81ca141679d6dd2ba6ece61c7eb53d7fae31241b308876e1b6b3",
-    "6320a941815eb7a0bc632e32c07c88b6e2281a0e2f177e8f49e2d0a16231145c",
-    "358fb5189220725141968ae285fbe9e3f36210b834ffba71d940af308e3aca68",
-    "1b642457807be572c31e8bb56a936cbdb554507d66e25e242c9bd1b0c557c53c",
-    "20de1c7746c2349d16bda5e9f1b0ac7b7ad1581102a2e30dd2ac422696f62fb1",
-    "d5296b9232b0ad88b7022155cbcde618df44d4b0db046ce3bec54f8f8644207a",
-    "2b281c9b687b4c4176e83251d74743721f2d6ebd76656a972a3b9c44d9d88cd5",
-    "dde646236a13d846ca68ee71440f1fd38d818bc50a2f4804a29bcf0f773ad167",
-    "2110c48e3106898e3dbca47e39b330637afd3d3b8bc2da3ba1e44f4ac1118137",
-)
 
 
 class TrialSet(LabelledSet, counted="trials"):
@@ -45,17 +28,9 @@ class TrialSet(LabelledSet, counted="trials"):
     classes: list[str]
     channels: list[str]
     rate: float
-    data: Any
-    targets: Any
 
-    def __len__(self) -> int:
-        return self.data.shape[0]
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        at = range(len(self))[index]
-        trial: Any = self.data[at]
-        target: Any = int(self.targets[at])
-        return self._transformed(trial, target)
+    def _sample(self, at: int) -> tuple[Any, Any]:
+        return self.data[at], int(self.targets[at])
 
 
 class PhysioNetMotorImagery(TrialSet):
@@ -124,7 +99,8 @@ def _physionet_files(subject: int, runs: Sequence[int]) -> Files:
     if subject == 1:
         # The URL is from mne/datasets/eegbci/eegbci.py.
         home = "https://physionet.org/files/eegmmidb/1.0.0/S001"
-        resources = tuple(Resource(name, (f"{home}/{name}",), f"sha256:{_SUBJECT_1[run - 1]}") for run, name in zip(runs, names))
+        checksums = read_checksums(Path(__file__).with_name("physionet.sums"))
+        resources = tuple(Resource(name, (f"{home}/{name}",), checksums[name]) for name in names)
     return Files(
         "PhysioNetMotorImagery",
         tuple((name, f"physionet_{name}") for name in names),

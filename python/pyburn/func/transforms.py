@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Tensor
 from .._trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ..autograd import enable_grad
-from ..autograd import grad as _gradients
+from ..autograd.functional import gradients_or_zeros
 from ..autograd.modes import keeping_graphs
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
@@ -39,11 +39,7 @@ def _points(tree: Any) -> Any:
 def _slopes(outputs: list[Tensor], weights: list[Tensor], points: Any) -> Any:
     """Returns the gradients in the structure of `points`, with zeros for points that nothing depends on."""
     leaves, spec = tree_flatten(points)
-    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    found: Any = [None] * len(leaves)
-    if pairs:
-        found = _gradients([o for o, _ in pairs], leaves, [w for _, w in pairs], create_graph=True, allow_unused=True)
-    return tree_unflatten([_core.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)], spec)
+    return tree_unflatten(gradients_or_zeros(outputs, leaves, weights, create_graph=True), spec)
 
 
 def _settled(tree: Any, args: Any) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.sets.images import read_picture
-from ..data.sets.place import Files, LabelledSet, Resource, Root, raw_github
+from ..data.sets.place import Files, LabelledSet, Resource, Root, raw_github, read_checksums
 from ..tensor import from_numpy
-from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
+
+_TREE = "zhixuhao/unet", "b45af4d458437d8281cc218a07fd4380818ece4a"
 
 
 class Membrane(LabelledSet, counted="images"):
@@ -29,15 +31,9 @@ class Membrane(LabelledSet, counted="images"):
     """
 
     def _load(self, root: Root, download: bool) -> None:
-        files = Files(
-            "Membrane",
-            tuple((name,) for name in GIT_NAMES),
-            ("membrane/train", "Membrane"),
-            tuple(
-                Resource(name, raw_github(REPOSITORY, COMMIT, f"data/membrane/train/{name}"), f"git:{git}")
-                for name, git in GIT_NAMES.items()
-            ),
-        )
+        checksums = read_checksums(Path(__file__).with_name("membrane.sums"))
+        resources = tuple(Resource(n, raw_github(*_TREE, f"data/membrane/train/{n}"), c) for n, c in checksums.items())
+        files = Files("Membrane", tuple((n,) for n in checksums), ("membrane/train", "Membrane"), resources)
         paths = files.locate(root, download)
         images, masks = paths[:30], paths[30:]
         kept = range(30) if self.train is None else range(24) if self.train else range(24, 30)
@@ -46,8 +42,6 @@ class Membrane(LabelledSet, counted="images"):
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        picture, mask = self._pairs[index]
-        image: Any = from_numpy(read_picture(picture, "L")[None])
-        target: Any = from_numpy((read_picture(mask, "L")[None] > 127).astype(np.uint8))
-        return self._transformed(image, target)
+    def _sample(self, at: int) -> tuple[Any, Any]:
+        picture, mask = self._pairs[at]
+        return from_numpy(read_picture(picture, "L")[None]), from_numpy((read_picture(mask, "L")[None] > 127).astype(np.uint8))

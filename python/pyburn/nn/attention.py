@@ -144,43 +144,17 @@ def multi_head_attention_forward(
     ... )[0].shape
     pyburn.Size([3, 1, 4])
     """
+    given = {name: value for name, value in locals().items() if name not in ("query", "key", "value", "embed_dim_to_check", "num_heads")}
     if query.shape[-1] != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
     if embed_dim_to_check % num_heads != 0:
         raise AssertionError(f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}")
-    if bias_k is not None and bias_v is not None:
-        for name, fixed in (("key", static_k), ("value", static_v)):
-            if fixed is not None:
-                raise AssertionError(f"bias cannot be added to static {name}.")
-    given: dict[str, Any] = {
-        "in_proj_weight": None if use_separate_proj_weight else in_proj_weight,
-        "q_proj_weight": q_proj_weight if use_separate_proj_weight else None,
-        "k_proj_weight": k_proj_weight if use_separate_proj_weight else None,
-        "v_proj_weight": v_proj_weight if use_separate_proj_weight else None,
-    }
-    needed = ["q_proj_weight", "k_proj_weight", "v_proj_weight"] if use_separate_proj_weight else ["in_proj_weight"]
+    for name, fixed in (("key", static_k), ("value", static_v)):
+        if fixed is not None and bias_k is not None and bias_v is not None:
+            raise AssertionError(f"bias cannot be added to static {name}.")
+    apart, together = ("q_proj_weight", "k_proj_weight", "v_proj_weight"), ("in_proj_weight",)
+    needed, unused = (apart, together) if use_separate_proj_weight else (together, apart)
     for name in needed:
         if given[name] is None:
             raise AssertionError(f"use_separate_proj_weight is {use_separate_proj_weight} but {name} is None")
-    return _nn._multi_head_attention_forward(
-        query,
-        key,
-        value,
-        num_heads,
-        in_proj_bias=in_proj_bias,
-        bias_k=bias_k,
-        bias_v=bias_v,
-        add_zero_attn=add_zero_attn,
-        dropout_p=dropout_p,
-        out_proj_weight=out_proj_weight,
-        out_proj_bias=out_proj_bias,
-        training=training,
-        key_padding_mask=key_padding_mask,
-        need_weights=need_weights,
-        attn_mask=attn_mask,
-        static_k=static_k,
-        static_v=static_v,
-        average_attn_weights=average_attn_weights,
-        is_causal=is_causal,
-        **given,
-    )
+    return _nn._multi_head_attention_forward(query, key, value, num_heads, **given | dict.fromkeys(unused))

@@ -15,9 +15,8 @@ def _plain(name: str) -> str:
 
 
 def _activations() -> dict[str, type]:
-    classes = {name: value for name, value in vars(activation).items() if isinstance(value, type)}
-    classes |= {"Identity": _layers.Identity, "SwiGLU": _layers.SwiGLU, "GEGLU": _layers.GEGLU, "ReGLU": _layers.ReGLU}
-    return {_plain(name): value for name, value in classes.items()}
+    names = [*activation.__all__, "Identity", "SwiGLU", "GEGLU", "ReGLU"]
+    return {_plain(name): getattr(_layers, name) for name in names}
 
 
 def Activation(name: str, **options: Any) -> Module:

@@ -340,14 +340,5 @@ def _deprecated(name: str) -> Any:
     return old
 
 
-uniform = _deprecated("uniform_")
-normal = _deprecated("normal_")
-constant = _deprecated("constant_")
-eye = _deprecated("eye_")
-dirac = _deprecated("dirac_")
-xavier_uniform = _deprecated("xavier_uniform_")
-xavier_normal = _deprecated("xavier_normal_")
-kaiming_uniform = _deprecated("kaiming_uniform_")
-kaiming_normal = _deprecated("kaiming_normal_")
-orthogonal = _deprecated("orthogonal_")
-sparse = _deprecated("sparse_")
+_RENAMED = "uniform_ normal_ constant_ eye_ dirac_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
+globals().update({name[:-1]: _deprecated(name) for name in _RENAMED.split()})

@@ -298,40 +298,34 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     return _core.where(condition, self, other)
 
 
-def _of_a_function(name: str, example: str, function: str = "") -> Any:
-    """Returns a method that calls the pyburn function of that name, which is imported on the first call."""
+def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """Computes LU factors and pivots, as linalg.lu_factor; with get_infos also the info of linalg.lu_factor_ex.
 
-    def method(self: Tensor, *arguments: Any, **named: Any) -> Any:
-        import pyburn
+    Args:
+        pivot: Whether rows are exchanged; False is not supported.
+        get_infos: Whether to return the info as well.
 
-        return getattr(pyburn.linalg if function else pyburn, function or name)(self, *arguments, **named)
+    Returns:
+        A tuple of the compact factors, the pivots and, with get_infos, the info.
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"pyburn.{f'linalg.{function}' if function else name} of the tensor.\n\n>>> {example}"
-    return method
+    Raises:
+        UnsupportedOp: pivot is False.
 
-
-_FUNCTIONS = {
-    "cholesky": "pyburn.eye(2).cholesky()",
-    "lu": "pyburn.eye(2).lu()[0]",
-    "lu_solve": "pyburn.ones(2, 1).lu_solve(*pyburn.eye(2).lu())",
-    "orgqr": "pyburn.zeros(2, 2).orgqr(pyburn.zeros(2))",
-    "qr": "pyburn.eye(2).qr().R",
-    "svd": "pyburn.eye(2).svd().S",
-    "triangular_solve": "pyburn.ones(2, 1).triangular_solve(pyburn.eye(2)).solution",
-}
+    >>> len(pyburn.eye(2).lu())
+    2
+    """
+    found = tuple(_core.linalg_lu_factor_ex(self, pivot=pivot))
+    return found if get_infos else found[:2]
 
 
 def install() -> None:
     """Adds the methods to the Tensor class."""
     setattr(Tensor, "_repr_html_", tensor_html)  # noqa: B010
     setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
-    for name, example in _FUNCTIONS.items():
-        setattr(Tensor, name, _of_a_function(name, example, {"orgqr": "householder_product"}.get(name, "")))
     for function in (
         to, cpu, type_as, nonzero, new, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,
-        unique_consecutive, polygamma, polygamma_, where,
+        unique_consecutive, lu, polygamma, polygamma_, where,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

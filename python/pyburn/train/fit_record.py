@@ -13,11 +13,12 @@ from ..io import load
 from .callbacks import CallbackList, better
 from .checkpoints import CheckpointFolder, Rule
 from .errors import CheckpointError
+from .evaluation import log_epoch_values
 from .history import History
 from .interrupt import StopRequest
 from .loader_position import length_of, load_loader_state, loader_state
 from .metrics import CpuUse, MemoryUse
-from .random_state import random_state, set_random_state
+from .random_states import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
 from .run.claim import claim
@@ -202,10 +203,7 @@ class FitRecord:
         learner.history.add(state.epoch, {f"{split}/{name}": value for name, value in values.items()})
         if run is None:
             return
-        run.log(values, step=state.step, epoch=state.epoch, split=split, kind="epoch")
-        for key, table in state.tables.items():
-            if key.startswith(f"{split}/"):
-                run.log_table(key[len(split) + 1 :], table, step=state.step, epoch=state.epoch, split=split)
+        log_epoch_values(run, state, values, split)
         best = run.status["best"]
         for name, value in values.items():
             key = f"{split}/{name}"

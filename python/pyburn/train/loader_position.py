@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .random_state import random_state, set_random_state
+from .random_states import random_state, set_random_state
 
 
 class EpochData:

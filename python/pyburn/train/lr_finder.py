@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _html
 from .errors import TrainingError
-from .random_state import random_state, set_random_state
+from .random_states import random_state, set_random_state
 from .run.svg_plots import Curve, line_chart
 from .steps import run_step, to_device
 

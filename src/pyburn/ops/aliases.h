@@ -26,6 +26,7 @@ inline constexpr Alias kAliases[] = {
     {"multiply", "mul"},
     {"negative", "neg"},
     {"not_equal", "ne"},
+    {"orgqr", "linalg_householder_product"},
     {"sgn", "sign"},
     {"subtract", "sub"},
     {"trapz", "trapezoid"},

@@ -11,6 +11,8 @@ void register_conv(OpTable&);
 void register_einsum(OpTable&);
 void register_linalg(OpTable&);
 void register_solvers(OpTable&);
+void register_matrix_functions(OpTable&);
+void register_factor_functions(OpTable&);
 void register_copy(OpTable&);
 void register_bits(OpTable&);
 void register_grid_sample(OpTable&);
@@ -108,6 +110,8 @@ inline void register_operations(OpTable& table) {
            register_einsum,
            register_linalg,
            register_solvers,
+           register_matrix_functions,
+           register_factor_functions,
            register_conv,
            register_conv_functions,
            register_unfold,

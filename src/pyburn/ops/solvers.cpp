@@ -7,16 +7,15 @@
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
-#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/linalg.h"
 #include "pyburn/ops/generated/matmul.h"
-#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/linalg.h"
-#include "pyburn/ops/rules.h"
+#include "pyburn/ops/matrices.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/fault.h"
 
@@ -33,12 +32,20 @@ Pinv Pinv::from(const TensorHandle& A, std::optional<double> atol, std::optional
 
 namespace {
 
-TensorHandle t_of(const TensorHandle& m) { return transpose(m, -2, -1); }
-TensorHandle identity_like(const TensorHandle& m, int64_t n) { return eye(n, {}, m.dtype(), &m.device()); }
-int64_t square_extent(const TensorHandle& m) {
-  require(m.rank() >= 2 && m.shape()[m.rank() - 1] == m.shape()[m.rank() - 2], "expected square matrices: got {}", m.shape());
-  require<DTypeError>(m.dtype() == DType::float32 || m.dtype() == DType::float64, "expected float32 or float64: got {}", m.dtype());
-  return m.shape().back();
+// The lower triangle and its mirror image; the gradient is that of the whole matrix.
+TensorHandle symmetric(const TensorHandle& A) {
+  square_extent(A);
+  return A + detach(tril(A) + t_of(tril(A, -1)) - A);
+}
+// max(atol, rtol * largest) for each matrix; undefined tolerances have the defaults of Pinv.
+TensorHandle thresholds(const TensorHandle& A, const TensorHandle& values, const TensorHandle& atol, const TensorHandle& rtol) {
+  const auto column = [&](const TensorHandle& tolerance) { return unsqueeze(cast(tolerance, values.dtype()), -1); };
+  const auto number = [&](double n) { return full(Dims{}, n, values.dtype(), &values.device()); };
+  const double rounding = Pinv::from(A, {}, {}).rtol;
+  const TensorHandle absolute = column(atol.defined() ? atol : number(0));
+  const TensorHandle relative = rtol.defined() ? column(rtol) : where(gt(absolute, 0), 0.0, number(rounding));
+  const TensorHandle largest = values.shape().back() ? amax(values, Dims{-1}, true) : values;
+  return maximum(absolute, relative * largest);
 }
 // The singular values that count, and 0 for the others.
 TensorHandle counted(const TensorHandle& s, const Pinv& a) {
@@ -255,6 +262,27 @@ t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
 t() ! matrices)",
         .out = true},
+    {.schema = "linalg_pinv.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        .doc = "Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.",
+        .torch = "torch.linalg.pinv",
+        .example = "pyburn.linalg.pinv(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2])).shape",
+        .samples = R"(
+t(2, 4, 3), rtol=tensor([0.01, 0.1]).constant
+t(2, 4, 3), atol=tensor(0.1).constant
+t(2, 3, 3).constant, atol=tensor([0.01, 0.1]).constant, rtol=tensor(0.2).constant
+t(0, 3, 2), rtol=tensor(0.1).constant
+t(3, 4).T, rtol=tensor(0.01).constant
+t(1, 4, 3).expand(2, 4, 3), rtol=tensor([0.01, 0.1]).constant
+tensor([[4., 2.], [2., 5.]]).constant, rtol=tensor(0.1).constant, hermitian=True
+t(), rtol=tensor(0.1).constant ! matrices)",
+        .out = true},
+    {.schema = "linalg_pinv.rcond(Tensor A, float rcond, bool hermitian=False) -> Tensor",
+        .doc = "Computes the Moore-Penrose pseudoinverse with rtol=rcond.",
+        .torch = "torch.linalg.pinv",
+        .example = "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.]]), 0.1)",
+        .samples = "t(4, 3), 0.01\nt(0, 3, 2), 0.1\nt(3, 4).T, 0.1\nt(1, 4, 3).expand(2, 4, 3), 0.1\ntensor([[4., 2.], [2., "
+                   "5.]]).constant, 0.1, True\nt(), 0.1 ! matrices",
+        .out = true},
     {.schema = "pinverse(Tensor input, float rcond=1e-15) -> Tensor",
         .doc = "Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.",
         .example = "pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))",
@@ -275,6 +303,27 @@ t(0, 3, 2)
 t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
 t() ! matrices)",
+        .out = true},
+    {.schema = "linalg_matrix_rank.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        .doc = "Computes the rank with tolerances for each matrix.",
+        .torch = "torch.linalg.matrix_rank",
+        .example = "pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2]))",
+        .samples = R"(
+t(2, 4, 3), rtol=tensor([0.01, 0.1])
+t(2, 4, 3), atol=tensor(0.1)
+t(2, 3, 3), atol=tensor([0.01, 0.1]), rtol=tensor(0.2)
+t(0, 3, 2), rtol=tensor(0.1)
+t(3, 4).T, rtol=tensor(0.01)
+t(1, 4, 3).expand(2, 4, 3), rtol=tensor([0.01, 0.1])
+tensor([[4., 2.], [2., 5.]]), rtol=tensor(0.1), hermitian=True
+t(), rtol=tensor(0.1) ! matrices)",
+        .out = true},
+    {.schema = "linalg_matrix_rank.tol(Tensor A, *, Tensor|Scalar tol, bool hermitian=False) -> Tensor",
+        .doc = "Computes the rank with atol=tol and rtol=0.",
+        .torch = "torch.linalg.matrix_rank",
+        .example = "pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)",
+        .samples = "t(4, 3), tol=0.5\nt(2, 4, 3), tol=tensor([0.5, 1.])\nt(0, 3, 2), tol=0.1\nt(3, 4).T, tol=0.1\nt(1, 4, 3).expand(2, 4, "
+                   "3), tol=0.1\ntensor([[4., 2.], [2., 5.]]), tol=0.1, hermitian=True\nt(), tol=0.1 ! matrices",
         .out = true},
     {.schema = "linalg_matrix_power(Tensor A, int n) -> Tensor",
         .doc = "Computes the n-th power of square matrices; negative n uses the inverse.",
@@ -354,18 +403,6 @@ TensorHandle exponential(const TensorHandle& a) {
   return y;
 }
 
-// Broadcasts the batches of two stacks of matrices.
-void stretch(TensorHandle& a, TensorHandle& b) {
-  Shape batch_a = a.shape(), batch_b = b.shape();
-  batch_a.resize(a.rank() - 2), batch_b.resize(b.rank() - 2);
-  const Shape batch = broadcast_shapes(batch_a, batch_b);
-  for (TensorHandle* m : {&a, &b}) {
-    Dims size = batch;
-    size.push_back(m->shape()[m->rank() - 2]), size.push_back(m->shape()[m->rank() - 1]);
-    *m = expand(*m, size);
-  }
-}
-
 }  // namespace
 
 TensorHandle fn::linalg_inv(const TensorHandle& A) {
@@ -411,13 +448,27 @@ TensorHandle fn::linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO)
 TensorHandle fn::linalg_svdvals(const TensorHandle& A) { return linalg_svd(A, false)[1]; }
 
 TensorHandle fn::linalg_pinv(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
-  if (hermitian) square_extent(A);
-  return _linalg_pinv(A, atol, rtol);
+  return _linalg_pinv(hermitian ? symmetric(A) : A, atol, rtol);
 }
+TensorHandle fn::linalg_pinv(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) {
+  const auto [u, s, vh] = linalg_svd(hermitian ? symmetric(A) : A, false);
+  const TensorHandle kept = gt(s, thresholds(A, detach(s), atol, rtol)), inverse = where(kept, 1.0 / where(kept, s, 1.0), 0.0);
+  return matmul(t_of(vh) * unsqueeze(inverse, -2), t_of(u));
+}
+TensorHandle fn::linalg_pinv(const TensorHandle& A, double rcond, bool hermitian) { return linalg_pinv(A, {}, rcond, hermitian); }
 TensorHandle fn::pinverse(const TensorHandle& input, double rcond) { return _linalg_pinv(input, {}, rcond); }
+
 TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
-  if (hermitian) square_extent(A);
-  return sum(ne(counted(linalg_svdvals(detach(A)), Pinv::from(A, atol, rtol)), 0), Dims{-1});
+  const TensorHandle a = detach(hermitian ? symmetric(A) : A);
+  return sum(ne(counted(linalg_svdvals(a), Pinv::from(A, atol, rtol)), 0), Dims{-1});
+}
+TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) {
+  const TensorHandle values = linalg_svdvals(detach(hermitian ? symmetric(A) : A));
+  return sum(gt(values, thresholds(A, values, atol, rtol)), Dims{-1});
+}
+TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian) {
+  const TensorHandle none = zeros(Dims{}, A.dtype(), &A.device());
+  return linalg_matrix_rank(A, none + tol, none, hermitian);
 }
 
 TensorHandle fn::linalg_matrix_power(const TensorHandle& A, int64_t n) { return signed_power(A, n); }

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import _core
+from ... import _core, nn
 from ..._core import Tensor
-from ...nn import Module, Parameter, init
+from ...nn import Module
 from ...nn.functional import deform_conv2d
 
 __all__ = ["DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool"]
@@ -148,8 +148,8 @@ class PSRoIPool(_Regions):
     options, function = ("output_size", "spatial_scale"), staticmethod(ps_roi_pool)
 
 
-class DeformConv2d(Module):
-    """deform_conv2d with weights of its own; the offsets are given with each input."""
+class DeformConv2d(nn.DeformConv2d):  # type: ignore[misc]
+    """A deformable convolution; how many groups its offsets have follows from their shape."""
 
     def __init__(
         self,
@@ -162,27 +162,9 @@ class DeformConv2d(Module):
         groups: int = 1,
         bias: bool = True,
     ) -> None:
-        super().__init__()
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"in_channels and out_channels must be divisible by groups: got {in_channels}, {out_channels} and {groups}")
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.padding, self.dilation = (_pair(v) for v in (kernel_size, stride, padding, dilation))
-        self.weight = Parameter(_core.empty(out_channels, in_channels // groups, *self.kernel_size))
-        self.bias = Parameter(_core.empty(out_channels)) if bias else None
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        init.kaiming_uniform_(self.weight, a=5**0.5)
-        if self.bias is not None:
-            bound = (self.weight.shape[1] * self.kernel_size[0] * self.kernel_size[1]) ** -0.5
-            init.uniform_(self.bias, -bound, bound)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias=bias)
 
     def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
         return deform_conv2d(input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask)
-
-    def __repr__(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        text += f", padding={self.padding}" if self.padding != (0, 0) else ""
-        text += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
-        text += f", groups={self.groups}" if self.groups != 1 else ""
-        return f"DeformConv2d({text}{', bias=False' if self.bias is None else ''})"

@@ -7,8 +7,11 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ... import _core
 from ..._core import Tensor
+from ...tensor import from_numpy
 
 
 def make_grid(
@@ -29,16 +32,22 @@ def make_grid(
     images = images.detach().to("cpu").float()
     if normalize:
         images = _core.stack([_scaled(image, value_range) for image in images]) if scale_each else _scaled(images, value_range)
-    count, channels, height, width = images.shape
+    count = images.shape[0]
     if count == 1:
         return images[0]
-    columns = min(nrow, count)
-    rows = math.ceil(count / columns)
+    tiles = tiled(images.permute(0, 2, 3, 1).numpy(), min(nrow, count), padding=padding, fill=pad_value)
+    return from_numpy(np.ascontiguousarray(tiles.transpose(2, 0, 1)))
+
+
+def tiled(images: np.ndarray, columns: int, rows: int | None = None, *, padding: int = 2, fill: float = 0) -> np.ndarray:
+    """Arranges images (N, H, W, C) in rows, with padding around each."""
+    count, height, width, channels = images.shape
+    rows = math.ceil(count / columns) if rows is None else rows
     high, wide = height + padding, width + padding
-    grid = _core.full((channels, rows * high + padding, columns * wide + padding), pad_value)
-    for index in range(count):
+    grid = np.full((rows * high + padding, columns * wide + padding, channels), fill, images.dtype)
+    for index, image in enumerate(images):
         top, left = index // columns * high + padding, index % columns * wide + padding
-        grid[:, top : top + height, left : left + width] = images[index]
+        grid[top : top + height, left : left + width] = image
     return grid
 
 

@@ -26,6 +26,9 @@ def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
 
     Raises:
         FormatError: The file cannot be decoded.
+
+    >>> pyburn.data.files.read_lines(b"one\ntwo\n")
+    ['one', 'two']
     """
     text = read_text(file, "text", encoding)
     lines = text.split("\n")
@@ -43,6 +46,9 @@ def read_json_lines(file: File, encoding: str = "utf-8") -> list[Any]:
 
     Raises:
         FormatError: A line is not JSON.
+
+    >>> pyburn.data.files.read_json_lines(b'{"a": 1}')
+    [{'a': 1}]
     """
     return [_parsed(line, i) for i, line in enumerate(read_lines(file, encoding), 1) if line.strip()]
 

@@ -10,6 +10,8 @@ import zlib
 from pathlib import Path
 from typing import IO, Any, Union
 
+import numpy as np
+
 from ..._core import FormatError
 from . import limits
 
@@ -120,3 +122,11 @@ class ByteReader:
             FormatError: There are too few bytes left.
         """
         return struct.unpack(layout, self.take(struct.calcsize(layout), what))
+
+
+def from_24_bits(data: Any) -> np.ndarray:
+    """Returns little-endian integers of 24 bits as int32."""
+    parts = np.frombuffer(data, np.uint8).reshape(-1, 3)
+    wide = np.zeros((len(parts), 4), np.uint8)
+    wide[:, 1:] = parts
+    return wide.reshape(-1).view("<i4").astype(np.int32) >> 8

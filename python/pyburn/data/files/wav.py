@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...io import atomic_write
-from .source import ByteReader, File, read_bytes
+from .source import ByteReader, File, from_24_bits, read_bytes
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _SUBFORMAT_TAIL = bytes.fromhex("000000001000800000aa00389b71")
@@ -78,10 +78,7 @@ def _samples(
     stop = count if frames < 0 else min(count, start + frames)
     body = body[start * width * channels : stop * width * channels]
     if kind == "i3":
-        parts = np.frombuffer(body, np.uint8).reshape(-1, 3)
-        wide = np.zeros((len(parts), 4), np.uint8)
-        wide[:, 1:] = parts
-        values: np.ndarray = wide.reshape(-1).view("<i4").astype(np.int32) >> 8
+        values: np.ndarray = from_24_bits(body)
     else:
         values = np.frombuffer(body, kind).astype(np.dtype(kind).newbyteorder("="))
     values = np.ascontiguousarray(values.reshape(-1, channels).T)
@@ -105,6 +102,11 @@ def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int |
     Raises:
         ValueError: The shape, rate or bits is not supported, or the file would exceed 4 GiB.
     """
+    atomic_write(os.fspath(file), wav_bytes(samples, rate, bits))
+
+
+def wav_bytes(samples: Any, rate: int, bits: int | None = None) -> bytes:
+    """Returns the content of a WAV file; see `write_wav`."""
     values = np.asarray(samples)
     if values.ndim == 1:
         values = values[None]
@@ -124,7 +126,7 @@ def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int |
     head = struct.pack("<HHIIHH", code, channels, rate, rate * channels * width, channels * width, bits)
     padding = b"\0" * (len(body) % 2)
     first = struct.pack("<4sI4s4sI", b"RIFF", 4 + 8 + len(head) + 8 + len(body) + len(padding), b"WAVE", b"fmt ", len(head)) + head
-    atomic_write(os.fspath(file), first + struct.pack("<4sI", b"data", len(body)) + body + padding)
+    return first + struct.pack("<4sI", b"data", len(body)) + body + padding
 
 
 def _encodable(values: np.ndarray, bits: int | None) -> tuple[np.ndarray, int, int]:

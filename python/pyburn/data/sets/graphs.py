@@ -13,9 +13,7 @@ from ...tensor import from_numpy
 from ...tensor import tensor as make_tensor
 from ..files import read_graph_text, read_planetoid, read_tu_folder
 from ..unpack import unpack_members
-from .place import Files, NamedSet, Resource, Root, raw_github
-
-_PARTS = ("allx", "ally", "graph", "test.index", "tx", "ty", "x", "y")
+from .place import Files, NamedSet, Resource, Root, raw_github, read_checksums
 
 
 class CitationSet(NamedSet[Data], counted="graph"):
@@ -29,15 +27,15 @@ class CitationSet(NamedSet[Data], counted="graph"):
     """
 
     name: ClassVar[str]
-    checksums: ClassVar[tuple[str, ...]]
 
     def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
         self.transform = transform
         # From kimiyoung/planetoid at the commit below; the checksums are of the files in its tree.
         repository, commit = "kimiyoung/planetoid", "af6abf468a772cc055bec88c52e4d6f51b7c37e3"
-        names = [f"ind.{self.name}.{part}" for part in _PARTS]
-        resources = tuple(Resource(n, raw_github(repository, commit, f"data/{n}"), f"sha256:{c}") for n, c in zip(names, self.checksums))
-        files = Files(type(self).__name__, tuple((n,) for n in names), ("planetoid", f"{type(self).__name__}/raw"), resources)
+        checksums = read_checksums(Path(__file__).with_name("planetoid.sums"))
+        mine = {n: c for n, c in checksums.items() if n.startswith(f"ind.{self.name}.")}
+        resources = tuple(Resource(n, raw_github(repository, commit, f"data/{n}"), c) for n, c in mine.items())
+        files = Files(type(self).__name__, tuple((n,) for n in mine), ("planetoid", f"{type(self).__name__}/raw"), resources)
         graph = read_planetoid(files.locate(root, download)[0].parent, self.name)
         self.num_classes = int(graph.y.max()) + 1
         self.num_features = graph.x.shape[1]
@@ -55,16 +53,6 @@ class Cora(CitationSet):
     """The Cora citation network: 2,708 machine learning papers in 7 classes, 1,433 word features, 5,278 citations."""
 
     name = "cora"
-    checksums = (
-        "9419ba2f26f5c35243db64aba110e0f35a04851609e0dc5433450676ca6b8543",
-        "2b998f5cc7fedc86e7f97ca2498f47a1ffc1462c29e2d578b23bf3f62b6e7d71",
-        "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d",
-        "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
-        "b9afbaa4a400df991f6f02ef677e1e44da55ffc04801fd02f9e673987829226a",
-        "41f5ac76596a1699cc33f53084a2419e92961c42bb75f36fc38e616d348532ad",
-        "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab",
-        "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1",
-    )
 
 
 class Citeseer(CitationSet):
@@ -73,16 +61,6 @@ class Citeseer(CitationSet):
     """
 
     name = "citeseer"
-    checksums = (
-        "2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668",
-        "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95",
-        "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
-        "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
-        "539a8906a2da97628d212f2fdd668c109a8b3f0d36574b59e5d3fd5b5303da21",
-        "55e5bd1ba1e733a04598753ad1a8d57957f4b8f89e74519f41f4f4938767e4ce",
-        "d20de19150741e555de0ed037195630fc194114ebc7fd72ced62810148aa22f6",
-        "8ba87e515d8e3ee3cf52f6d2c5b86aa73f11ecad825a808455209ec26cd54924",
-    )
 
 
 class GraphClasses(NamedSet[Data], counted="graphs"):

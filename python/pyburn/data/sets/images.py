@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensor import from_numpy
 from ..files import FormatError, read_idx, read_pickled_arrays
-from ..image_files import pillow
+from ..image_files import named_errors, pillow
 from ..unpack import unpack_members
 from .place import Files, LabelledSet, Resource, Root, search_places
 
@@ -28,8 +28,6 @@ class ImageSet(LabelledSet):
     """
 
     classes: list[str]
-    data: Any
-    targets: Any
 
     @property
     def class_to_idx(self) -> dict[str, int]:
@@ -40,18 +38,11 @@ class ImageSet(LabelledSet):
         """Returns an image as a uint8 array (height, width) or (height, width, channels)."""
         raise NotImplementedError
 
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        at = range(len(self))[index]
-        pixels = self.pixels(at)
-        target: Any = int(self.targets[at])
+    def _sample(self, at: int) -> tuple[Any, Any]:
+        pixels, target = self.pixels(at), int(self.targets[at])
         if self.transform is not None:
-            image = self.transform(pillow().fromarray(pixels))
-        else:
-            image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
-        return image, target if self.target_transform is None else self.target_transform(target)
+            return pillow().fromarray(pixels), target
+        return from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1))), target
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} images, {len(self.classes)} classes)"
@@ -223,11 +214,5 @@ def read_picture(path: Path, mode: str) -> np.ndarray:
     Raises:
         FormatError: The file is not an image that Pillow can read.
     """
-    library = pillow()
-    try:
-        with library.open(path) as picture:
-            return np.array(picture.convert(mode))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # including unknown formats
-        raise FormatError(f"[picture] {path.name}: {error}") from None
+    with named_errors(path), pillow().open(path) as picture:
+        return np.array(picture.convert(mode))

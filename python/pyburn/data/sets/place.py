@@ -32,7 +32,8 @@ class NamedSet(Dataset[T_co]):
 
 
 class LabelledSet(NamedSet[tuple[Any, Any]]):
-    """Base class of data sets with torchvision's constructor, whose samples are (item, target). Subclasses implement `_load`.
+    """Base class of data sets with torchvision's constructor, whose samples are (item, target). Subclasses implement `_load`, which sets
+    `data` and `targets`, or they override `_sample`.
 
     Args:
         root: The folder of the files; None searches PYBURN_DATA and the cache.
@@ -41,6 +42,9 @@ class LabelledSet(NamedSet[tuple[Any, Any]]):
         target_transform: Applied to the target.
         download: Whether to download missing files.
     """
+
+    data: Any
+    targets: Any
 
     def __init__(
         self,
@@ -57,13 +61,17 @@ class LabelledSet(NamedSet[tuple[Any, Any]]):
         """Reads the files."""
         raise NotImplementedError
 
-    def _transformed(self, item: Any, target: Any) -> tuple[Any, Any]:
-        """Applies the transforms of the data set to a sample."""
-        if self.transform is not None:
-            item = self.transform(item)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return item, target
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def _sample(self, at: int) -> tuple[Any, Any]:
+        """Returns an item and its target, before transforms."""
+        return self.data[at], self.targets[at]
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        item, target = self._sample(range(len(self))[index])
+        item = item if self.transform is None else self.transform(item)
+        return item, target if self.target_transform is None else self.target_transform(target)
 
 
 class DataNotFoundError(FileNotFoundError, RuntimeError):
@@ -141,6 +149,12 @@ class Files:
                 return None
             paths.append(path)
         return paths
+
+
+def read_checksums(file: Path) -> dict[str, str]:
+    """Reads a list of checksums by file name: lines `algorithm:digest  name`, comments begin with #."""
+    rows = (line.split() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    return {name: checksum for checksum, name in rows}
 
 
 def search_places(root: Root) -> list[Path]:

@@ -56,15 +56,6 @@ class TableSet(LabelledSet, counted="rows"):
         """Returns the features and the targets of all rows."""
         raise NotImplementedError
 
-    def __len__(self) -> int:
-        return self.data.shape[0]
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        at = range(len(self))[index]
-        features: Any = self.data[at]
-        target: Any = self.targets[at]
-        return self._transformed(features, target)
-
 
 def _sklearn_file(set_name: str, **checksums: str) -> Files:
     """Files of scikit-learn's sklearn/datasets/data at a fixed commit."""

@@ -62,10 +62,8 @@ class TextSet(LabelledSet, counted="texts"):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        text: Any = self.texts[index]
-        target: Any = self.targets[index]
-        return self._transformed(text, target)
+    def _sample(self, at: int) -> tuple[Any, Any]:
+        return self.texts[at], self.targets[at]
 
 
 class AGNews(TextSet):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array, as_classes, as_rows, grown, probabilities
+from .metric import Metric, array, as_classes, as_rows, check_choice, grown, label_names, per_class, probabilities
 
 AVERAGES = ("micro", "macro", "weighted", "none")
 TASKS = ("multiclass", "binary", "multilabel")
@@ -48,10 +48,8 @@ class ClassCounts(Metric):
         zero_division: float = 0.0,
     ) -> None:
         average = "none" if average is None else average
-        if task not in TASKS:
-            raise ValueError(f"[{type(self).__name__}] task must be one of {', '.join(TASKS)}: got {task!r}")
-        if average not in AVERAGES:
-            raise ValueError(f"[{type(self).__name__}] average must be one of {', '.join(AVERAGES)}: got {average!r}")
+        check_choice(self, "task", task, TASKS)
+        check_choice(self, "average", average, AVERAGES)
         if top_k < 1 or (top_k > 1 and task != "multiclass"):
             raise ValueError(f"[{type(self).__name__}] top_k is a positive number, for several classes: got {top_k} ({task})")
         self.task, self.average, self.threshold, self.logits = task, average, threshold, logits
@@ -161,10 +159,7 @@ class ClassCounts(Metric):
         return float(values[counted].mean()) if counted.any() else float("nan")
 
     def table(self) -> dict[str, Any] | None:
-        if self.average != "none":
-            return None
-        values = self.per_class()
-        return {"type": "per_class", "labels": label_names(self.labels, len(values)), "values": values}
+        return per_class(self.per_class(), self.labels) if self.average == "none" else None
 
 
 def _table(classes: np.ndarray, width: int) -> np.ndarray:
@@ -176,11 +171,6 @@ def _table(classes: np.ndarray, width: int) -> np.ndarray:
 def divided(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
     """Divides element-wise; `otherwise` where the denominator is 0, like scikit-learn's zero_division."""
     return np.divide(above, below, out=np.full(np.shape(above), otherwise, np.float64), where=np.asarray(below) != 0)
-
-
-def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
-    """Returns class names, with indices for classes without a name."""
-    return [str(labels[i]) if labels is not None and i < len(labels) else str(i) for i in range(count)]
 
 
 class Precision(ClassCounts):
@@ -358,8 +348,7 @@ class ConfusionMatrix(Metric):
         ignore_index: int | None = None,
         normalize: str | None = None,
     ) -> None:
-        if normalize not in ("true", "pred", "all", None):
-            raise ValueError(f"[ConfusionMatrix] normalize must be 'true', 'pred', 'all' or None: got {normalize!r}")
+        check_choice(self, "normalize", normalize, ("true", "pred", "all", None))
         self.labels, self.threshold, self.ignore_index, self.normalize = labels, threshold, ignore_index, normalize
         super().__init__(name)
 

@@ -12,7 +12,7 @@ from ..._core import Tensor, arange, where
 from ...nn.functional import log_softmax
 from .metric import (
     MOST_WAITING,
-    Metric,
+    Ratio,
     array,
     as_classes,
     as_rows,
@@ -24,7 +24,7 @@ from .metric import (
 )
 
 
-class Mean(Metric):
+class Mean(Ratio):
     """The weighted mean of values, such as a loss weighted by the batch size.
 
     Args:
@@ -65,9 +65,6 @@ class Mean(Metric):
         products = [value * weight for value, weight in zip(sums["value"], sums["weight"])]
         super().take({"total": products, "weight": sums["weight"]})
 
-    def compute(self) -> float:
-        return self.state["total"] / self.state["weight"] if self.state["weight"] else math.nan
-
 
 class Loss(Mean):
     """The mean loss over all samples: batches are weighted by their size.
@@ -80,7 +77,7 @@ class Loss(Mean):
         super().__init__(name, higher_is_better=False)
 
 
-class _Share(Metric):
+class _Share(Ratio):
     """The fraction of samples that are correct."""
 
     live = True
@@ -91,9 +88,6 @@ class _Share(Metric):
     def take(self, sums: dict[str, Sequence[Any]]) -> None:
         check_targets(sums)
         super().take(sums)
-
-    def compute(self) -> float:
-        return self.state["right"] / self.state["count"] if self.state["count"] else math.nan
 
 
 class Accuracy(_Share):
@@ -201,7 +195,7 @@ class TopKAccuracy(_Share):
         self.state["count"] += len(truth)
 
 
-class Perplexity(Metric):
+class Perplexity(Ratio):
     """Perplexity: the exponential of the mean cross-entropy.
 
     Args:
@@ -221,9 +215,6 @@ class Perplexity(Metric):
     def __init__(self, name: str = "perplexity", *, ignore_index: int | None = -100, log_probabilities: bool = False) -> None:
         self.ignore_index, self.log_probabilities = ignore_index, log_probabilities
         super().__init__(name)
-
-    def initial(self) -> dict[str, Any]:
-        return {"total": 0.0, "count": 0}
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
         axis = class_axis_on_device(output.shape, target.shape, target.dtype)
@@ -255,7 +246,5 @@ class Perplexity(Metric):
         self.state["count"] += len(truth)
 
     def compute(self) -> float:
-        if not self.state["count"]:
-            return math.nan
-        mean = self.state["total"] / self.state["count"]
-        return math.exp(mean) if mean < 709 else math.inf
+        mean = super().compute()
+        return math.inf if mean >= 709 else math.exp(mean)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -369,3 +370,30 @@ def probabilities(output: np.ndarray, logits: bool) -> np.ndarray:
         with np.errstate(over="ignore"):
             values = 1 / (1 + np.exp(-values))
     return values
+
+
+class Ratio(Metric):
+    """Base class of metrics that are a sum divided by another one: the two entries of `initial`."""
+
+    def initial(self) -> dict[str, Any]:
+        return {"total": 0.0, "count": 0}
+
+    def compute(self) -> float:
+        total, count = (self.state[key] for key in self.initial())
+        return total / count if count else math.nan
+
+
+def per_class(values: np.ndarray, labels: Sequence[str] | None = None) -> dict[str, Any]:
+    """Returns the table of a number per class, for `Metric.table`."""
+    return {"type": "per_class", "labels": label_names(labels, len(values)), "values": values}
+
+
+def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
+    """Returns the class names, completed by numbers."""
+    return [str(labels[i]) if labels is not None and i < len(labels) else str(i) for i in range(count)]
+
+
+def check_choice(metric: Metric, name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Raises a ValueError for an option that is not one of the choices."""
+    if value not in choices:
+        raise ValueError(f"[{type(metric).__name__}] {name} must be one of {', '.join(map(repr, choices))}: got {value!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array, as_classes, as_rows
+from .metric import Metric, array, as_classes, as_rows, check_choice, per_class
 
 
 class _Scores(Metric):
@@ -27,10 +27,8 @@ class _Scores(Metric):
         self, name: str | None = None, *, task: str = "multiclass", average: str | None = "macro", ignore_index: int | None = None
     ) -> None:
         average = "none" if average is None else average
-        if task not in ("binary", "multiclass", "multilabel"):
-            raise ValueError(f"[{type(self).__name__}] task must be 'binary', 'multiclass' or 'multilabel': got {task!r}")
-        if average not in ("macro", "weighted", "micro", "none"):
-            raise ValueError(f"[{type(self).__name__}] average must be 'macro', 'weighted', 'micro' or 'none': got {average!r}")
+        check_choice(self, "task", task, ("binary", "multiclass", "multilabel"))
+        check_choice(self, "average", average, ("macro", "weighted", "micro", "none"))
         self.task, self.average, self.ignore_index = task, average, ignore_index
         super().__init__(name)
 
@@ -81,10 +79,7 @@ class _Scores(Metric):
         return float(np.average(areas[defined], weights=weights)) if weights.sum() else float("nan")
 
     def table(self) -> dict[str, Any] | None:
-        if self.average != "none":
-            return None
-        areas = np.atleast_1d(self.compute())
-        return {"type": "per_class", "labels": [str(i) for i in range(len(areas))], "values": areas}
+        return per_class(np.atleast_1d(self.compute())) if self.average == "none" else None
 
 
 def _steps(scores: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,8 +113,7 @@ class AUROC(_Scores):
 
     def __init__(self, name: str | None = None, *, multi_class: str = "ovr", **options: Any) -> None:
         super().__init__(name, **options)
-        if multi_class not in ("ovr", "ovo"):
-            raise ValueError(f"[AUROC] multi_class must be 'ovr' or 'ovo': got {multi_class!r}")
+        check_choice(self, "multi_class", multi_class, ("ovr", "ovo"))
         if multi_class == "ovo" and (self.task != "multiclass" or self.average not in ("macro", "weighted")):
             raise ValueError(f"[AUROC] pairs are for several classes, 'macro' or 'weighted': got {self.task}, {self.average!r}")
         self.multi_class = multi_class

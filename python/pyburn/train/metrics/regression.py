@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import Tensor
-from .metric import Metric, array, widest_float
+from .metric import Metric, Ratio, array, check_choice, per_class, widest_float
 
 
 def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -20,12 +20,9 @@ def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndar
     return found.astype(np.float64), truth.astype(np.float64)
 
 
-class _Error(Metric):
+class _Error(Ratio):
     higher_is_better = False
     live = True
-
-    def initial(self) -> dict[str, Any]:
-        return {"total": 0.0, "count": 0}
 
     def error(self, difference: Any) -> Any:
         """Error per element; called with arrays and with tensors."""
@@ -42,9 +39,6 @@ class _Error(Metric):
         found, truth = _pair(self, output, target)
         self.state["total"] += float(self.error(found - truth).sum())
         self.state["count"] += found.size
-
-    def compute(self) -> float:
-        return self.state["total"] / self.state["count"] if self.state["count"] else math.nan
 
 
 class MAE(_Error):
@@ -106,8 +100,7 @@ class R2(Metric):
     exact = False  # Chan's parallel update rounds
 
     def __init__(self, name: str | None = None, *, multioutput: str = "uniform_average") -> None:
-        if multioutput not in ("uniform_average", "variance_weighted", "raw_values"):
-            raise ValueError(f"[R2] multioutput must be 'uniform_average', 'variance_weighted' or 'raw_values': got {multioutput!r}")
+        check_choice(self, "multioutput", multioutput, ("uniform_average", "variance_weighted", "raw_values"))
         self.multioutput = multioutput
         super().__init__(name)
 
@@ -161,7 +154,4 @@ class R2(Metric):
         return np.divide(-errors, spread, out=flat - 1, where=spread != 0) + 1
 
     def table(self) -> dict[str, Any] | None:
-        if self.multioutput != "raw_values":
-            return None
-        values = self._per_output()
-        return {"type": "per_class", "labels": [str(i) for i in range(len(values))], "values": values}
+        return per_class(self._per_output()) if self.multioutput == "raw_values" else None

@@ -7,16 +7,13 @@ import os
 import time
 from typing import Any
 
-from .metric import Metric
+from .metric import Metric, Ratio
 
 
-class _Reading(Metric):
+class _Reading(Ratio):
     """The mean of readings that `update` takes from the system."""
 
     higher_is_better = None
-
-    def initial(self) -> dict[str, Any]:
-        return {"total": 0.0, "count": 0}
 
     def read(self) -> float:
         """Returns the current reading."""
@@ -27,9 +24,6 @@ class _Reading(Metric):
         if not math.isnan(value):
             self.state["total"] += value
             self.state["count"] += 1
-
-    def compute(self) -> float:
-        return self.state["total"] / self.state["count"] if self.state["count"] else math.nan
 
 
 class CpuUse(_Reading):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._core import Tensor
-from .metric import Metric, array
+from .metric import Metric, Ratio, array
 
 
 def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
@@ -69,7 +68,7 @@ class TextMetric(Metric):
         return [self.units(row) if isinstance(row, str) else [token for token in row if token != self.pad] for row in rows]
 
 
-class _ErrorRate(TextMetric):
+class _ErrorRate(Ratio, TextMetric):
     higher_is_better = False
 
     def initial(self) -> dict[str, Any]:
@@ -78,9 +77,6 @@ class _ErrorRate(TextMetric):
     def add(self, found: Sequence[Hashable], truth: Sequence[Hashable]) -> None:
         self.state["edits"] += edit_distance(found, truth)
         self.state["length"] += len(truth)
-
-    def compute(self) -> float:
-        return self.state["edits"] / self.state["length"] if self.state["length"] else math.nan
 
 
 class CER(_ErrorRate):

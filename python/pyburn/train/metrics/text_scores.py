@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .metric import Ratio, check_choice
 from .text import TextMetric
 
 SMOOTHINGS = ("none", "add-epsilon", "exponential")
@@ -45,8 +46,7 @@ class Bleu(_Score):
     def __init__(self, name: str | None = None, *, max_n: int = 4, smoothing: str = "none", pad: int | None = None) -> None:
         if max_n < 1:
             raise ValueError(f"[Bleu] max_n must be positive: got {max_n}")
-        if smoothing not in SMOOTHINGS:
-            raise ValueError(f"[Bleu] smoothing must be one of {', '.join(SMOOTHINGS)}: got {smoothing!r}")
+        check_choice(self, "smoothing", smoothing, SMOOTHINGS)
         self.max_n, self.smoothing = max_n, smoothing
         super().__init__(name, pad=pad)
 
@@ -78,7 +78,7 @@ class Bleu(_Score):
         return math.exp(total / self.max_n + brevity)
 
 
-class RougeL(_Score):
+class RougeL(Ratio, _Score):
     """ROUGE-L: the F1 score of the longest common subsequence of prediction and target, averaged over the samples.
 
     >>> rouge = pyburn.train.metrics.RougeL()
@@ -87,16 +87,10 @@ class RougeL(_Score):
     0.8571
     """
 
-    def initial(self) -> dict[str, Any]:
-        return {"total": 0.0, "count": 0}
-
     def add(self, found: Sequence[Hashable], truth: Sequence[Hashable]) -> None:
         length = len(found) + len(truth)
         self.state["total"] += 2 * common_length(found, truth) / length if length else 1.0
         self.state["count"] += 1
-
-    def compute(self) -> float:
-        return self.state["total"] / self.state["count"] if self.state["count"] else math.nan
 
 
 def common_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:

@@ -9,10 +9,12 @@ from pathlib import Path
 from .lock import RunLock
 
 # What a run writes; other files in the folder are the user's.
-_WRITTEN = (
-    *("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "series", "events.out.tfevents.*", "tables.jsonl"),
-    *("predictions", "checkpoints", "log.txt", "model.txt", "trace.json", "report.html", "stop", "notes.json"),
+FILES = (
+    *("run.json", "config.json", "environment.json", "metrics.jsonl", "metrics.csv", "tables.jsonl", "log.txt", "model.txt"),
+    *("trace.json", "report.html", "notes.json", "stop"),
 )
+FOLDERS = ("series", "predictions", "checkpoints")
+EVENTS = "events.out.tfevents.*"
 
 
 def holds_run(folder: Path) -> bool:
@@ -40,7 +42,7 @@ def claim(folder: Path, *, resume: bool, overwrite: bool) -> tuple[Path, RunLock
         if resume or not holds_run(place):
             return place, lock
         if overwrite:
-            for written in (path for pattern in _WRITTEN for path in place.glob(pattern)):
+            for written in (path for pattern in (*FILES, *FOLDERS, EVENTS) for path in place.glob(pattern)):
                 shutil.rmtree(written) if written.is_dir() and not written.is_symlink() else written.unlink()
             return place, lock
         lock.release()

@@ -107,14 +107,12 @@ def histogram(values: Any, bins: Any = 64) -> dict[int, Any] | None:
 
 def wav(samples: Any, rate: int) -> tuple[bytes, int, int]:
     """Encodes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV. Returns it with its channels and frames."""
-    found = np.nan_to_num(np.atleast_2d(array(samples)).astype(np.float64)).clip(-1, 1)
+    from ...data.files.wav import wav_bytes
+
+    found = np.nan_to_num(np.atleast_2d(array(samples)).astype(np.float64))
     if found.ndim != 2:
         raise ValueError(f"[audio] expected shape (frames,) or (channels, frames): got {found.shape}")
-    data = (found.T * 32767).round().astype("<i2").tobytes()
-    channels, frames = found.shape
-    form = struct.pack("<IHHIIHH", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16)
-    head = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + form + b"data" + struct.pack("<I", len(data))
-    return head + data, channels, frames
+    return wav_bytes(found, rate, 16), *found.shape
 
 
 class EventWriter:

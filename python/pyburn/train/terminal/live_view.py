@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -140,15 +140,7 @@ class LiveView:
         with self._lock:
             now = self._now
             curves = {m: {s: (list(p.x), list(p.y)) for s, p in splits.items()} for m, splits in self._points.items()}
-            return Snapshot(
-                **{
-                    **now.__dict__,
-                    "values": dict(now.values),
-                    "best": dict(now.best),
-                    "messages": list(now.messages),
-                    "curves": curves,
-                }
-            )
+            return replace(now, values=dict(now.values), best=dict(now.best), messages=list(now.messages), curves=curves)
 
 
 def _doing(learner: Learner) -> str:

@@ -160,6 +160,18 @@ Tensor max(const TensorHandle& input) { return naming("max", [&] { return fn::ma
 Tensor max(const TensorHandle& input, const TensorHandle& other) { return naming("max", [&] { return fn::max(input, other); }); }
 Tensor min(const TensorHandle& input) { return naming("min", [&] { return fn::min(input); }); }
 Tensor min(const TensorHandle& input, const TensorHandle& other) { return naming("min", [&] { return fn::min(input, other); }); }
+Results<2> linalg_lu_factor(const TensorHandle& A, bool pivot) { return as_tensors(naming("linalg_lu_factor", [&] { return fn::linalg_lu_factor(A, pivot); })); }
+Results<3> linalg_lu_factor_ex(const TensorHandle& A, bool pivot, bool check_errors) { return as_tensors(naming("linalg_lu_factor_ex", [&] { return fn::linalg_lu_factor_ex(A, pivot, check_errors); })); }
+Results<3> linalg_lu(const TensorHandle& A, bool pivot) { return as_tensors(naming("linalg_lu", [&] { return fn::linalg_lu(A, pivot); })); }
+Results<3> lu_unpack(const TensorHandle& LU_data, const TensorHandle& LU_pivots, bool unpack_data, bool unpack_pivots) { return as_tensors(naming("lu_unpack", [&] { return fn::lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots); })); }
+Tensor linalg_lu_solve(const TensorHandle& LU, const TensorHandle& pivots, const TensorHandle& B, bool left, bool adjoint) { return naming("linalg_lu_solve", [&] { return fn::linalg_lu_solve(LU, pivots, B, left, adjoint); }); }
+Tensor lu_solve(const TensorHandle& input, const TensorHandle& LU_data, const TensorHandle& LU_pivots) { return naming("lu_solve", [&] { return fn::lu_solve(input, LU_data, LU_pivots); }); }
+Results<2> linalg_inv_ex(const TensorHandle& A, bool check_errors) { return as_tensors(naming("linalg_inv_ex", [&] { return fn::linalg_inv_ex(A, check_errors); })); }
+Results<2> linalg_solve_ex(const TensorHandle& A, const TensorHandle& B, bool left, bool check_errors) { return as_tensors(naming("linalg_solve_ex", [&] { return fn::linalg_solve_ex(A, B, left, check_errors); })); }
+Results<2> linalg_cholesky_ex(const TensorHandle& A, bool upper, bool check_errors) { return as_tensors(naming("linalg_cholesky_ex", [&] { return fn::linalg_cholesky_ex(A, upper, check_errors); })); }
+Tensor linalg_householder_product(const TensorHandle& input, const TensorHandle& tau) { return naming("linalg_householder_product", [&] { return fn::linalg_householder_product(input, tau); }); }
+Results<3> svd_lowrank(const TensorHandle& A, std::optional<int64_t> q, std::optional<int64_t> niter, const TensorHandle& M) { return as_tensors(naming("svd_lowrank", [&] { return fn::svd_lowrank(A, q, niter, M); })); }
+Results<3> pca_lowrank(const TensorHandle& A, std::optional<int64_t> q, bool center, int64_t niter) { return as_tensors(naming("pca_lowrank", [&] { return fn::pca_lowrank(A, q, center, niter); })); }
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::full(size, fill_value, dtype, device, requires_grad); }
 Tensor arange(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::arange(start, end, step, dtype, device, requires_grad); }
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::linspace(start, end, steps, dtype, device, requires_grad); }
@@ -282,6 +294,23 @@ Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHan
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("addbmm", [&] { return fn::addbmm(input, batch1, batch2, beta, alpha); }); }
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { return naming("baddbmm", [&] { return fn::baddbmm(input, batch1, batch2, beta, alpha); }); }
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) { return naming("bilinear", [&] { return fn::bilinear(input1, input2, weight, bias); }); }
+Tensor linalg_matrix_norm(const TensorHandle& input, const std::string& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) { return naming("linalg_matrix_norm", [&] { return fn::linalg_matrix_norm(input, ord, dim, keepdim, dtype); }); }
+Tensor linalg_matrix_norm(const TensorHandle& input, const Scalar& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) { return naming("linalg_matrix_norm", [&] { return fn::linalg_matrix_norm(input, ord, dim, keepdim, dtype); }); }
+Tensor linalg_norm(const TensorHandle& input, const std::optional<Scalar>& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { return naming("linalg_norm", [&] { return fn::linalg_norm(input, ord, dim, keepdim, dtype); }); }
+Tensor linalg_norm(const TensorHandle& input, const std::string& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { return naming("linalg_norm", [&] { return fn::linalg_norm(input, ord, dim, keepdim, dtype); }); }
+Tensor linalg_cond(const TensorHandle& input, const std::optional<Scalar>& p) { return naming("linalg_cond", [&] { return fn::linalg_cond(input, p); }); }
+Tensor linalg_cond(const TensorHandle& input, const std::string& p) { return naming("linalg_cond", [&] { return fn::linalg_cond(input, p); }); }
+Tensor linalg_cross(const TensorHandle& input, const TensorHandle& other, int64_t dim) { return naming("linalg_cross", [&] { return fn::linalg_cross(input, other, dim); }); }
+Tensor linalg_diagonal(const TensorHandle& A, int64_t offset, int64_t dim1, int64_t dim2) { return naming("linalg_diagonal", [&] { return fn::linalg_diagonal(A, offset, dim1, dim2); }); }
+Tensor linalg_vander(const TensorHandle& x, std::optional<int64_t> N) { return naming("linalg_vander", [&] { return fn::linalg_vander(x, N); }); }
+Tensor linalg_tensorinv(const TensorHandle& A, int64_t ind) { return naming("linalg_tensorinv", [&] { return fn::linalg_tensorinv(A, ind); }); }
+Tensor linalg_tensorsolve(const TensorHandle& A, const TensorHandle& B, const OptionalDims& dims) { return naming("linalg_tensorsolve", [&] { return fn::linalg_tensorsolve(A, B, dims); }); }
+Tensor frobenius_norm(const TensorHandle& input, const OptionalDims& dim, bool keepdim) { return naming("frobenius_norm", [&] { return fn::frobenius_norm(input, dim, keepdim); }); }
+Tensor nuclear_norm(const TensorHandle& input, const Dims& dim, bool keepdim) { return naming("nuclear_norm", [&] { return fn::nuclear_norm(input, dim, keepdim); }); }
+Tensor cholesky(const TensorHandle& input, bool upper) { return naming("cholesky", [&] { return fn::cholesky(input, upper); }); }
+Results<2> qr(const TensorHandle& input, bool some) { return as_tensors(naming("qr", [&] { return fn::qr(input, some); })); }
+Results<3> svd(const TensorHandle& input, bool some, bool compute_uv) { return as_tensors(naming("svd", [&] { return fn::svd(input, some, compute_uv); })); }
+Results<2> triangular_solve(const TensorHandle& input, const TensorHandle& A, bool upper, bool transpose, bool unitriangular) { return as_tensors(naming("triangular_solve", [&] { return fn::triangular_solve(input, A, upper, transpose, unitriangular); })); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) { return as_tensors(fn::var_mean(input, dim, correction, keepdim)); }
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) { return as_tensors(naming("var_mean", [&] { return fn::var_mean(input, dim, unbiased, keepdim); })); }
 Results<2> var_mean(const TensorHandle& input, bool unbiased) { return as_tensors(naming("var_mean", [&] { return fn::var_mean(input, unbiased); })); }
@@ -499,8 +528,12 @@ Tensor cholesky_inverse(const TensorHandle& input, bool upper) { return naming("
 Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO) { return naming("linalg_eigvalsh", [&] { return fn::linalg_eigvalsh(A, UPLO); }); }
 Tensor linalg_svdvals(const TensorHandle& A) { return naming("linalg_svdvals", [&] { return fn::linalg_svdvals(A); }); }
 Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { return naming("linalg_pinv", [&] { return fn::linalg_pinv(A, atol, rtol, hermitian); }); }
+Tensor linalg_pinv(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { return naming("linalg_pinv", [&] { return fn::linalg_pinv(A, atol, rtol, hermitian); }); }
+Tensor linalg_pinv(const TensorHandle& A, double rcond, bool hermitian) { return naming("linalg_pinv", [&] { return fn::linalg_pinv(A, rcond, hermitian); }); }
 Tensor pinverse(const TensorHandle& input, double rcond) { return naming("pinverse", [&] { return fn::pinverse(input, rcond); }); }
 Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, atol, rtol, hermitian); }); }
+Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, atol, rtol, hermitian); }); }
+Tensor linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, tol, hermitian); }); }
 Tensor linalg_matrix_power(const TensorHandle& A, int64_t n) { return naming("linalg_matrix_power", [&] { return fn::linalg_matrix_power(A, n); }); }
 Tensor matrix_power(const TensorHandle& input, int64_t n) { return naming("matrix_power", [&] { return fn::matrix_power(input, n); }); }
 Tensor linalg_matrix_exp(const TensorHandle& A) { return naming("linalg_matrix_exp", [&] { return fn::linalg_matrix_exp(A); }); }
@@ -955,6 +988,8 @@ Tensor Tensor::max() const { return pyburn::max(*this); }
 Tensor Tensor::max(const TensorHandle& other) const { return pyburn::max(*this, other); }
 Tensor Tensor::min() const { return pyburn::min(*this); }
 Tensor Tensor::min(const TensorHandle& other) const { return pyburn::min(*this, other); }
+Tensor Tensor::lu_solve(const TensorHandle& LU_data, const TensorHandle& LU_pivots) const { return pyburn::lu_solve(*this, LU_data, LU_pivots); }
+Tensor Tensor::linalg_householder_product(const TensorHandle& tau) const { return pyburn::linalg_householder_product(*this, tau); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::zeros_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::ones_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::ones_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::full_like(*this, fill_value, dtype, device, requires_grad); }
@@ -1134,6 +1169,19 @@ const Tensor& Tensor::baddbmm_(const TensorHandle& batch1, const TensorHandle& b
   baddbmm_into(*this, *this, batch1, batch2, beta, alpha);
   return *this;
 }
+Tensor Tensor::linalg_matrix_norm(const std::string& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_matrix_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::linalg_matrix_norm(const Scalar& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_matrix_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::linalg_norm(const std::optional<Scalar>& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::linalg_norm(const std::string& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::linalg_cond(const std::optional<Scalar>& p) const { return pyburn::linalg_cond(*this, p); }
+Tensor Tensor::linalg_cond(const std::string& p) const { return pyburn::linalg_cond(*this, p); }
+Tensor Tensor::linalg_cross(const TensorHandle& other, int64_t dim) const { return pyburn::linalg_cross(*this, other, dim); }
+Tensor Tensor::frobenius_norm(const OptionalDims& dim, bool keepdim) const { return pyburn::frobenius_norm(*this, dim, keepdim); }
+Tensor Tensor::nuclear_norm(const Dims& dim, bool keepdim) const { return pyburn::nuclear_norm(*this, dim, keepdim); }
+Tensor Tensor::cholesky(bool upper) const { return pyburn::cholesky(*this, upper); }
+Results<2> Tensor::qr(bool some) const { return pyburn::qr(*this, some); }
+Results<3> Tensor::svd(bool some, bool compute_uv) const { return pyburn::svd(*this, some, compute_uv); }
+Results<2> Tensor::triangular_solve(const TensorHandle& A, bool upper, bool transpose, bool unitriangular) const { return pyburn::triangular_solve(*this, A, upper, transpose, unitriangular); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var_mean(*this, dim, correction, keepdim); }
 Results<2> Tensor::var_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var_mean(*this, dim, unbiased, keepdim); }
 Results<2> Tensor::var_mean(bool unbiased) const { return pyburn::var_mean(*this, unbiased); }

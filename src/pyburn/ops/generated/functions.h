@@ -21,6 +21,7 @@
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/factor_functions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
@@ -34,6 +35,7 @@
 #include "pyburn/ops/generated/loss.h"
 #include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/matrix_functions.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/normalisation.h"
@@ -228,6 +230,18 @@ Tensor max(const TensorHandle& input);  // Returns the maximum of all elements. 
 Tensor max(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise maximum; alias of maximum.
 Tensor min(const TensorHandle& input);  // Returns the minimum of all elements. Equal elements share the gradient.
 Tensor min(const TensorHandle& input, const TensorHandle& other);  // Computes the element-wise minimum; alias of minimum.
+Results<2> linalg_lu_factor(const TensorHandle& A, bool pivot = true);  // Computes the compact LU factorisation of matrices: both factors in one tensor, and 1-based pivots.
+Results<3> linalg_lu_factor_ex(const TensorHandle& A, bool pivot = true, bool check_errors = false);  // Computes the compact LU factorisation, and the 1-based place of the first pivot that is 0, or 0.
+Results<3> linalg_lu(const TensorHandle& A, bool pivot = true);  // Computes the factors of A = P @ L @ U: a permutation, a unit lower and an upper triangular matrix.
+Results<3> lu_unpack(const TensorHandle& LU_data, const TensorHandle& LU_pivots, bool unpack_data = true, bool unpack_pivots = true);  // Unpacks a compact LU factorisation into A = P @ L @ U; parts that are not wanted are empty.
+Tensor linalg_lu_solve(const TensorHandle& LU, const TensorHandle& pivots, const TensorHandle& B, bool left = true, bool adjoint = false);  // Solves A @ X = B by the LU factors of A; X @ A = B with left=False, and with the transpose of A with adjoint=True.
+Tensor lu_solve(const TensorHandle& input, const TensorHandle& LU_data, const TensorHandle& LU_pivots);  // Solves A @ X = input by the LU factors of A; as linalg.lu_solve.
+Results<2> linalg_inv_ex(const TensorHandle& A, bool check_errors = false);  // Computes the inverse of square matrices, and whether each one is singular: then info is positive and the inverse is that of the identity.
+Results<2> linalg_solve_ex(const TensorHandle& A, const TensorHandle& B, bool left = true, bool check_errors = false);  // Solves A @ X = B, and reports whether each A is singular: then info is positive and A counts as the identity.
+Results<2> linalg_cholesky_ex(const TensorHandle& A, bool upper = false, bool check_errors = false);  // Computes the Cholesky factorisation, and the order of the first minor that is not positive-definite, or 0; then the factor is that of the identity.
+Tensor linalg_householder_product(const TensorHandle& input, const TensorHandle& tau);  // Computes the first columns of a product of Householder reflections, as geqrf returns them.
+Results<3> svd_lowrank(const TensorHandle& A, std::optional<int64_t> q = 6, std::optional<int64_t> niter = 2, const TensorHandle& M = {});  // Computes an approximate singular value decomposition of rank q of A - M, from a random start.
+Results<3> pca_lowrank(const TensorHandle& A, std::optional<int64_t> q = {}, bool center = true, int64_t niter = 2);  // Computes approximate principal components of the rows of A, which are centred first; from a random start.
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a tensor of the given shape filled with fill_value.
 Tensor arange(const std::optional<Scalar>& start = {}, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor with values from start up to, but not including, end, in steps of step.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Creates a 1-d tensor of evenly spaced values from start to end, inclusive.
@@ -350,6 +364,23 @@ Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHan
 Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * the sum over the batch of batch1 @ batch2.
 Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // Computes beta * input + alpha * (batch1 @ batch2) for batches of matrices.
 Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // Applies a bilinear transformation: x1.T @ weight[o] @ x2 + bias[o] for each output feature o.
+Tensor linalg_matrix_norm(const TensorHandle& input, const std::string& ord = "fro", const Dims& dim = Dims{-2,-1}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+Tensor linalg_matrix_norm(const TensorHandle& input, const Scalar& ord, const Dims& dim = Dims{-2,-1}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the norm of order 1, -1, 2, -2, inf or -inf of matrices.
+Tensor linalg_norm(const TensorHandle& input, const std::optional<Scalar>& ord = {}, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the norm of matrices if ord is given for two dimensions, else the norm of vectors.
+Tensor linalg_norm(const TensorHandle& input, const std::string& ord, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Computes the Frobenius norm ('fro') or the nuclear norm ('nuc') of matrices.
+Tensor linalg_cond(const TensorHandle& input, const std::optional<Scalar>& p = {});  // Computes the condition number of matrices: the ratio of the largest and the smallest singular value, or a norm times that of the inverse.
+Tensor linalg_cond(const TensorHandle& input, const std::string& p);  // Computes the condition number of square matrices by the Frobenius ('fro') or the nuclear norm ('nuc').
+Tensor linalg_cross(const TensorHandle& input, const TensorHandle& other, int64_t dim = -1);  // Computes cross products along dim, in which both tensors have size 3.
+Tensor linalg_diagonal(const TensorHandle& A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Returns a view of the diagonals of matrices as a new last dimension.
+Tensor linalg_vander(const TensorHandle& x, std::optional<int64_t> N = {});  // Builds a Vandermonde matrix of each vector: row i holds the powers of x[i], lowest first.
+Tensor linalg_tensorinv(const TensorHandle& A, int64_t ind = 2);  // Computes the inverse of a tensor for tensordot over its first ind dimensions.
+Tensor linalg_tensorsolve(const TensorHandle& A, const TensorHandle& B, const OptionalDims& dims = {});  // Solves tensordot(A, X, X.ndim) = B for X; dims are moved to the end of A first.
+Tensor frobenius_norm(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Computes the Frobenius norm over dim; by default over all dimensions.
+Tensor nuclear_norm(const TensorHandle& input, const Dims& dim = Dims{-2,-1}, bool keepdim = false);  // Computes the sum of the singular values of matrices.
+Tensor cholesky(const TensorHandle& input, bool upper = false);  // Computes the Cholesky factorisation of symmetric positive-definite matrices; as linalg.cholesky.
+Results<2> qr(const TensorHandle& input, bool some = true);  // Computes the QR factorisation input = Q @ R; some=False gives a square Q.
+Results<3> svd(const TensorHandle& input, bool some = true, bool compute_uv = true);  // Computes the singular value decomposition input = U @ diag(S) @ V.mT; without compute_uv, U and V are zeros.
+Results<2> triangular_solve(const TensorHandle& input, const TensorHandle& A, bool upper = true, bool transpose = false, bool unitriangular = false);  // Solves A @ X = input for triangular matrices A, or A.mT @ X = input with transpose=True; returns X and a copy of A.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Computes the variance and the mean over dim.
 Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Computes the variance and the mean over dim.
 Results<2> var_mean(const TensorHandle& input, bool unbiased);  // Computes the variance and the mean of all elements.
@@ -567,8 +598,12 @@ Tensor cholesky_inverse(const TensorHandle& input, bool upper = false);  // Comp
 Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues of symmetric matrices in ascending order.
 Tensor linalg_svdvals(const TensorHandle& A);  // Computes the singular values of matrices in descending order.
 Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
+Tensor linalg_pinv(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
+Tensor linalg_pinv(const TensorHandle& A, double rcond, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with rtol=rcond.
 Tensor pinverse(const TensorHandle& input, double rcond = 1e-15);  // Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
 Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the rank: the number of singular values above max(atol, rtol * largest).
+Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the rank with tolerances for each matrix.
+Tensor linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0.
 Tensor linalg_matrix_power(const TensorHandle& A, int64_t n);  // Computes the n-th power of square matrices; negative n uses the inverse.
 Tensor matrix_power(const TensorHandle& input, int64_t n);  // Computes the n-th power of square matrices; alias of linalg.matrix_power.
 Tensor linalg_matrix_exp(const TensorHandle& A);  // Computes the matrix exponential.
@@ -766,6 +801,9 @@ using fn::argmax_into;
 using fn::argmin_into;
 using fn::max_into;
 using fn::min_into;
+using fn::linalg_lu_solve_into;
+using fn::lu_solve_into;
+using fn::linalg_householder_product_into;
 using fn::grid_sample_into;
 using fn::grid_sample_input_into;
 using fn::grid_sample_grid_into;
@@ -829,6 +867,13 @@ using fn::addmv_into;
 using fn::addr_into;
 using fn::addbmm_into;
 using fn::baddbmm_into;
+using fn::linalg_matrix_norm_into;
+using fn::linalg_norm_into;
+using fn::linalg_cond_into;
+using fn::linalg_cross_into;
+using fn::linalg_tensorinv_into;
+using fn::linalg_tensorsolve_into;
+using fn::cholesky_into;
 using fn::var_mean_into;
 using fn::var_into;
 using fn::std_into;
@@ -1013,6 +1058,7 @@ auto less_equal(const auto&... arguments) { return le(arguments...); }
 auto multiply(const auto&... arguments) { return mul(arguments...); }
 auto negative(const auto&... arguments) { return neg(arguments...); }
 auto not_equal(const auto&... arguments) { return ne(arguments...); }
+auto orgqr(const auto&... arguments) { return linalg_householder_product(arguments...); }
 auto sgn(const auto&... arguments) { return sign(arguments...); }
 auto subtract(const auto&... arguments) { return sub(arguments...); }
 auto trapz(const auto&... arguments) { return trapezoid(arguments...); }

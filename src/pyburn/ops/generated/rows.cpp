@@ -19,6 +19,7 @@
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/factor_functions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
@@ -32,6 +33,7 @@
 #include "pyburn/ops/generated/loss.h"
 #include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/matrix_functions.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/normalisation.h"
@@ -773,6 +775,9 @@ void max_into(const TensorHandle& out, const TensorHandle& input) { write_result
 void max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, max(input, other)); }
 void min_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, min(input)); }
 void min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, min(input, other)); }
+void linalg_lu_solve_into(const TensorHandle& out, const TensorHandle& LU, const TensorHandle& pivots, const TensorHandle& B, bool left, bool adjoint) { write_result(out, linalg_lu_solve(LU, pivots, B, left, adjoint)); }
+void lu_solve_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& LU_data, const TensorHandle& LU_pivots) { write_result(out, lu_solve(input, LU_data, LU_pivots)); }
+void linalg_householder_product_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tau) { write_result(out, linalg_householder_product(input, tau)); }
 TensorHandle full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) {
   InputList in;
   return asking_for_gradient(call(op::full, naming(op::full, [&] { return Full::from(size, fill_value, dtype); }), in, device), requires_grad);
@@ -1090,6 +1095,16 @@ void addmv_into(const TensorHandle& out, const TensorHandle& input, const Tensor
 void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { write_result(out, addr(before_write(out, input), vec1, vec2, beta, alpha)); }
 void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, addbmm(before_write(out, input), batch1, batch2, beta, alpha)); }
 void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, baddbmm(before_write(out, input), batch1, batch2, beta, alpha)); }
+void linalg_matrix_norm_into(const TensorHandle& out, const TensorHandle& input, const std::string& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, linalg_matrix_norm(input, ord, dim, keepdim, dtype)); }
+void linalg_matrix_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, linalg_matrix_norm(input, ord, dim, keepdim, dtype)); }
+void linalg_norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<Scalar>& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, linalg_norm(input, ord, dim, keepdim, dtype)); }
+void linalg_norm_into(const TensorHandle& out, const TensorHandle& input, const std::string& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, linalg_norm(input, ord, dim, keepdim, dtype)); }
+void linalg_cond_into(const TensorHandle& out, const TensorHandle& input, const std::optional<Scalar>& p) { write_result(out, linalg_cond(input, p)); }
+void linalg_cond_into(const TensorHandle& out, const TensorHandle& input, const std::string& p) { write_result(out, linalg_cond(input, p)); }
+void linalg_cross_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other, int64_t dim) { write_result(out, linalg_cross(input, other, dim)); }
+void linalg_tensorinv_into(const TensorHandle& out, const TensorHandle& A, int64_t ind) { write_result(out, linalg_tensorinv(A, ind)); }
+void linalg_tensorsolve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, const OptionalDims& dims) { write_result(out, linalg_tensorsolve(A, B, dims)); }
+void cholesky_into(const TensorHandle& out, const TensorHandle& input, bool upper) { write_result(out, cholesky(input, upper)); }
 Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) {
   InputList in; in.add(input);
   return call_array<2>(op::var_mean, naming(op::var_mean, [&] { return VarMean::from(input, dim, correction, keepdim); }), in);
@@ -1682,7 +1697,11 @@ void cholesky_inverse_into(const TensorHandle& out, const TensorHandle& input, b
 void linalg_eigvalsh_into(const TensorHandle& out, const TensorHandle& A, const std::string& UPLO) { write_result(out, linalg_eigvalsh(A, UPLO)); }
 void linalg_svdvals_into(const TensorHandle& out, const TensorHandle& A) { write_result(out, linalg_svdvals(A)); }
 void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { write_result(out, linalg_pinv(A, atol, rtol, hermitian)); }
+void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { write_result(out, linalg_pinv(A, atol, rtol, hermitian)); }
+void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, double rcond, bool hermitian) { write_result(out, linalg_pinv(A, rcond, hermitian)); }
 void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { write_result(out, linalg_matrix_rank(A, atol, rtol, hermitian)); }
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { write_result(out, linalg_matrix_rank(A, atol, rtol, hermitian)); }
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const Operand& tol, bool hermitian) { write_result(out, linalg_matrix_rank(A, tol, hermitian)); }
 void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n) { write_result(out, linalg_matrix_power(A, n)); }
 void linalg_vecdot_into(const TensorHandle& out, const TensorHandle& x, const TensorHandle& y, int64_t dim) { write_result(out, linalg_vecdot(x, y, dim)); }
 Handles<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {

@@ -1,0 +1,33 @@
+from ._layers import CELU as CELU
+from ._layers import ELU as ELU
+from ._layers import GELU as GELU
+from ._layers import GLU as GLU
+from ._layers import Hardshrink as Hardshrink
+from ._layers import HardSigmoid as HardSigmoid
+from ._layers import Hardsigmoid as Hardsigmoid
+from ._layers import Hardswish as Hardswish
+from ._layers import Hardtanh as Hardtanh
+from ._layers import LeakyReLU as LeakyReLU
+from ._layers import LogSigmoid as LogSigmoid
+from ._layers import LogSoftmax as LogSoftmax
+from ._layers import Mish as Mish
+from ._layers import PReLU as PReLU
+from ._layers import ReLU as ReLU
+from ._layers import ReLU6 as ReLU6
+from ._layers import RReLU as RReLU
+from ._layers import SELU as SELU
+from ._layers import Shrink as Shrink
+from ._layers import Sigmoid as Sigmoid
+from ._layers import SiLU as SiLU
+from ._layers import Softmax as Softmax
+from ._layers import Softmax2d as Softmax2d
+from ._layers import Softmin as Softmin
+from ._layers import Softplus as Softplus
+from ._layers import Softshrink as Softshrink
+from ._layers import Softsign as Softsign
+from ._layers import Tanh as Tanh
+from ._layers import Tanhshrink as Tanhshrink
+from ._layers import Threshold as Threshold
+from ._layers import ThresholdedReLU as ThresholdedReLU
+
+__all__: list[str]

@@ -1,0 +1,2 @@
+from ._layers import Embedding as Embedding
+from ._layers import EmbeddingBag as EmbeddingBag

@@ -1,0 +1,11 @@
+from ._layers import BatchNorm1d as BatchNorm1d
+from ._layers import BatchNorm2d as BatchNorm2d
+from ._layers import BatchNorm3d as BatchNorm3d
+from ._layers import GroupNorm as GroupNorm
+from ._layers import InstanceNorm1d as InstanceNorm1d
+from ._layers import InstanceNorm2d as InstanceNorm2d
+from ._layers import InstanceNorm3d as InstanceNorm3d
+from ._layers import LayerNorm as LayerNorm
+from ._layers import LocalResponseNorm as LocalResponseNorm
+from ._layers import RMSNorm as RMSNorm
+from ._layers import SyncBatchNorm as SyncBatchNorm
