@@ -40,6 +40,9 @@ class TrialSet(LabelledSet, counted="trials"):
         channels: The channel names.
         rate: The sampling rate in Hz.
         classes: The class names.
+
+    >>> issubclass(SelfPaced1s, TrialSet)
+    True
     """
 
     classes: list[str]
@@ -77,6 +80,9 @@ class PhysioNetMotorImagery(TrialSet):
         ValueError: subject, runs or window is invalid.
         DataNotFoundError: The files are missing and cannot be downloaded.
         FormatError: A file is damaged or has no cues.
+
+    >>> PhysioNetMotorImagery.classes
+    ['left fist', 'right fist']
     """
 
     classes = ["left fist", "right fist"]
@@ -150,6 +156,9 @@ class SelfPaced1s(TrialSet):
     Raises:
         DataNotFoundError: The file is missing.
         FormatError: The file is invalid.
+
+    >>> SelfPaced1s.classes
+    ['left hand', 'right hand']
     """
 
     classes = ["left hand", "right hand"]
