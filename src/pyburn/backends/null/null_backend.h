@@ -1,4 +1,4 @@
-// The null backend: runs every operation without data. Shapes, dtypes, layouts and errors are real, values are not.
+// The null (meta) backend: runs every operation without data. Shapes, dtypes, layouts and errors are computed, values are not.
 #pragma once
 #include "pyburn/runtime/backend.h"
 
@@ -6,7 +6,7 @@ namespace pyburn {
 
 class NullBackend final : public Backend {
  public:
-  // With `like`, it decomposes exactly what that backend would, so that layouts come out as they would there.
+  // With `like`, decomposes the same operations as that backend, so that layouts agree.
   explicit NullBackend(Ref<Backend> like = {}) : like_(std::move(like)) {}
 
   void execute(OpRef op, Inputs in, Outputs out) override;
