@@ -123,8 +123,9 @@ def definitions() -> Iterator[Documented]:
                 continue
             if not of_cpp and node.name not in exported[package] and node.name not in exported[package.split(".")[0]]:
                 continue
-            if node.name in seen and of_cpp:
-                continue  # the overloads of one function
+            overload = any(ast.unparse(d) == "overload" for d in node.decorator_list)
+            if (node.name in seen) if of_cpp else overload:
+                continue  # an overload: the first signature of a stub, the implementation elsewhere, has the docstring
             seen.add(node.name)
             yield assess(node, package)
             if not isinstance(node, ast.ClassDef) or of_cpp:

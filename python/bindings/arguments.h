@@ -1,4 +1,4 @@
-// Calls from Python: arguments are matched to an operation's schema at run time, so an operation costs one thunk.
+// Calls from Python: arguments are matched to an operation's schema at run time, so each operation needs only one thunk.
 #pragma once
 #include "pyburn/ir/schema.h"
 #include "pyburn/ops/copy.h"
@@ -10,7 +10,7 @@ struct Signature;
 
 class Arguments {
  public:
-  // Matches the arguments of a vectorcall to the signature. TypeError as a PythonError.
+  // Matches the arguments of a vectorcall to the signature. Raises TypeError as a PythonError.
   Arguments(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
   ~Arguments() { Py_XDECREF(gathered_); }
   Arguments(const Arguments&) = delete;
@@ -40,11 +40,11 @@ class Arguments {
   bool is_none(int i) const { return get(i) == Py_None; }
 
   PyObject* out() const { return out_; }                      // the out= argument, or null
-  SmallVector<TensorHandle, 4> targets() const;               // what out() holds
-  PyObject* memory_format() const { return memory_format_; }  // the order that the result is to have, or null
-  bool is_large() const { return large_; }                    // worth releasing the GIL for
+  SmallVector<TensorHandle, 4> targets() const;               // the contents of out()
+  PyObject* memory_format() const { return memory_format_; }  // the requested memory order of the result, or null
+  bool is_large() const { return large_; }                    // large enough to release the GIL
 
-  // The result as Python sees it; several results are a named tuple.
+  // Converts the result to Python; several results are a named tuple.
   PyObject* wrapped(TensorHandle t) const { return wrap(std::move(t)); }
   PyObject* wrapped(const Tensors& ts) const { return wrap(ts); }
   PyObject* wrapped(bool b) const { return PyBool_FromLong(b); }
@@ -64,11 +64,11 @@ class Arguments {
   PyObject* values_[kMostParameters];
   PyObject* out_ = nullptr;
   PyObject* memory_format_ = nullptr;
-  PyObject* gathered_ = nullptr;  // sizes or tensors that were spread over the positional arguments
+  PyObject* gathered_ = nullptr;  // sizes or tensors that were passed as separate positional arguments
   bool large_ = false;
 };
 
-// Runs fn(arguments...) without the GIL when the tensors are large.
+// Calls fn(arguments...), without the GIL if the tensors are large.
 template <class Fn, class... A>
 auto invoke(const Arguments& a, Fn fn, const A&... arguments) {
   const GilRelease released(a.is_large());
@@ -79,20 +79,20 @@ inline constexpr uint8_t kMethod = 1, kInPlace = 2;
 struct FunctionEntry {
   const char *schema, *doc, *example;
   PyObject* (*call)(const Arguments&);
-  void (*into)(const Arguments&, std::span<const TensorHandle> out);  // out= and in-place; null where there is none
+  void (*into)(const Arguments&, std::span<const TensorHandle> out);  // out= and in-place; null if there is none
   uint8_t flags;
 };
 extern const FunctionEntry kFunctions[];
 extern const size_t kFunctionCount;
 
-// All generated functions into the module, and methods into the Tensor class.
+// Adds all generated functions to the module, and methods to the Tensor class.
 bool add_functions(PyObject* module);
-// Functions for operations without generated ones: a dict of them, with their in-place forms, by name. ValueError for a schema that does
-// not fit the attributes.
+// Functions for operations without generated ones: a dict of them, with their in-place forms, by name. ValueError if a schema does not
+// match the attributes.
 PyObject* functions_of(std::span<const OpInfo* const> rows);
 
 // Conversions shared with hand-written bindings. They throw PythonError with a TypeError set.
-bool to_scalar(PyObject* p, Scalar& out);  // false when p is not a number
+bool to_scalar(PyObject* p, Scalar& out);  // false if p is not a number
 DType to_dtype(PyObject* p);
 Device& to_device(PyObject* p);
 Dims to_dims(PyObject* p);
@@ -102,16 +102,16 @@ MemoryOrder to_memory_order(PyObject* p);
 PyGetSetDef* tensor_attributes();
 PyMethodDef* tensor_methods();
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
-extern const PyType_Slot tensor_protocol_slots[];  // text, truth, length, iteration, conversion to numbers
+extern const PyType_Slot tensor_protocol_slots[];  // str, bool, len, iteration, conversion to numbers
 extern const PyType_Slot tensor_index_slots[];     // x[...] and x[...] = y
-extern const PyType_Slot tensor_buffer_slots[];    // memory as other libraries see it
+extern const PyType_Slot tensor_buffer_slots[];    // memory exported to other libraries
 PyObject* make_size(const Dims& d);                // a pyburn.Size
 bool is_size(PyObject* p);
 bool make_size_type(PyObject* module);
-// A tensor from numbers, nested sequences, arrays or a tensor; the dtype is that of the data when none is given.
+// A tensor from numbers, nested sequences, arrays or a tensor; the dtype is that of the data by default.
 PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* device);
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device);  // a copy of an object with a buffer
-bool shares_host_memory(const TensorHandle& t);                                               // may its memory be seen by others?
-PyObject* item_of(const TensorHandle& t);                                                     // the one element as a Python number
+bool shares_host_memory(const TensorHandle& t);                                               // may its memory be exported?
+PyObject* item_of(const TensorHandle& t);                                                     // the single element as a Python number
 
 }  // namespace pyburn::python

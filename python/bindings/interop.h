@@ -1,4 +1,4 @@
-// What pyburn/python.h asks for: a capsule with functions that wrap and unwrap tensors, modules and devices.
+// The capsule for pyburn/python.h: functions that wrap and unwrap tensors, modules and devices.
 #pragma once
 #include <nanobind/nanobind.h>
 

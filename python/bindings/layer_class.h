@@ -1,4 +1,4 @@
-// Python classes of layers, from what C++ knows of them: constructor, options, documentation, forward.
+// Python classes of layers, generated from C++ metadata: constructor, options, documentation, forward.
 #pragma once
 #include <type_traits>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace pyburn::python {
 
-// What the constructors of all layers ask of one class.
+// Properties of a class used by the constructors of all layers.
 class LayerClass {
  public:
-  // `placed`: makes parameters, so that it takes device and dtype. `arguments`: in Python's order, where it is not that of the fields,
-  // with names that are no fields, which older code may still use and which pyburn.nn.legacy translates.
+  // `placed`: creates parameters, so it takes device and dtype. `arguments`: the Python order, if it differs from that of the fields,
+  // including names of older versions, which pyburn.nn.legacy translates.
   LayerClass(std::string name, const AttrType& config, nn::LayerText text, bool placed, const char* arguments);
   const char* qualified_name() const { return name_.c_str(); }
-  // Reads a call: options by position and name into `options`, the rest into the placement. TypeErrors as Python's own.
+  // Parses a call: options by position and name into `options`, the rest into the placement. TypeErrors as in Python.
   nn::Placement read(void* options, nanobind::args args, nanobind::kwargs kwargs) const;
-  std::string documented(const char* doc) const;  // with the line that help() and inspect.signature() read
-  nanobind::dict option_types() const;            // what the arguments may be, for type checkers
+  std::string documented(const char* doc) const;  // with the signature line for help() and inspect.signature()
+  nanobind::dict option_types() const;            // argument types for type checkers
 
  private:
   std::string described_options() const;  // the Args section of the docstring
@@ -30,15 +30,15 @@ class LayerClass {
   const AttrType& config_;
   nn::LayerText text_;
   bool placed_, translated_;
-  std::vector<nanobind::str> parameters_;  // those given by position first, then those that only have a name
+  std::vector<nanobind::str> parameters_;  // positional options first, then keyword-only ones
   size_t positional_ = 0;
 };
 
-// The class that PyTorch has between Module and a layer: _ConvNd of Conv2d. Module where there is none.
+// PyTorch's class between Module and a layer: _ConvNd for Conv2d. Module if there is none.
 PyTypeObject* group_of(std::string_view layer);
 void bind_layer_groups(nanobind::module_& m);
 
-// Copies and pickles start from an instance with its options and nothing registered.
+// Copies and pickles start from an instance with its options and an empty registry.
 nanobind::object unfilled(nanobind::handle cls, nanobind::handle config);
 
 template <class M>
@@ -52,7 +52,7 @@ Ref<nn::Module> make_unfilled(nanobind::handle config) {
   }
 }
 
-// A class of modules while it is made: takes methods as nanobind's class_ does.
+// A class of modules under construction: accepts methods like nanobind's class_.
 template <class M>
 class ModuleClass : public nanobind::object {
  public:
@@ -64,7 +64,7 @@ class ModuleClass : public nanobind::object {
     nanobind::cpp_function_def<M>(std::forward<F>(f), nanobind::scope(*this), nanobind::name(name), nanobind::is_method(), extra...);
     return *this;
   }
-  // __init__ makes the module, by a function of its arguments.
+  // __init__ calls a function of its arguments to create the module.
   template <class Made, class... Args, class... Extra>
   ModuleClass& def_init(Ref<Made> (*make)(Args...), const Extra&... extra) {
     return def(
@@ -87,7 +87,7 @@ class ModuleClass : public nanobind::object {
   }
 };
 
-// forward() of tensors, without the GIL where the work is worth it. An input that may be absent is written "x"_a.none() = nb::none().
+// forward() of tensors, without the GIL for large inputs. Optional inputs are written "x"_a.none() = nb::none().
 template <class L, class R, class... T, class... Names>
 void bind_forward(ModuleClass<L>& c, R (L::*)(T...), const Names&... names) {
   c.def(
@@ -100,13 +100,13 @@ void bind_forward(ModuleClass<L>& c, R (L::*)(T...), const Names&... names) {
       names...);
 }
 
-// The same for a forward that is one of several overloads.
+// As above for a forward that is one of several overloads.
 template <class L, class R, class... T, class... Names>
 void bind_function(ModuleClass<L>& c, std::type_identity<R(T...)>, const Names&... names) {
   bind_forward(c, static_cast<R (L::*)(T...)>(&L::forward), names...);
 }
 
-// forward() of a pool that gives indices as well when it is told to.
+// forward() of a pool that returns indices as well on request.
 template <class L>
 void bind_pool(ModuleClass<L>& c) {
   c.def(
@@ -122,7 +122,7 @@ void bind_pool(ModuleClass<L>& c) {
       nanobind::arg("input"));
 }
 
-// A class of modules behind which there is an M. Its constructor is the caller's. `name` lives as long as the process.
+// A class of modules implemented by M. The caller defines the constructor. `name` must live until the process ends.
 template <class M>
 ModuleClass<M> bind_module_class(nanobind::module_& m, const char* name, const char* doc, PyTypeObject* base = module_type) {
   const NativeClass native = {make_unfilled<M>, [](const nn::Module& module) { return dynamic_cast<const M*>(&module) != nullptr; }};
@@ -131,8 +131,8 @@ ModuleClass<M> bind_module_class(nanobind::module_& m, const char* name, const c
   return c;
 }
 
-// A layer: its constructor takes the fields of its Config, in their order or in that of `arguments`. `doc` says what it does and ends
-// in an example. A forward of one tensor is bound here; others by bind_forward. A layer that derives from another has the other's.
+// A layer: its constructor takes the fields of its Config, in their order or in that of `arguments`. `doc` describes it and ends with an
+// example. A forward of one tensor is bound here; others by bind_forward. A derived layer inherits its base's forward.
 template <class L, class Parent = nn::Module>
 ModuleClass<L> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
   using Config = typename L::Config;
@@ -140,7 +140,7 @@ ModuleClass<L> bind_layer(nanobind::module_& m, const char* doc, const char* arg
   constexpr bool derived = !std::is_same_v<Parent, nn::Module>;
   static const std::string name = L(Config(), nn::Unfilled{}).type_name();
   static const LayerClass& info =
-      *new LayerClass("pyburn.nn." + name, attr_type<Config>, Config::text, placed, arguments);  // for ever: it holds objects of Python
+      *new LayerClass("pyburn.nn." + name, attr_type<Config>, Config::text, placed, arguments);  // never destroyed: it holds Python objects
   auto c =
       bind_module_class<L>(m, info.qualified_name(), info.documented(doc).c_str(), derived ? class_of(typeid(Parent)) : group_of(name));
   c.attr("_option_types") = info.option_types();
@@ -171,7 +171,7 @@ ModuleClass<L> bind_layer(nanobind::module_& m, const char* doc, const char* arg
   return c;
 }
 
-// A layer of several tensors, with their names.
+// A layer with several named tensor inputs.
 template <class L, class... Names>
 ModuleClass<L> bind_layer_of(nanobind::module_& m, const char* doc, const char* arguments, const Names&... names) {
   auto c = bind_layer<L>(m, doc, arguments);

@@ -1,4 +1,4 @@
-// The Python object of a module. Module and the layers are classes made by hand on the C API, so that their metaclass is `type`.
+// The Python object of a module. Module and the layers are implemented with the C API, so that their metaclass is `type`.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -10,7 +10,7 @@
 
 namespace pyburn::python {
 
-// All classes of modules have this layout: any of them may be bases of one class, and an object may change its class.
+// All module classes have this layout: any of them can be combined as bases, and an object may change its class.
 struct ModuleObject {
   PyObject_HEAD nn::Module* module;  // owned; null before Module.__init__
   PyObject* dict;
@@ -25,10 +25,10 @@ inline nn::Module* ready_module(PyObject* p) { return as_object(p)->module; }  /
 nn::Module& unwrap_module(PyObject* p);                                        // AttributeError before Module.__init__
 nanobind::object module_object(const Ref<nn::Module>& m);                      // the same object while it lives; None if null
 Ref<nn::Module> to_module(nanobind::handle h);                                 // TypeError unless a module; null for None
-// `self`, whose __init__ runs, takes over `m` and the references to it.
+// `self`, whose __init__ is running, takes over `m` and the references to it.
 void adopt(PyObject* self, const Ref<nn::Module>& m);
 
-bool is_native_class(PyTypeObject* type);  // made in C++, not by a class statement
+bool is_native_class(PyTypeObject* type);  // defined in C++, not by a class statement
 bool dict_has(PyObject* self, PyObject* key);
 PyObject* interned(const char* text);
 std::string_view text_of(PyObject* name);
@@ -37,9 +37,9 @@ std::string type_text(PyObject* value);  // "pyburn.nn.ReLU", "int"
 [[noreturn]] void type_error(const std::string& text);
 
 PyObject* call_module(PyObject* self, PyObject* args, PyObject* kwargs);  // module(...)
-void install_module_host();                                               // before the first module is made
+void install_module_host();                                               // before the first module is created
 
-// The C++ module of p as an M; null where it is none, or p is not ready.
+// The C++ module of p as an M; null if it has another type, or is not initialised.
 template <class M>
 M* module_as(PyObject* p) {
   nn::Module* m = ready_module(p);
@@ -51,7 +51,7 @@ M* module_as(PyObject* p) {
 
 namespace nanobind::detail {
 
-// Modules pass through nanobind's functions as references. (An incomplete class converts to no other, so it may be asked about.)
+// Type caster for modules in nanobind functions, as references. (An incomplete class converts to no other, so it can be queried.)
 template <class M>
 requires std::convertible_to<M*, pyburn::nn::Module*>
 struct type_caster<M> {

@@ -1,4 +1,4 @@
-// Small Python classes around values of the core: DType, Device, Generator.
+// Small Python classes for core values: DType, Device, Generator.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -7,7 +7,7 @@
 
 namespace pyburn::python {
 
-// pyburn.float32 and its siblings are the only instances.
+// pyburn.float32 and the other dtypes are the only instances.
 struct DTypeObject {
   DType value;
 };
@@ -32,15 +32,15 @@ void bind_schedule(nanobind::module_& m);  // after bind_optim
 void bind_amp(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
 void bind_checkpoint(nanobind::module_& io);  // PyTorch's files
-void bind_store(nanobind::module_& io);       // models in and out of files
-void bind_plugins(nanobind::module_& m);      // libraries of other packages
+void bind_store(nanobind::module_& io);       // loading and saving models
+void bind_plugins(nanobind::module_& m);      // plugins
 void bind_python_operations(nanobind::module_& m);
 
 }  // namespace pyburn::python
 
 namespace nanobind::detail {
 
-// Tensors pass through nanobind's functions as handles.
+// Type caster for tensors in nanobind functions, as handles.
 template <class T>
 struct tensor_caster {
   NB_TYPE_CASTER(T, const_name("Tensor"))
@@ -54,7 +54,7 @@ struct tensor_caster {
 };
 template <>
 struct type_caster<pyburn::TensorHandle> : tensor_caster<pyburn::TensorHandle> {};
-template <class T>  // not looked at where the class with its methods is not known
+template <class T>  // not checked if the class with its methods is unknown
 requires std::is_same_v<T, pyburn::Tensor>
 struct type_caster<T> : tensor_caster<T> {
 };

@@ -1,4 +1,4 @@
-// What the options of layers mean, for the Args sections of their docstrings. "Class.option" comes before "option".
+// The meaning of layer options, for the Args sections of docstrings. "Class.option" takes precedence over "option".
 #pragma once
 #include <algorithm>
 #include <array>
@@ -153,7 +153,7 @@ inline constexpr auto kOptionDocs = std::to_array<OptionDoc>({
     {"zero_infinity", "Whether infinite losses (targets too long for their input) are replaced by 0."},
 });
 
-// "" where the option is not described: a deprecated one.
+// "" for undocumented (deprecated) options.
 inline std::string_view option_doc(const std::string& layer, std::string_view option) {
   const std::string full = layer + "." + std::string(option);
   for (const std::string_view key : {std::string_view(full), option})

@@ -1,4 +1,4 @@
-// The name that dtypes and sizes are printed with: pyburn.float32, pyburn.Size([2]). compat prints torch's.
+// The package name printed for dtypes and sizes: pyburn.float32, pyburn.Size([2]). compat prints torch's.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// Python.h and the small things every binding file needs.
+// Python.h and small helpers used by all binding files.
 #pragma once
 #include <Python.h>
 #include <structmember.h>
@@ -32,17 +32,17 @@ class Object {
   PyObject* p_ = nullptr;
 };
 
-// When the interpreter ends, a thread that asks for the GIL is ended by an unwinding that C++ destructors do not survive.
-// So threads announce that they are about to ask, and from the end on they stop instead. See errors.cpp.
+// At interpreter shutdown, a thread that requests the GIL is terminated by an unwinding that C++ destructors do not survive. So threads
+// announce the request, and block forever once shutdown has begun. See errors.cpp.
 void about_to_take_gil() noexcept;
 void has_taken_gil() noexcept;
-void stop_threads_at_exit();  // to be called once, by the module
+void stop_threads_at_exit();  // called once, by the module
 
-// Decrements now when this thread holds the GIL, else soon, on a thread that does. Safe at exit.
+// Decrements now if this thread holds the GIL, else soon, on a thread that does. Safe at exit.
 void release_later(PyObject* p) noexcept;
 void drain_released() noexcept;
 
-inline std::atomic<int> threads_without_gil{0};  // inside a GilRelease; does not change while somebody holds the GIL
+inline std::atomic<int> threads_without_gil{0};  // inside a GilRelease; does not change while this thread holds the GIL
 
 class GilRelease {
  public:
@@ -81,14 +81,14 @@ class GilAcquire {
   PyGILState_STATE state_;
 };
 
-// A Python exception is set: carries it through C++.
+// A Python exception is set: transports it through C++.
 struct PythonError {};
 inline Object checked(PyObject* p) {
   if (!p) throw PythonError();
   return Object(p);
 }
 
-// Turns the exception in flight into a Python one; for use in catch (...).
+// Converts the current exception to a Python one; for use in catch (...).
 void set_python_error() noexcept;
 
 }  // namespace pyburn::python

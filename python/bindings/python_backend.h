@@ -1,4 +1,4 @@
-// A backend written in Python: an operation becomes a call of a method, a storage holds an array of the library.
+// A backend written in Python: operations call methods, and a storage holds an array of the library.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -8,8 +8,8 @@
 
 namespace pyburn::python {
 
-// The only class that takes the GIL on its own: what is above it may run on any thread. Holds an instance of
-// pyburn.backend.Backend, whose documentation says what the methods called here must do.
+// The only class that acquires the GIL itself: the layers above it may run on any thread. Holds an instance of pyburn.backend.Backend,
+// which documents the methods called here.
 class PythonBackend final : public Backend {
  public:
   explicit PythonBackend(nanobind::object self);
@@ -17,7 +17,7 @@ class PythonBackend final : public Backend {
   KernelSupport support(const OpInfo& op, DType key) const override;
   bool supports_call(OpRef op, Inputs in, Outputs out) const override;
   Capabilities capabilities() const override { return capabilities_; }
-  bool owns_storage() const override { return false; }  // execute() makes storages: a kernel's result may become one
+  bool owns_storage() const override { return false; }  // execute() creates storages: a kernel's result may become one
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray& from, const TensorHandle& to) override;
   void download(const TensorHandle& from, const HostArray& to) override;
@@ -25,11 +25,11 @@ class PythonBackend final : public Backend {
   MemoryStatistics memory() const override;
   std::string name() const override { return name_; }
 
-  // The array of the library that a tensor of this backend means.
+  // The library's array for a tensor of this backend.
   nanobind::object array_of(const TensorHandle& x);
-  // A tensor on the memory of an object that exports it by DLPack; undefined where the library cannot share it.
+  // A tensor on the memory of an object that exports it by DLPack; undefined if the library cannot share it.
   TensorHandle share(nanobind::handle exporter, Device& device);
-  // Sets Storage::host where the library can tell it.
+  // Sets Storage::host if the library provides the address.
   void expose_host_memory(const TensorHandle& x);
 
  private:
@@ -46,7 +46,7 @@ class PythonBackend final : public Backend {
   PyObject* self_;
   std::string name_;
   Capabilities capabilities_;
-  std::atomic<int64_t> in_use_{0}, peak_{0};  // bytes of the storages that are alive
+  std::atomic<int64_t> in_use_{0}, peak_{0};  // bytes of the live storages
 };
 
 }  // namespace pyburn::python

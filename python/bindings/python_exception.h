@@ -1,5 +1,5 @@
-// An exception of Python that may be raised more than once: an operation that fails late leaves it with every storage that it spoils.
-// (nanobind ends the process when a python_error is raised again.)
+// A Python exception that can be raised more than once: a deferred operation stores it in every storage that it affects. (nanobind ends the
+// process if a python_error is raised again.)
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -14,7 +14,7 @@ class PythonException : public std::exception {
  public:
   explicit PythonException(const nanobind::python_error& e) : value_(Py_NewRef(e.value().ptr()), release_later), text_(e.what()) {}
   const char* what() const noexcept override { return text_.c_str(); }
-  // The same, caused by this one. For what is wrong with a value; anything else (memory, an interrupt) stays as it is.
+  // Raises the same type, caused by this one, for errors about values; others (memory, interrupts) are raised unchanged.
   PythonException explained(const std::string& message) const;
   void raise() const noexcept {  // under the GIL
     PyErr_Restore(
@@ -26,13 +26,13 @@ class PythonException : public std::exception {
   std::string text_;
 };
 
-// What a signal handler raised, KeyboardInterrupt as a rule, while C++ worked.
+// The exception of a signal handler, usually KeyboardInterrupt, raised while C++ code ran.
 struct PythonInterrupt final : Interrupted {
   explicit PythonInterrupt(const nanobind::python_error& e) : Interrupted("interrupted"), exception(e) {}
   PythonException exception;
 };
 
-// fn(), with what it raises in Python as a PythonException.
+// Calls fn(), converting Python exceptions to PythonException.
 template <class Fn>
 auto with_python_exceptions(Fn fn) {
   try {

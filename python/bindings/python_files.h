@@ -1,4 +1,4 @@
-// Files between Python and the core: what to read from, what to write to.
+// Input and output files between Python and the core.
 #pragma once
 #include <filesystem>
 

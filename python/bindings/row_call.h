@@ -1,5 +1,5 @@
-// Calls of operations that have no generated function, those of other packages: the schema says which arguments are tensors, and the fields
-// of the attributes which of them are read where.
+// Calls of operations without a generated function, from other packages: the schema and the attribute fields define how each argument is
+// passed.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace pyburn::python {
 
 class RowCall {
  public:
-  // ValueError unless every argument of the schema is a tensor, the device, or a field of a type that can hold it.
+  // ValueError unless every argument of the schema is a tensor, the device, or a field of a compatible type.
   RowCall(const OpInfo& row, const Signature& signature);
 
   const OpInfo& row() const { return row_; }
@@ -23,9 +23,9 @@ class RowCall {
   void dispatch(const Arguments& a, Tensors& out) const;
 
   const OpInfo& row_;
-  const int results_;                                   // -1: as many as inference says
-  std::vector<std::pair<int, ParameterType>> tensors_;  // parameters that are inputs, in order
-  std::vector<int> fields_;                             // the parameter of each field; -1: none, it keeps its default
+  const int results_;                                   // -1: inferred
+  std::vector<std::pair<int, ParameterType>> tensors_;  // indices of the parameters that are inputs, in order
+  std::vector<int> fields_;                             // parameter index of each field; -1: none, it keeps its default
   int device_ = -1;
 };
 

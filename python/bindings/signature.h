@@ -1,4 +1,4 @@
-// A schema as calls from Python see it: names, types and defaults of the parameters.
+// A schema as seen by calls from Python: names, types and defaults of the parameters.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace pyburn::python {
 
 struct Parameter {
   PyObject* name;      // interned
-  PyObject* standard;  // default value, or null when required
+  PyObject* standard;  // default value, or null if required
   ParameterType type;
   bool keyword_only;
 };
@@ -20,7 +20,7 @@ struct Signature {
   std::string name;
   std::vector<Parameter> parameters;
   int positional = 0;
-  bool spreads = false;  // the last positional parameter may be given as several integers or tensors
+  bool spreads = false;  // the last positional parameter accepts several separate integers or tensors
   bool has_out = false;
   bool returns_tensor = false;
   int results = 1;
@@ -33,11 +33,11 @@ Signature parse_schema(std::string_view schema);
 // The named tuples of several results, by the name of their function: a dict, borrowed.
 PyObject* result_types();
 
-// The place of the parameter that a keyword names, or -1.
+// The index of the parameter with this keyword, or -1.
 int parameter_named(const Signature& s, PyObject* name);
 
-// Could a call with these arguments mean this form of a function? Says nothing about values, except that a tensor of no axes may stand for
-// a number if asked.
+// Could a call with these arguments match this overload? Ignores values, except that a 0-d tensor may stand for a number if
+// requested.
 bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames, bool tensors_as_numbers);
 
 }  // namespace pyburn::python

@@ -1,16 +1,16 @@
-// What Python's garbage collector sees of the tape. Hooks, Functions and packed tensors are Python objects that C++ holds; through them a
-// tensor may hold itself. The collector finds such cycles when the objects in Python from which the tape hangs (tensors, nodes, modules)
-// report what they, and nobody else, keep alive.
+// Traversal of the tape by Python's garbage collector. Hooks, Functions and packed tensors are Python objects held by C++, through which a
+// tensor may reference itself. The collector finds such cycles if the Python objects that own parts of the tape (tensors, nodes, modules)
+// report what only they keep alive.
 #pragma once
 #include "pyburn/decorators/autodiff/history.h"
 #include "tensor_object.h"
 
 namespace pyburn::python {
 
-// A Python object that the tape holds; it may die on any thread.
+// A Python object that the tape holds; it may be released on any thread.
 //
-// It holds two references, because a tensor or a node may have two kinds of owners: its own Python object, and C++, which is all the
-// others. Each kind reports one of the references, so that the collector takes the object only where all owners are garbage.
+// It holds two references, because a tensor or a node has two kinds of owners: its own Python object, and C++, which represents all others.
+// Each kind reports one reference, so the collector frees the object only if all owners are garbage.
 class HeldByTape {
  public:
   explicit HeldByTape(PyObject* owned);
@@ -22,10 +22,10 @@ class HeldByTape {
   PyObject* p_;
 };
 
-// Objects of Python that the collector can reach through the tape alone. While there are none, no tape is traversed.
+// The number of Python objects that are reachable only through the tape. If it is 0, no tape is traversed.
 void count_reachable_through_tape(int more) noexcept;
 
-// Each returns what `visit` does, as a tp_traverse.
+// Each returns the result of `visit`, like a tp_traverse.
 int traverse_tensor(const TensorHandle& t, visitproc visit, void* arg);     // by its Python object
 int traverse_node(const autograd::Node& node, visitproc visit, void* arg);  // by its Python object
 int traverse_held(Inputs tensors, visitproc visit, void* arg);              // by an object that holds each of them once

@@ -1,4 +1,4 @@
-// The Python class Tensor, written by hand on the C API: it is what every operation makes.
+// The Python class Tensor, implemented with the C API because every operation creates one.
 #pragma once
 #include "pyburn/runtime/run.h"
 #include "python_api.h"
@@ -17,16 +17,16 @@ struct TensorObject {
 };
 
 extern PyTypeObject* tensor_type;  // pyburn.Tensor
-extern PyObject* parameter_type;   // pyburn.nn.Parameter, set when that module is loaded
+extern PyObject* parameter_type;   // pyburn.nn.Parameter, set when that module is imported
 
 inline bool is_tensor(PyObject* p) { return Py_TYPE(p) == tensor_type || PyObject_TypeCheck(p, tensor_type); }
 inline TensorHandle& unwrap(PyObject* p) { return reinterpret_cast<TensorObject*>(p)->handle; }
 
-// The Python object of a tensor: the same one while it lives; its class and attributes survive it. None if undefined.
+// The Python object of a tensor: the same one while the tensor lives, with its class and attributes. None if undefined.
 PyObject* wrap(const TensorHandle& t);
-PyObject* wrap(TensorHandle&& t);   // a result: the object takes the reference over
+PyObject* wrap(TensorHandle&& t);   // a result: the object takes over the reference
 PyObject* wrap(const Tensors& ts);  // a tuple
-// A fresh object of class `type` for a tensor that has none yet.
+// A new object of class `type` for a tensor that has none yet.
 PyObject* wrap_as(PyTypeObject* type, TensorHandle t);
 
 bool make_tensor_type(PyObject* module);  // false: a Python error is set

@@ -1,5 +1,5 @@
-// TensorImpl::py is null, a live TensorObject (borrowed), or one that sleeps: nobody refers to it, but its memory, class and attributes
-// are kept for the next one who asks, so that a parameter has one id() for all its life. The lowest bit tells the last two apart.
+// TensorImpl::py is null, a live TensorObject (borrowed), or a sleeping one: nothing references it, but its memory, class and attributes
+// are kept for the next access, so that a parameter keeps its id(). The lowest bit distinguishes the last two.
 #pragma once
 #include "tensor_object.h"
 

@@ -18,29 +18,85 @@ def _current_generator() -> Generator: ...
 def _use_generator(generator: Generator | None) -> Generator | None: ...
 
 def promote_types(type1: DType, type2: DType) -> DType:
-    """The dtype in which two dtypes meet."""
+    """Returns the dtype that operands of the two dtypes are promoted to.
+
+    Args:
+        type1: A dtype.
+        type2: A dtype.
+
+    Returns:
+        The common dtype.
+
+    >>> pyburn.promote_types(pyburn.int64, pyburn.float16)
+    pyburn.float16
+    """
     ...
 def get_default_dtype() -> DType:
-    """The dtype of new floating tensors."""
+    """Returns the dtype of new floating-point tensors.
+
+    >>> pyburn.get_default_dtype()
+    pyburn.float32
+    """
     ...
 def set_default_dtype(d: DType) -> None:
-    """Sets the dtype of new floating tensors."""
+    """Sets the dtype of new floating-point tensors.
+
+    Args:
+        d: A floating-point dtype.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+
+    >>> pyburn.set_default_dtype(pyburn.float32)
+    """
     ...
 def set_num_threads(n: int) -> None:
-    """How many threads large operations may use."""
+    """Sets the number of threads that operations may use.
+
+    Args:
+        n: The number of threads, at least 1.
+
+    Raises:
+        ValueError: n is less than 1.
+
+    >>> pyburn.set_num_threads(pyburn.get_num_threads())
+    """
     ...
 def get_num_threads() -> int:
-    """How many threads large operations may use."""
+    """Returns the number of threads that operations may use.
+
+    >>> pyburn.get_num_threads() > 0
+    True
+    """
     ...
 def set_float32_conv_precision(precision: str) -> None:
-    """How precisely convolutions of float32 are computed: 'highest', or 'high' for faster algorithms."""
+    """Sets how precisely float32 convolutions are computed.
+
+    Args:
+        precision: 'highest' rounds like a sum of products. 'high', the default, also allows faster algorithms (Winograd), whose rounding
+            errors are about five times as large.
+
+    Raises:
+        ValueError: precision is neither 'high' nor 'highest'.
+
+    >>> pyburn.set_float32_conv_precision('high')
+    """
     ...
 def get_float32_conv_precision() -> str:
-    """The setting of set_float32_conv_precision."""
+    """Returns the setting of set_float32_conv_precision: 'high' or 'highest'.
+
+    >>> pyburn.get_float32_conv_precision()
+    'high'
+    """
     ...
 
 class Graph:
-    """A list of operations on numbered values: what a model does, without the model."""
+    """The operations of a model as a list, without the model's code. Created by `inference.capture`.
+
+    >>> graph = pyburn.inference.capture(lambda x: x.exp() + 1, pyburn.ones(2))
+    >>> graph.operations
+    ['exp', 'add']
+    """
 
     @property
     def inputs(self) -> list[tuple[str, tuple[int, ...], DType]]: ...
@@ -60,7 +116,17 @@ class Graph:
     def __getattr__(self, name: str) -> Any: ...
 
 class Profile:
-    """Where the time of a session goes. str() gives a table, the slowest steps first."""
+    """The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.
+
+    Attributes:
+        seconds: The median time of a run.
+        runs: The number of measured runs.
+        steps: A dictionary for each step, in the order in which they run.
+
+    >>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))
+    >>> session.profile(pyburn.ones(1, 2), runs=3).runs
+    3
+    """
 
     @property
     def seconds(self) -> float: ...
@@ -73,7 +139,16 @@ class Profile:
     def _chrome_trace(self) -> str: ...
 
 class Session:
-    """A graph, ready to run on a device."""
+    """A graph prepared to run on a device.
+
+    Args:
+        graph: The graph.
+        device: The device; the default device if None.
+
+    >>> graph = pyburn.inference.capture(lambda x: x * 2, pyburn.ones(2))
+    >>> pyburn.inference.Session(graph)(pyburn.tensor([1.0, 4.0]))
+    tensor([2., 8.])
+    """
 
     def __init__(self, graph: Graph, device: DeviceLike | None = None) -> None: ...
     def __call__(self, *inputs: Tensor) -> Any: ...

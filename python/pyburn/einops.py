@@ -75,21 +75,48 @@ class PyburnBackend(AbstractBackend):  # type: ignore[misc]
 
 
 class Rearrange(RearrangeMixin, nn.Module):  # type: ignore[misc]
-    """`einops.rearrange` as a layer."""
+    """`einops.rearrange` as a layer.
+
+    Args:
+        pattern: The rearrangement pattern of einops, such as "b c h w -> b (c h w)".
+        **axes_lengths: Sizes of dimensions that the pattern names.
+
+    >>> Rearrange("b c h w -> b (c h w)")(pyburn.ones(2, 3, 4, 4)).shape
+    pyburn.Size([2, 48])
+    """
 
     def forward(self, input: Any) -> Any:
         return self._apply_recipe(input)
 
 
 class Reduce(ReduceMixin, nn.Module):  # type: ignore[misc]
-    """`einops.reduce` as a layer."""
+    """`einops.reduce` as a layer.
+
+    Args:
+        pattern: The reduction pattern of einops, such as "b c (h 2) (w 2) -> b c h w".
+        reduction: "min", "max", "sum", "mean" or "prod".
+        **axes_lengths: Sizes of dimensions that the pattern names.
+
+    >>> Reduce("b c (h 2) (w 2) -> b c h w", "max")(pyburn.ones(2, 3, 4, 4)).shape
+    pyburn.Size([2, 3, 2, 2])
+    """
 
     def forward(self, input: Any) -> Any:
         return self._apply_recipe(input)
 
 
 class EinMix(_EinmixMixin, nn.Module):  # type: ignore[misc]
-    """`einops.einsum` with learned weights, as a layer."""
+    """`einops.einsum` with learned weights, as a layer.
+
+    Args:
+        pattern: The pattern of the input and the output, such as "b t c -> b t d".
+        weight_shape: The dimensions of the weight, such as "c d".
+        bias_shape: The dimensions of the bias; None for no bias.
+        **axes_lengths: Sizes of the dimensions of weight and bias.
+
+    >>> EinMix("b t c -> b t d", weight_shape="c d", bias_shape="d", c=3, d=5)(pyburn.ones(2, 4, 3)).shape
+    pyburn.Size([2, 4, 5])
+    """
 
     def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any, bias_bound: float) -> None:
         def drawn(shape: Any, bound: float) -> Any:

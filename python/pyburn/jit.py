@@ -12,6 +12,11 @@ T = TypeVar("T")
 def script(obj: T, *args: Any, **options: Any) -> T:
     """Returns the object unchanged.
 
+    Args:
+        obj: A function, class or module.
+        *args: Ignored.
+        **options: Ignored.
+
     >>> pyburn.jit.script(abs)(-1)
     1
     """
@@ -20,6 +25,10 @@ def script(obj: T, *args: Any, **options: Any) -> T:
 
 def ignore(drop: Any = False, **options: Any) -> Any:
     """A decorator without effect, with or without arguments.
+
+    Args:
+        drop: The function, or ignored.
+        **options: Ignored.
 
     >>> @pyburn.jit.ignore
     ... def one():
@@ -35,6 +44,10 @@ unused = export = interface = script_if_tracing = script
 
 def annotate(the_type: Any, the_value: T) -> T:
     """Returns the value unchanged.
+
+    Args:
+        the_type: Ignored.
+        the_value: The value.
 
     >>> pyburn.jit.annotate(int, 3)
     3

@@ -304,7 +304,18 @@ def norm(
     dtype: DTypeLike | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Computes the vector norm of the unmasked elements.
+    """Computes the vector norm of the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        ord: The order of the norm.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     >>> pyburn.masked.norm(pyburn.tensor([3.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
     tensor(5.)
@@ -318,6 +329,17 @@ def normalize(
 ) -> Tensor:
     """Divides the elements by their norm along dim; masked elements become 0.
 
+    Args:
+        input: The tensor.
+        ord: The order of the norm.
+        dim: The dimension.
+        eps: The minimum of the divisor.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
+
     >>> pyburn.masked.normalize(pyburn.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=pyburn.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
     """
@@ -328,6 +350,16 @@ def logsumexp(
     input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """Computes the logarithm of the sum of exponentials of the unmasked elements over dim.
+
+    Args:
+        input: The tensor.
+        dim: The dimensions to reduce; all by default.
+        keepdim: Whether they are kept with size 1.
+        dtype: The dtype of the result.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor without the reduced dimensions, or with size 1 there if keepdim.
 
     >>> pyburn.masked.logsumexp(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, False]))
     tensor(0.)
@@ -346,6 +378,16 @@ def logaddexp(
 ) -> Tensor:
     """Computes log(exp(input) + exp(other)); masked elements are treated as the lowest value.
 
+    Args:
+        input: The first tensor.
+        other: The second tensor.
+        dtype: The dtype of the result.
+        input_mask: A bool tensor; elements of input where it is False do not count.
+        other_mask: A bool tensor; elements of other where it is False do not count.
+
+    Returns:
+        A tensor of the broadcast shape.
+
     >>> pyburn.masked.logaddexp(pyburn.zeros(1), pyburn.zeros(1), input_mask=pyburn.tensor([False]))
     tensor([0.])
     """
@@ -356,6 +398,15 @@ def logaddexp(
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Computes the cumulative sum along dim, without masked elements.
 
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
+
     >>> pyburn.masked.cumsum(pyburn.tensor([1, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
     tensor([1, 1, 5])
     """
@@ -364,6 +415,15 @@ def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Ten
 
 def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Computes the cumulative product along dim, without masked elements.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
 
     >>> pyburn.masked.cumprod(pyburn.tensor([3, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
     tensor([ 3,  3, 12])
@@ -374,6 +434,15 @@ def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Te
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
     """Applies softmax along dim; masked elements get probability 0.
 
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
+
     >>> pyburn.masked.softmax(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -381,7 +450,16 @@ def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Te
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Computes the logarithm of softmax.
+    """Computes the logarithm of softmax along dim; masked elements are treated as the lowest value.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
 
     >>> pyburn.masked.log_softmax(pyburn.zeros(1), 0)
     tensor([0.])
@@ -390,7 +468,16 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Applies softmax to the negated elements.
+    """Applies softmax to the negated elements along dim; masked elements get probability 0.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to compute in.
+        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
+
+    Returns:
+        A tensor of the shape of input.
 
     >>> pyburn.masked.softmin(pyburn.zeros(2), 0)
     tensor([0.5000, 0.5000])

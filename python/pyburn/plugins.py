@@ -32,6 +32,11 @@ def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
         FileNotFoundError: The file does not exist. Other system errors are OSErrors, too.
         PluginError: The file is not a plugin, was built for another version of pyburn, or fails to register its contents. Nothing that
             it registered is kept.
+
+    >>> load_library("missing.so")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: [Errno 2] No such file or directory: ...
     """
     resolved = os.fsdecode(os.path.realpath(path))
     if resolved not in _loaded:

@@ -1,11 +1,11 @@
-// Plugins: shared libraries of other packages, which add operations, backends, decorators, transports and layers to a running process.
+// Plugins: shared libraries of other packages that add operations, backends, decorators, transports and layers to a running process.
 //
 //   #include "pyburn/plugin.h"
 //
 //   PYBURN_PLUGIN() { pyburn::OpTable::global().add({&huber_row}); }
 //
-// The macro writes the head of the function that registers what the plugin brings, and exports what it was compiled against. A plugin runs
-// with the headers that it was compiled with, and is refused otherwise.
+// The macro defines the function that registers the contents of the plugin, and exports a record of the headers it was compiled with. A
+// plugin compiled with other headers is refused.
 #pragma once
 #include "pyburn/plugin_abi.h"
 #include "pyburn/support/error.h"
@@ -21,13 +21,13 @@ struct PluginError : Error {
 };
 
 struct Plugin {
-  std::string path;                       // absolute, without links
-  std::vector<const OpInfo*> operations;  // what it has added
+  std::string path;                       // absolute, with symbolic links resolved
+  std::vector<const OpInfo*> operations;  // what it registered
   nn::LayerEntries layers;
 };
 
-// Loads a plugin. A second call for the same file returns what the first one did. PluginError where the file is not a plugin, was built
-// against other headers, or fails to register: then nothing that it registered stays. FileError where there is no such file.
+// Loads a plugin. A second call for the same file returns the result of the first. PluginError if the file is not a plugin, was compiled
+// with other headers, or fails to register; then nothing that it registered is kept. FileError if there is no such file.
 const Plugin& load_library(const std::string& path);
 
 }  // namespace pyburn

@@ -1,5 +1,5 @@
-// What a plugin was compiled against, as data that load_library reads from the file before it runs any of the plugin's code: the version,
-// the layout of the structs that plugins touch, and the places of virtual functions. None of it depends on NDEBUG or on optimisation.
+// A record of what a plugin was compiled with, as data that load_library reads from the file before running any of its code: the version,
+// the layout of structs that plugins use, and the positions of virtual functions. It does not depend on NDEBUG or optimisation.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace pyburn::abi {
 
-// Raise it when a function that plugins override or call changes its meaning or its arguments, and nothing below notices.
+// Increment it when a function that plugins override or call changes its meaning or arguments without a change detected below.
 inline constexpr uint64_t kInterface = 1;
 
 constexpr uint64_t hash_of(std::initializer_list<uint64_t> numbers) {  // FNV-1a
@@ -30,8 +30,8 @@ constexpr uint64_t sizes_of() {
   return hash_of({sizeof(T)..., alignof(T)...});
 }
 
-// The standard library: another one, or its debug mode, has other classes. The compiler's own number is left out, because the numbers of
-// GCC and Clang, and of their versions, differ where the binary interface does not.
+// The standard library: other implementations, and its debug mode, have different classes. The compiler version is left out, because GCC
+// and Clang versions differ even if the binary interface does not.
 #ifdef _GLIBCXX_USE_CXX11_ABI
 inline constexpr uint64_t kNewStrings = _GLIBCXX_USE_CXX11_ABI;
 #else
@@ -41,7 +41,7 @@ inline constexpr uint64_t kStandardLibrary =
     sizes_of<std::string, std::vector<int>, std::function<void()>, std::optional<int64_t>, std::span<int>, std::exception_ptr>();
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of classes with virtual functions: every compiler of this interface has it
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of classes with virtual functions: every compiler of this ABI defines it
 inline constexpr uint64_t kLayout = hash_of({
     kInterface,
     kNewStrings,
@@ -121,7 +121,7 @@ inline constexpr uint64_t kLayout = hash_of({
 });
 #pragma GCC diagnostic pop
 
-// A pointer to a virtual function holds its place in the table, and no address. beyond() stands after all of T's.
+// A pointer to a virtual function holds its index in the table, not an address. beyond() comes after all functions of T.
 template <class T>
 struct Beyond : T {
   virtual void beyond();
@@ -133,7 +133,7 @@ inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Bac
     &Beyond<Storage>::beyond, &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond,
     &Beyond<FieldEditor>::beyond};
 
-// What these functions and those of a row take and return, in the words of the compiler. Compared where both were built by the same one.
+// The signatures of these functions and of a row's functions, as the compiler prints them. Compared if both were built by the same one.
 template <class... T>
 constexpr uint64_t spelling_of() {
   uint64_t hash = 0;
@@ -155,9 +155,9 @@ inline constexpr uint64_t kCompiler = uint64_t(__GNUC__) << 8;
 
 namespace pyburn {
 
-// Plain data without addresses. The first two members keep their places for good.
+// Plain data without addresses. The first two members never move.
 struct PluginRecord {
-  char mark[16] = "pyburn plugin\x1a\r";  // by which the record is found in the file
+  char mark[16] = "pyburn plugin\x1a\r";  // identifies the record in the file
   char version[16] = {};
   uint64_t layout = abi::kLayout, compiler = abi::kCompiler, signatures = abi::kSignatures;
   decltype(abi::kVirtuals) virtuals = abi::kVirtuals;
@@ -166,7 +166,7 @@ struct PluginRecord {
     static_assert(sizeof kPyburnVersion <= sizeof version);
     for (size_t i = 0; i < sizeof kPyburnVersion; ++i) version[i] = kPyburnVersion[i];
   }
-  // Up to 1.0 a minor version has an interface of its own.
+  // Before 1.0, every minor version has its own interface.
   bool has_version_of(const PluginRecord& o) const {
     const std::string_view own(version, strnlen(version, sizeof version)), other(o.version, strnlen(o.version, sizeof o.version));
     return own.substr(0, own.rfind('.')) == other.substr(0, other.rfind('.'));

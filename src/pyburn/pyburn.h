@@ -1,4 +1,4 @@
-// Everything a program needs: #include "pyburn/pyburn.h", call pyburn::start() once, and go.
+// The main header: #include "pyburn/pyburn.h", and call pyburn::start() once.
 #pragma once
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/function.h"

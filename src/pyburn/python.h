@@ -1,5 +1,5 @@
-// Tensors and modules between C++ and Python, for extension modules of other packages. Plain CPython: use it with or without nanobind or
-// pybind11. An extension module links to pyburn::pyburn and begins with import_pyburn():
+// Converts tensors and modules between C++ and Python, for extension modules of other packages. Plain CPython: use it with or without
+// nanobind or pybind11. An extension module links to pyburn::pyburn and begins with import_pyburn():
 //
 //   #include "pyburn/python.h"
 //   using namespace pyburn;
@@ -12,7 +12,7 @@
 //     return PyModule_Create(&definition);
 //   }
 //
-// Every function wants the GIL.
+// Every function requires the GIL.
 #pragma once
 #include <Python.h>
 
@@ -20,9 +20,9 @@
 
 namespace pyburn::interop {
 
-// What pyburn._core exports, in a capsule. Functions that return an object return a new reference, or null with an error set.
+// The functions that pyburn._core exports in a capsule. Functions that return an object return a new reference, or null with an error set.
 struct Interface {
-  PluginRecord built_with;  // first, for good: it says whether the rest is what this header thinks
+  PluginRecord built_with;  // always first: identifies the layout of the rest
   PyObject* (*wrap_tensor)(const TensorHandle&);
   bool (*unwrap_tensor)(PyObject*, TensorHandle&);
   PyObject* (*wrap_module)(const Ref<nn::Module>&);
@@ -35,8 +35,8 @@ inline constexpr char kCapsule[] = "pyburn._core._interop";
 
 inline const Interface* interface = nullptr;  // set by import_pyburn()
 
-// Call it in the module's init function, so that an error is met there. False: a Python error is set, ImportError where the extension
-// module was built against other headers.
+// Call it in the module's init function. False: a Python error is set, ImportError if the extension module was built with other
+// headers.
 inline bool import_pyburn() {
   static constexpr PluginRecord own;
   const auto* found = static_cast<const Interface*>(PyCapsule_Import(kCapsule, 0));
@@ -54,20 +54,20 @@ inline bool import_pyburn() {
 
 inline bool is_imported() { return interface || import_pyburn(); }
 
-// The Python object: the same one while it lives. None for an undefined tensor, and for a null module.
+// The Python object: the same one while it lives. None for an undefined tensor or a null module.
 inline PyObject* wrap(const TensorHandle& t) { return is_imported() ? interface->wrap_tensor(t) : nullptr; }
 inline PyObject* wrap(const Ref<nn::Module>& m) { return is_imported() ? interface->wrap_module(m) : nullptr; }
 inline PyObject* wrap(Device& d) { return is_imported() ? interface->wrap_device(d) : nullptr; }
 
-// False: p is something else, and a TypeError is set. A device may be given by its name.
+// False: p has another type, and a TypeError is set. A device may be given by its name.
 inline bool unwrap(PyObject* p, TensorHandle& to) { return is_imported() && interface->unwrap_tensor(p, to); }
 inline bool unwrap(PyObject* p, Ref<nn::Module>& to) { return is_imported() && interface->unwrap_module(p, to); }
 inline bool unwrap(PyObject* p, Device*& to) { return is_imported() && interface->unwrap_device(p, to); }
 
-// A Python error is set: carries it through C++ to guarded().
+// A Python error is set: transports it through C++ to guarded().
 struct ErrorIsSet {};
 
-// The same inside of guarded(): unwrap<TensorHandle>(p), unwrap<Ref<nn::Module>>(p), unwrap<Device*>(p).
+// As above for use inside guarded(): unwrap<TensorHandle>(p), unwrap<Ref<nn::Module>>(p), unwrap<Device*>(p).
 template <class T>
 T unwrap(PyObject* p) {
   T value{};
@@ -75,7 +75,7 @@ T unwrap(PyObject* p) {
   return value;
 }
 
-// function(), whose C++ exceptions become Python's: pyburn's errors as from pyburn's own functions, std::exception as RuntimeError.
+// Calls function() and converts C++ exceptions: pyburn's errors as in pyburn's own functions, std::exception to RuntimeError.
 template <class F>
 PyObject* guarded(F function) noexcept {
   try {
@@ -88,7 +88,7 @@ PyObject* guarded(F function) noexcept {
   }
 }
 
-// Other threads of Python run while it lives: for long computations on tensors that were unwrapped before.
+// Releases the GIL while it lives: for long computations on tensors that were unwrapped before.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}

@@ -1,4 +1,4 @@
-// Fills the tables: operations, backends, decorators. Call it once before anything else; more calls do nothing.
+// Registers operations, backends and decorators. Call it once before anything else; further calls do nothing.
 #pragma once
 
 namespace pyburn {

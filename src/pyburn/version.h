@@ -1,4 +1,4 @@
-// The version of these headers. CMake refuses to configure when it is not the project's.
+// The version of these headers. CMake fails if it differs from the project's.
 #pragma once
 
 namespace pyburn {

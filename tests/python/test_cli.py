@@ -111,7 +111,7 @@ def test_train_and_resume(project: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert ("epoch", "valid", "f1") in record.names()
     assert record.status["resume_with"] == "pyburn train try.toml --resume runs/a"
     assert main(["train", "try.toml", "--run", "runs/a"]) == 1
-    assert "--resume runs/a goes on with it" in capsys.readouterr().err
+    assert "continue it with --resume runs/a" in capsys.readouterr().err
     assert main(["train", "try.toml", "--resume", "runs/a", "--epochs", "3", "--display", "quiet"]) == 0
     whole = ["train", "try.toml", "--run", "runs/b", "--epochs", "3", "--display", "quiet"]
     assert main(whole) == 0
@@ -123,7 +123,7 @@ def test_train_and_resume(project: Path, capsys: pytest.CaptureFixture[str]) -> 
 @needs_toml
 def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "try.toml", "--check", "--set", "model.arguments.hidden=4"]) == 0
-    assert "fine: Net with 43 parameters" in capsys.readouterr().out
+    assert "OK: Net with 43 parameters" in capsys.readouterr().out
     config = {
         "model": {"object": "nn.Sequential", "positional": [{"object": "Linear", "positional": [6, 3]}]},
         "data": {"train": {"object": "cli_case:Batches", "arguments": {"count": 2}}},
@@ -185,15 +185,15 @@ def test_mistakes_in_code_of_the_user_keep_their_traceback(project: Path) -> Non
 
 
 @needs_toml
-def test_folders_of_a_run_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_about_run_folders(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "try.toml", "--run", "a", "--resume", "b"]) == 1
-    assert "give one of them" in capsys.readouterr().err
+    assert "give only one of them" in capsys.readouterr().err
     Path("runs").write_text("a file, no folder")
     assert main(["train", "try.toml"]) == 1
-    assert "a folder for the run cannot be made" in capsys.readouterr().err
+    assert "cannot create a run folder" in capsys.readouterr().err
 
 
-def test_wrong_files_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_about_invalid_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.json").write_text("{")
     Path("list.json").write_text("[]")
     Path("bad.yaml").write_text("")
@@ -278,15 +278,15 @@ def test_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", "w.pt"]) == 0
     assert "a.weight  float32  (2, 3)" in capsys.readouterr().out
     for wrong, message in (
-        ("nothing", "neither a file"),
-        ("nothing.pyburn", "neither a file"),
+        ("nothing", "no such file or folder: 'nothing'"),
+        ("nothing.pyburn", "no such file or folder: 'nothing.pyburn'"),
         ("cli_case:Batches", "does not take these arguments"),
-        ("cli_case:nn", "is no model"),
+        ("cli_case:nn", "is not a model"),
     ):
         assert main(["summary", wrong]) == 1
         assert message in capsys.readouterr().err
     assert main(["summary", "cli_case:Net", "--input", "7"]) == 1
-    assert "does not take an input of this size and dtype" in capsys.readouterr().err
+    assert "does not accept this input (see --input and --dtype)" in capsys.readouterr().err
     assert main(["summary", "cli_case:Words", "--input", "7"]) == 1
     assert "--dtype" in capsys.readouterr().err
     assert main(["summary", "cli_case:Words", "--input", "7", "--dtype", "int64"]) == 0
@@ -314,13 +314,13 @@ def test_convert(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(tensors) == {"a", "b"} and tensors["a"].dtype == pyburn.bfloat16 and tensors["b"].dtype == pyburn.int64
     capsys.readouterr()
     for arguments, message in (
-        (["a.pt", "f.safetensors"], "--force replaces it"),
-        (["a.pt", "x.txt"], "says the format"),
+        (["a.pt", "f.safetensors"], "use --force to overwrite it"),
+        (["a.pt", "x.txt"], "unknown output format"),
         (["missing.pt", "x.pt"], "missing.pt"),
-        (["a.pt", "x.pt", "--include", "zzz"], "no tensors are left"),
-        (["a.pt", "x.pt", "--rename", "net..=same"], "two tensors would be called 'same'"),
-        (["a.pt", "x.pt", "--rename", "(=x"], "no regular expression"),
-        (["a.pt", "x.pt", "--rename", r"net=\2"], r"--rename: '\\2' does not fit 'net'"),
+        (["a.pt", "x.pt", "--include", "zzz"], "--include and --exclude select none of the"),
+        (["a.pt", "x.pt", "--rename", "net..=same"], "two tensors would have the name 'same'"),
+        (["a.pt", "x.pt", "--rename", "(=x"], "is not a regular expression"),
+        (["a.pt", "x.pt", "--rename", r"net=\2"], r"--rename: '\\2' is not a valid replacement for 'net'"),
         (["a.pt", "nowhere/x.pt"], "nowhere"),
         (["a.pt", "x.pt", "--key", "model"], "model"),
     ):
@@ -343,11 +343,11 @@ def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_dashboard_says_what_is_missing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "nowhere"]) == 1
-    assert "there is no folder 'nowhere'" in capsys.readouterr().err
+    assert "no such folder: 'nowhere'" in capsys.readouterr().err
     for options, message in (
-        (["--port", "65536"], "--port must lie between 0 (any free one) and 65535: got 65536"),
-        (["--host", "300.0.0.1"], "--host 300.0.0.1 cannot be listened on"),
-        (["--host", "x" * 70], "cannot be listened on"),
+        (["--port", "65536"], "--port must be between 0 (any free port) and 65535: got 65536"),
+        (["--host", "300.0.0.1"], "cannot listen on --host 300.0.0.1"),
+        (["--host", "x" * 70], "cannot listen on"),
     ):
         assert main(["dashboard", ".", "--no-browser", *options]) == 1
         assert message in capsys.readouterr().err

@@ -93,7 +93,16 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
 
 
 PACKAGES = ["autograd", "config", "distributions", "func"]
-MODULES = ["pyburn.linalg", "pyburn.masked"] + [
+MODULES = [
+    *("pyburn.jit", "pyburn.linalg", "pyburn.masked", "pyburn.plugins", "pyburn.cli.main", "pyburn.server", "pyburn.server.limits"),
+    *("pyburn.backend.interface", "pyburn.backend.registration", "pyburn.backend.numpy_backend", "pyburn.backend.numpy_backend.conv"),
+    *("pyburn.chemistry." + name for name in ("models", "graph_features", "molecule", "sdf", "sets", "smiles", "valence")),
+    *("pyburn.eeg." + name for name in ("edf", "filters", "models", "sets", "transforms")),
+    *("pyburn.imaging." + name for name in ("models", "sets", "windows")),
+    *("pyburn.testing.comparison", "pyburn.testing.conformance"),
+    *("pyburn.testing.conformance." + name for name in ("calls", "checks", "samples")),
+    "pyburn.signal.windows",
+] + [
     f"pyburn.{package}.{found.name}"
     for package in PACKAGES
     for found in pkgutil.iter_modules(importlib.import_module(f"pyburn.{package}").__path__)
@@ -103,4 +112,11 @@ MODULES = ["pyburn.linalg", "pyburn.masked"] + [
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_prints_what_its_docstrings_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert doctest.testmod(importlib.import_module(name), extraglobs={"pyburn": pyburn}).failed == 0
+    found = doctest.testmod(importlib.import_module(name), extraglobs={"pyburn": pyburn}, optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0
+
+
+@pytest.mark.skipif(importlib.util.find_spec("einops") is None, reason="einops is not installed")
+def test_the_layers_of_einops_print_what_their_docstrings_show() -> None:
+    found = doctest.testmod(importlib.import_module("pyburn.einops"), extraglobs={"pyburn": pyburn})
+    assert found.attempted >= 3 and found.failed == 0

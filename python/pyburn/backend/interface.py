@@ -20,7 +20,25 @@ def kernel(op: Method) -> Method: ...
 @overload
 def kernel(op: str) -> Callable[[Method], Method]: ...
 def kernel(op: Any) -> Any:
-    """Marks a method as the kernel of an operation: ``@kernel`` for the operation of the same name, ``@kernel("sum")`` for sum."""
+    """Marks a method of a `Backend` as the kernel of an operation.
+
+    ``@kernel`` marks the kernel of the operation with the name of the method, ``@kernel("sum")`` the kernel of ``sum``.
+
+    Args:
+        op: The method, or the name of the operation.
+
+    Returns:
+        The method, or a decorator that returns it.
+
+    >>> class Mine(Backend):
+    ...     name = "mine"
+    ...
+    ...     @kernel("exp")
+    ...     def exponential(self, x):
+    ...         return np.exp(x)
+    >>> pyburn.zeros(2, device=Mine().device).exp()
+    tensor([1., 1.], device='mine')
+    """
     if callable(op):
         return kernel(op.__name__)(op)
 
@@ -33,7 +51,17 @@ def kernel(op: Any) -> Any:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The properties of a backend; read once, when its device is created."""
+    """The properties of a backend; read once, when its device is created.
+
+    Attributes:
+        dtypes: The dtypes that the backend can store; None for all.
+        host_memory: Whether host_view() works: tensors share memory with NumPy and DLPack.
+        asynchronous: Whether kernels may return, and fail, before they complete. download() then raises their errors.
+        channels_last: Whether convolutions are faster on channels-last tensors.
+
+    >>> Capabilities(dtypes=[pyburn.float32, pyburn.int64]).host_memory
+    False
+    """
 
     dtypes: Iterable[_core.DType] | None = None  # the dtypes that it can store; None for all
     host_memory: bool = False  # host_view() works: tensors share memory with numpy and DLPack
@@ -54,6 +82,15 @@ class Backend:
     not work. They may be called on any thread, with the GIL held.
 
     ``pyburn.testing.conformance.run("name")`` tests a backend.
+
+    >>> class Doubling(Backend):
+    ...     name = "doubling"
+    ...
+    ...     @kernel
+    ...     def abs(self, x):
+    ...         return 2 * np.abs(x)
+    >>> pyburn.tensor([-1.0, 3.0], device=Doubling().device).abs()
+    tensor([2., 6.], device='doubling')
     """
 
     name: str
@@ -81,15 +118,34 @@ class Backend:
         """Returns whether op can run here with inputs of this dtype. Called once; if False, op is decomposed.
 
         None means that it depends on the call: supports_call is called each time.
+
+        Args:
+            op: The name of the operation.
+            dtype: The dtype of its key input.
         """
         return op in self._kernels
 
     def supports_call(self, op: str, inputs: list[tuple[tuple[int, ...], _core.DType] | None], attributes: dict[str, Any]) -> bool:
-        """Returns whether this call can run here, given the shapes and dtypes of its inputs and its attributes."""
+        """Returns whether this call can run here. Called only if supports() returned None.
+
+        Args:
+            op: The name of the operation.
+            inputs: The shape and dtype of each input; None for an omitted optional one.
+            attributes: The attributes of the operation.
+        """
         return True
 
     def run(self, op: str, inputs: list[Array], attributes: dict[str, Any], outputs: int) -> tuple[Array, ...]:
         """Calls the kernel of op.
+
+        Args:
+            op: The name of the operation.
+            inputs: The input arrays; None for an omitted optional one.
+            attributes: The attributes of the operation, passed as keyword arguments.
+            outputs: The number of results.
+
+        Returns:
+            The results, as a tuple of arrays.
 
         Raises:
             ValueError: The kernel returns the wrong number of results.
@@ -112,24 +168,60 @@ class Backend:
     # --- storage ---
 
     def allocate(self, dtype: _core.DType, elements: int) -> Array:
-        """Allocates a buffer."""
+        """Allocates a buffer.
+
+        Args:
+            dtype: The dtype of the elements.
+            elements: The number of elements.
+
+        Returns:
+            A flat array. Its contents may be arbitrary.
+        """
         return np.zeros(elements, storage_dtype(dtype))
 
     def as_strided(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
-        """Returns the view of a buffer that a tensor refers to, without a copy; strides and offset count elements."""
+        """Returns the view of a buffer that a tensor refers to, without a copy.
+
+        Args:
+            buffer: The buffer.
+            dtype: The dtype of the tensor.
+            shape: The shape of the tensor.
+            strides: The strides of the tensor, in elements.
+            offset: The index of its first element in the buffer.
+        """
         if 0 in shape:
             return np.empty(shape, buffer.dtype)
         step = buffer.itemsize
         return np.ndarray(shape, buffer.dtype, buffer, offset * step, tuple(s * step for s in strides))
 
     def read(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
-        """Returns a tensor as the array that kernels receive. numpy has no bfloat16: kernels receive float32."""
+        """Returns a tensor as the array that kernels receive. numpy has no bfloat16: kernels receive float32.
+
+        Args:
+            buffer: The buffer.
+            dtype: The dtype of the tensor.
+            shape: The shape of the tensor.
+            strides: The strides of the tensor, in elements.
+            offset: The index of its first element in the buffer.
+        """
         array = self.as_strided(buffer, dtype, shape, strides, offset)
         return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
 
     def write(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array) -> None:
-        """Writes the result of a kernel to the memory of a tensor. A wider dtype of the same kind is rounded; floats are not cast to
-        integers.
+        """Writes the result of a kernel to the memory of a tensor.
+
+        A wider dtype of the same kind is rounded; floats are not cast to integers.
+
+        Args:
+            buffer: The buffer.
+            dtype: The dtype of the tensor.
+            shape: The shape of the tensor.
+            strides: The strides of the tensor, in elements.
+            offset: The index of its first element in the buffer.
+            value: The result of the kernel.
+
+        Raises:
+            ValueError: The kernel returned an array of the wrong shape.
         """
         target = self.as_strided(buffer, dtype, shape, strides, offset)
         if np.shape(value) != target.shape:
@@ -141,35 +233,68 @@ class Backend:
         """Returns the result of a kernel if it can become the buffer of a new tensor, which saves a copy; else None.
 
         It must have this dtype, shape and strides and be unshared: neither an input nor an array that the backend keeps.
+
+        Args:
+            array: The result of the kernel.
+            dtype: The dtype of the tensor.
+            shape: The shape of the tensor.
+            strides: The strides of the tensor, in elements.
         """
         return None
 
     def describe(self, array: Array) -> tuple[tuple[int, ...], Any]:
-        """Returns the shape and dtype of an array, for operations whose output size depends on the data (nonzero)."""
+        """Returns the shape and dtype of an array, for operations whose output size depends on the data (nonzero).
+
+        Args:
+            array: The result of a kernel.
+        """
         return tuple(array.shape), array.dtype
 
     # --- transfer ---
 
     def upload(self, data: memoryview, dtype: _core.DType) -> Array:
-        """Returns a buffer with a copy of the given elements; the memory of data is freed afterwards."""
+        """Returns a buffer with a copy of the given elements.
+
+        Args:
+            data: The elements; this memory is freed afterwards.
+            dtype: Their dtype.
+        """
         return np.frombuffer(data, storage_dtype(dtype)).copy()
 
     def download(self, array: Array, dtype: _core.DType) -> Any:
-        """Returns the elements of an array returned by read(), in row-major order, as an object with the buffer protocol."""
+        """Returns the elements of an array in row-major order, as an object with the buffer protocol.
+
+        Args:
+            array: An array returned by read().
+            dtype: The dtype of the tensor.
+        """
         if dtype is _core.bfloat16:
             array = round_to_bfloat16(array)
         return np.ascontiguousarray(array, storage_dtype(dtype))
 
     def host_view(self, buffer: Array, dtype: _core.DType) -> Any:
-        """Returns the memory of a buffer as an object with the buffer protocol; called if capabilities.host_memory is True."""
+        """Returns the memory of a buffer as an object with the buffer protocol; called if capabilities.host_memory is True.
+
+        Args:
+            buffer: The buffer.
+            dtype: The dtype of its elements.
+        """
         return buffer
 
     def share(self, exporter: Any) -> Array | None:
-        """Returns an array on the memory of an object that exports DLPack, or None if the library cannot share it."""
+        """Returns an array on the memory of an object that exports DLPack, or None if the library cannot share it.
+
+        Args:
+            exporter: An object with the method ``__dlpack__``.
+        """
         return None
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """Returns the strides of an array returned by share(), in elements."""
+        """Returns the strides of an array, in elements.
+
+        Args:
+            array: An array returned by share().
+        """
         return tuple(s // array.itemsize for s in array.strides)
 
 

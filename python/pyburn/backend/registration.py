@@ -30,6 +30,13 @@ def register(
         aliases: Other names.
         doc: A line of documentation; by default the first line of the docstring of factory.
         unavailable: Returns why the backend cannot be used here, or None if it can.
+
+    >>> from pyburn.backend.numpy_backend import NumpyBackend
+    >>> class Renamed(NumpyBackend):
+    ...     name = "renamed"
+    >>> register("renamed", Renamed, doc="The numpy backend under another name.")
+    >>> pyburn.ones(2, device="renamed") + 1
+    tensor([2., 2.], device='renamed')
     """
     _core._register_backend(name.lower(), factory, [a.lower() for a in aliases], doc or (factory.__doc__ or "").split("\n")[0], unavailable)
 
@@ -39,6 +46,8 @@ def discover() -> None:
 
     An entry point names a function that calls register(), or a module that does so on import. If one fails, its name is registered as
     unavailable with the reason, and the others are not affected.
+
+    >>> pyburn.backend.discover()
     """
     _discovery.run()
 
@@ -60,6 +69,9 @@ def stack(*parts: str | _core.Device | Backend) -> _core.Device:
 
     Raises:
         TypeError: There are no parts.
+
+    >>> pyburn.backend.stack("autodiff", "fusion", "cpu")
+    device('autodiff(fusion(ndarray))')
     """
     if not parts:
         raise TypeError("[stack] expected at least one part: got none")

@@ -31,6 +31,10 @@ def molecule_to_graph(molecule: Molecule, **more: Any) -> Data:
     Returns:
         A graph with atom features `x` (ATOM_FEATURES), bonds in both directions `edge_index`, their features `edge_attr` (BOND_FEATURES),
         and positions `pos` if known.
+
+    >>> graph = molecule_to_graph(pyburn.chemistry.molecule_from_smiles("CCO"))
+    >>> graph.x.shape, graph.edge_index.tolist()
+    (pyburn.Size([3, 26]), [[0, 1, 1, 2], [1, 0, 2, 1]])
     """
     in_ring = ring_bonds(molecule)
     ring_atoms = {end for bond, ring in zip(molecule.bonds, in_ring) if ring for end in (bond.begin, bond.end)}

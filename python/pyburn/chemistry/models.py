@@ -16,6 +16,10 @@ class BondConv(MessagePassing):
         width: Features per atom.
         bond_features: Features per bond; 0 ignores bonds.
         output: Output features per atom; `width` by default.
+
+    >>> graph = pyburn.chemistry.molecule_to_graph(pyburn.chemistry.molecule_from_smiles("CCO"))
+    >>> BondConv(26, 6)(graph.x, graph.edge_index, graph.edge_attr).shape
+    pyburn.Size([3, 26])
     """
 
     def __init__(self, width: int, bond_features: int, output: int | None = None) -> None:
@@ -43,6 +47,11 @@ class MoleculeNetwork(nn.Module):
         dropout: Dropout probability before the output.
         centre: The mean of the targets.
         spread: The standard deviation of the targets: outputs are scaled by it.
+
+    >>> from pyburn.chemistry import molecule_from_smiles, molecule_to_graph
+    >>> batch = Batch.from_data_list([molecule_to_graph(molecule_from_smiles(text)) for text in ("CCO", "c1ccccc1")])
+    >>> MoleculeNetwork(26, 6, 1)(batch).shape
+    pyburn.Size([2, 1])
     """
 
     def __init__(
@@ -80,6 +89,11 @@ class GIN(nn.Module):
         width: Hidden features per atom.
         layers: Message-passing layers.
         dropout: Dropout probability of each classifier's output.
+
+    >>> from pyburn.chemistry import molecule_from_smiles, molecule_to_graph
+    >>> batch = Batch.from_data_list([molecule_to_graph(molecule_from_smiles(text)) for text in ("CCO", "c1ccccc1")])
+    >>> GIN(26, 2)(batch).shape
+    pyburn.Size([2, 2])
     """
 
     def __init__(self, atom_features: int, outputs: int, width: int = 32, layers: int = 4, dropout: float = 0.5) -> None:
@@ -99,6 +113,19 @@ class GIN(nn.Module):
 
 
 def batch_and_target(graphs: Sequence[Data]) -> tuple[Batch, Tensor]:
-    """Collates graphs to one batch and its targets; for the argument `collate_fn` of DataLoader."""
+    """Collates graphs to one batch and its targets; for the argument `collate_fn` of DataLoader.
+
+    Args:
+        graphs: The graphs, each with targets `y`.
+
+    Returns:
+        The batch, and the targets of all graphs.
+
+    >>> from pyburn.chemistry import molecule_from_smiles, molecule_to_graph
+    >>> graphs = [molecule_to_graph(molecule_from_smiles(text), y=pyburn.zeros(1, 1)) for text in ("CCO", "CC")]
+    >>> batch, targets = batch_and_target(graphs)
+    >>> batch.num_graphs, targets.shape
+    (2, pyburn.Size([2, 1]))
+    """
     batch = Batch.from_data_list(graphs)
     return batch, batch.y

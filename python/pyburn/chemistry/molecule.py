@@ -11,7 +11,22 @@ from .elements import SYMBOLS
 
 @dataclass(slots=True)
 class Atom:
-    """An atom. `hydrogens` counts the hydrogens that are not atoms of their own."""
+    """An atom.
+
+    Attributes:
+        number: The atomic number.
+        charge: The formal charge.
+        hydrogens: The number of hydrogens that are not atoms of their own.
+        isotope: The mass number, or 0 if it is not given.
+        is_aromatic: Whether the atom is aromatic.
+        chirality: The chirality as in SMILES, such as @ or @@; empty if it is not given.
+        atom_class: The atom class as in SMILES.
+        radicals: The number of unpaired electrons.
+        chiral_order: The indices of the neighbors in the order that `chirality` refers to; -1 for an implicit hydrogen.
+
+    >>> Atom(8, charge=-1).symbol
+    'O'
+    """
 
     number: int
     charge: int = 0
@@ -32,7 +47,19 @@ class Atom:
 
 @dataclass(slots=True)
 class Bond:
-    r"""A bond between two atoms: `kekule` is 1 to 4 (0: unknown), `direction` is / or \ as in SMILES."""
+    r"""A bond between two atoms.
+
+    Attributes:
+        begin: The index of the first atom.
+        end: The index of the second atom.
+        kekule: The bond order in the Kekule structure, 1 to 4; 0 if unknown.
+        is_aromatic: Whether the bond is aromatic.
+        direction: / or \ as in SMILES; empty for most bonds.
+        is_dative: Whether both electrons come from the first atom.
+
+    >>> Bond(0, 1, is_aromatic=True).order
+    1.5
+    """
 
     begin: int
     end: int
@@ -47,13 +74,28 @@ class Bond:
         return 1.5 if self.is_aromatic else float(self.kekule)
 
     def other(self, atom: int) -> int:
-        """Returns the atom at the other end."""
+        """Returns the atom at the other end.
+
+        Args:
+            atom: The index of one of the two atoms.
+        """
         return self.end if atom == self.begin else self.begin
 
 
 @dataclass
 class Molecule:
-    """A molecule: atoms, bonds, optional positions (atoms, 3), a name, and additional properties of the file."""
+    """A molecule.
+
+    Attributes:
+        atoms: The atoms.
+        bonds: The bonds.
+        positions: The atom positions, (atoms, 3), or None.
+        name: The name.
+        properties: Additional properties of the file.
+
+    >>> Molecule([Atom(6, hydrogens=3), Atom(8, hydrogens=1)], [Bond(0, 1)], name="methanol")
+    Molecule(CH4O, 2 atoms, 1 bonds)
+    """
 
     atoms: list[Atom] = field(default_factory=list)
     bonds: list[Bond] = field(default_factory=list)

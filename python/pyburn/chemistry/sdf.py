@@ -22,15 +22,22 @@ _MOST_ATOMS = 1_000_000
 
 
 def read_sdf(file: File, keep_hydrogens: bool = True, perceive: bool = True) -> list[Molecule]:
-    """Reads all molecules of an SDF file, with data fields as `properties`.
+    r"""Reads all molecules of an SDF file, with data fields as `properties`.
 
     Args:
         file: A path, bytes or an open binary file.
         keep_hydrogens: Whether explicit hydrogens stay atoms.
         perceive: Whether to perceive aromaticity.
 
+    Returns:
+        The molecules, in order.
+
     Raises:
         FormatError: The file is damaged.
+
+    >>> water = "water\n\n\n  1  0  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 O   0  0\nM  END\n$$$$\n"
+    >>> read_sdf(water.encode())
+    [Molecule(H2O, 1 atoms, 0 bonds)]
     """
     return list(iterate_sdf(read_text(file, "sdf", "latin-1"), keep_hydrogens, perceive))
 
@@ -45,7 +52,18 @@ def iterate_sdf(text: str, keep_hydrogens: bool = True, perceive: bool = True) -
 
 
 class SDFDataset(Dataset[Molecule]):
-    """The molecules of an SDF file, parsed on access; arguments as for `read_sdf`."""
+    r"""The molecules of an SDF file, parsed on access.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        keep_hydrogens: Whether explicit hydrogens stay atoms.
+        perceive: Whether to perceive aromaticity.
+
+    >>> water = "water\n\n\n  1  0  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 O   0  0\nM  END\n$$$$\n"
+    >>> molecules = SDFDataset(water.encode())
+    >>> len(molecules), molecules[0].name
+    (1, 'water')
+    """
 
     def __init__(self, file: File, keep_hydrogens: bool = True, perceive: bool = True) -> None:
         self._records = _records(read_text(file, "sdf", "latin-1"))
@@ -65,10 +83,21 @@ def _records(text: str) -> list[str]:
 
 
 def molecule_from_mol_block(text: str, keep_hydrogens: bool = True, perceive: bool = True) -> Molecule:
-    """Parses a MOL file, or one record of an SDF file; arguments as for `read_sdf`.
+    r"""Parses a MOL file, or one record of an SDF file.
+
+    Args:
+        text: The text of the file or record.
+        keep_hydrogens: Whether explicit hydrogens stay atoms.
+        perceive: Whether to perceive aromaticity.
+
+    Returns:
+        The molecule.
 
     Raises:
         FormatError: The text is damaged.
+
+    >>> molecule_from_mol_block("water\n\n\n  1  0  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 O   0  0\nM  END\n")
+    Molecule(H2O, 1 atoms, 0 bonds)
     """
     lines = text.replace("\r\n", "\n").split("\n")
     if len(lines) < 4:

@@ -31,6 +31,13 @@ class MoleculeSet(NamedSet[Data], counted="molecules"):
         root: The folder of the files; None searches PYBURN_DATA and the cache.
         transform: Applied to each graph.
         download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: A file is damaged, or has no column of a task.
+
+    >>> issubclass(ESOL, MoleculeSet)
+    True
     """
 
     wanted: ClassVar[tuple[str, ...]]
@@ -66,7 +73,13 @@ class MoleculeSet(NamedSet[Data], counted="molecules"):
 
 
 class ESOL(MoleculeSet):
-    """1,128 molecules with their water solubility, as log10 of mol per liter (Delaney 2004)."""
+    """1,128 molecules with their water solubility, as log10 of mol per liter (Delaney 2004).
+
+    Arguments are those of `MoleculeSet`.
+
+    >>> ESOL.tasks
+    ('measured log solubility in mols per litre',)
+    """
 
     wanted = ("delaney-processed.csv",)
     tasks = ("measured log solubility in mols per litre",)
@@ -79,7 +92,13 @@ class ESOL(MoleculeSet):
 
 
 class FreeSolv(MoleculeSet):
-    """642 molecules with their hydration free energy in kcal/mol (Mobley and Guthrie 2014)."""
+    """642 molecules with their hydration free energy in kcal/mol (Mobley and Guthrie 2014).
+
+    Arguments are those of `MoleculeSet`.
+
+    >>> FreeSolv.tasks
+    ('expt',)
+    """
 
     wanted = ("freesolv.csv", "SAMPL.csv")
     tasks = ("expt",)
@@ -96,7 +115,13 @@ class FreeSolv(MoleculeSet):
 
 
 class Lipophilicity(MoleculeSet):
-    """4,200 molecules with their octanol/water distribution coefficient, log D at pH 7.4 (ChEMBL)."""
+    """4,200 molecules with their octanol/water distribution coefficient, log D at pH 7.4 (ChEMBL).
+
+    Arguments are those of `MoleculeSet`.
+
+    >>> Lipophilicity.tasks
+    ('exp',)
+    """
 
     wanted = ("Lipophilicity.csv",)
     tasks = ("exp",)
@@ -109,7 +134,13 @@ class Lipophilicity(MoleculeSet):
 
 
 class Tox21(MoleculeSet):
-    """7,831 molecules with the results of twelve toxicity assays; NaN where a molecule was not tested."""
+    """7,831 molecules with the results of twelve toxicity assays; NaN where a molecule was not tested.
+
+    Arguments are those of `MoleculeSet`.
+
+    >>> len(Tox21.tasks), Tox21.tasks[0]
+    (12, 'NR-AR')
+    """
 
     wanted = ("tox21.csv", "tox21.csv.gz")
     tasks = (
@@ -133,6 +164,15 @@ class GDB1k(NamedSet[Data], counted="molecules"):
         root: The folder of the files; None searches PYBURN_DATA and the cache.
         transform: Applied to each graph.
         download: Whether to download missing files.
+
+    Raises:
+        DataNotFoundError: The files are missing and are not downloaded.
+        FormatError: The numbers of molecules and energies differ.
+
+    >>> GDB1k("/nowhere", download=False)
+    Traceback (most recent call last):
+        ...
+    pyburn.data.sets.place.DataNotFoundError: ...
     """
 
     def __init__(self, root: Root = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:

@@ -31,6 +31,9 @@ def molecule_from_smiles(smiles: str, keep_hydrogens: bool = False, perceive: bo
         perceive: Whether to perceive aromaticity, so that c1ccccc1 and C1=CC=CC=C1 give the same flags; otherwise the flags are those of
             the string.
 
+    Returns:
+        The molecule.
+
     Raises:
         FormatError: The string is not valid SMILES.
 
@@ -56,10 +59,21 @@ def molecule_from_smiles(smiles: str, keep_hydrogens: bool = False, perceive: bo
 
 
 def read_smiles(file: File, keep_hydrogens: bool = False, perceive: bool = True) -> list[Molecule]:
-    """Reads a file with one SMILES string per line, optionally followed by a name; empty lines are skipped.
+    r"""Reads a file with one SMILES string per line, optionally followed by a name; empty lines are skipped.
+
+    Args:
+        file: A path, bytes or an open binary file.
+        keep_hydrogens: Whether explicit hydrogens stay atoms; otherwise they are counted at their neighbors.
+        perceive: Whether to perceive aromaticity.
+
+    Returns:
+        The molecules, in order.
 
     Raises:
         FormatError: A line is not valid SMILES.
+
+    >>> [molecule.name for molecule in read_smiles(b"CCO ethanol\nCC ethane\n")]
+    ['ethanol', 'ethane']
     """
     molecules = []
     for number, line in enumerate(read_text(file, "smiles").splitlines(), 1):

@@ -91,9 +91,15 @@ _ANY_NUMBER = (3, 11, 12, 19, 20, 37, 38, 56, 88)
 
 
 def valence_problems(molecule: Molecule) -> list[int]:
-    """Returns the atoms with more bonds than their element and charge allow.
+    """Returns the indices of the atoms with more bonds than their element and charge allow.
 
     A charged atom has the valence of the isoelectronic element.
+
+    Args:
+        molecule: The molecule.
+
+    >>> valence_problems(pyburn.chemistry.molecule_from_smiles("CC(C)(C)(C)C"))
+    [1]
     """
     found = []
     for index, (atom, bonds) in enumerate(zip(molecule.atoms, molecule.bonds_of)):

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     import pyburn
 
     if not 0 < options.seconds <= 60:
-        raise CommandError(f"--seconds must lie between 0 and 60: got {options.seconds}")
+        raise CommandError(f"--seconds must be between 0 and 60: got {options.seconds}")
     if options.threads is not None:
         if options.threads < 1:
             raise CommandError(f"--threads must be positive: got {options.threads}")

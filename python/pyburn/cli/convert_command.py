@@ -19,9 +19,9 @@ def run(options: argparse.Namespace) -> int:
 
     source, target = Path(options.input), Path(options.output)
     if target.suffix not in FORMATS:
-        raise CommandError(f"the name of the output says the format, one of {', '.join(FORMATS)}: got {target.name}")
+        raise CommandError(f"unknown output format: expected a name that ends in {', '.join(FORMATS)}: got {target.name}")
     if target.exists() and not options.force:
-        raise CommandError(f"{target} exists; --force replaces it")
+        raise CommandError(f"{target} already exists: use --force to overwrite it")
     rules = [_rule(item) for item in options.rename]
     wanted = [_pattern(item, "--include") for item in options.include]
     unwanted = [_pattern(item, "--exclude") for item in options.exclude]
@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
             for pattern, new in rules:
                 name = _renamed(name, pattern, new)
             if name in chosen:
-                raise CommandError(f"two tensors would be called {name!r}")
+                raise CommandError(f"two tensors would have the name {name!r}")
             tensor = snapshot.load("cpu")
             chosen[name] = tensor.to(getattr(pyburn, options.dtype)) if options.dtype and tensor.is_floating_point() else tensor
         if not chosen:
-            raise CommandError(f"no tensors are left of the {len(file)} in {source}")
+            raise CommandError(f"--include and --exclude select none of the {len(file)} tensors in {source}")
         metadata = {str(key): str(value) for key, value in file.metadata.items()}
         if target.suffix in (".pt", ".pth"):
             pyburn.save(chosen, target)
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 def _rule(item: str) -> tuple[re.Pattern[str], str]:
     pattern, equals, new = item.partition("=")
     if not equals:
-        raise CommandError(f"--rename takes PATTERN=NEW: got {item!r}")
+        raise CommandError(f"--rename expects PATTERN=NEW: got {item!r}")
     return _pattern(pattern, "--rename"), new
 
 
@@ -64,11 +64,11 @@ def _renamed(name: str, pattern: re.Pattern[str], new: str) -> str:
     try:
         return pattern.sub(new, name)
     except (re.error, IndexError) as error:  # such as \2 with only one group, or an unknown group name
-        raise CommandError(f"--rename: {new!r} does not fit {pattern.pattern!r}: {error}") from error
+        raise CommandError(f"--rename: {new!r} is not a valid replacement for {pattern.pattern!r}: {error}") from error
 
 
 def _pattern(text: str, option: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise CommandError(f"{option}: {text!r} is no regular expression: {error}") from error
+        raise CommandError(f"{option}: {text!r} is not a regular expression: {error}") from error

@@ -10,9 +10,9 @@ from .main import CommandError
 
 def run(options: argparse.Namespace) -> int:
     if not Path(options.folder).is_dir():
-        raise CommandError(f"there is no folder {options.folder!r}: name a run, or the folder that holds runs")
+        raise CommandError(f"no such folder: {options.folder!r}; expected a run, or a folder of runs")
     if not 0 <= options.port <= 65535:
-        raise CommandError(f"--port must lie between 0 (any free one) and 65535: got {options.port}")
+        raise CommandError(f"--port must be between 0 (any free port) and 65535: got {options.port}")
     from pyburn.dashboard import serve
 
     try:
@@ -22,5 +22,5 @@ def run(options: argparse.Namespace) -> int:
             f"{error}. Each run has a report.html as well, and TensorBoard reads runs: tensorboard --logdir {options.folder}"
         ) from error
     except (OSError, UnicodeError) as error:  # UnicodeError: the text is not a valid host name
-        raise CommandError(f"--host {options.host} cannot be listened on: {getattr(error, 'strerror', None) or error}") from error
+        raise CommandError(f"cannot listen on --host {options.host}: {getattr(error, 'strerror', None) or error}") from error
     return 0

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     print("\nbackends")
     for name, state in found["backends"].items():
         print(f"  {name:12} {state}")
-    print("\noptional parts")
+    print("\noptional packages")
     for name, (_, packages, use) in _PARTS.items():
         print(f"  {name:12} {use}: " + ("installed" if found["extras"][name] else f"pip install {packages}"))
     return 0

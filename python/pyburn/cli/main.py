@@ -7,16 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-DESCRIPTION = "Deep learning without the weight: train, look, convert and measure."
+DESCRIPTION = "Trains models, shows runs, summarizes and converts files of weights, and measures this machine."
 EPILOG = """examples:
-  pyburn info                                   versions, devices and optional parts
-  pyburn train mnist.toml                       train as a file says; Ctrl-C saves, --resume goes on
-  pyburn dashboard runs                         runs in the browser
-  pyburn summary my_models:Net --input 1,28,28  layers, shapes and parameters
-  pyburn summary weights.safetensors            what a file holds
-  pyburn convert model.pt model.safetensors     between .pt, .safetensors, .npz and .pyburn
-  pyburn bench                                  how fast this machine is
-  eval "$(pyburn completion bash)"              Tab completes
+  pyburn info                                   versions, devices and optional packages
+  pyburn train mnist.toml                       train from a configuration file; Ctrl-C saves, --resume continues
+  pyburn dashboard runs                         show runs in the browser
+  pyburn summary my_models:Net --input 1,28,28  layers, shapes and parameters of a model
+  pyburn summary weights.safetensors            the tensors of a file
+  pyburn convert model.pt model.safetensors     convert between .pt, .safetensors, .npz and .pyburn
+  pyburn bench                                  measure the speed of this machine
+  eval "$(pyburn completion bash)"              enable Tab completion
 """
 
 
@@ -32,87 +32,112 @@ def make_parser() -> argparse.ArgumentParser:
     """Builds the argument parser; completion and documentation are generated from it."""
     parser = argparse.ArgumentParser(prog="pyburn", description=DESCRIPTION, epilog=EPILOG, formatter_class=_Wide)
     parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument("--cmake", action="store_true", help="print the folder to give CMake as pyburn_DIR")
+    parser.add_argument("--cmake", action="store_true", help="print the value of pyburn_DIR for CMake")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
-    info = commands.add_parser("info", help="versions, devices and optional parts", description="What is installed and what it runs on.")
-    info.add_argument("--json", action="store_true", help="for programs")
+    info = commands.add_parser(
+        "info", help="show versions, devices and optional packages", description="Shows versions, devices and optional packages."
+    )
+    info.add_argument("--json", action="store_true", help="print JSON")
 
     train = commands.add_parser(
         "train",
-        help="train a model as a configuration says",
-        description="Trains what CONFIG (.toml or .json) names: model, data, optimizer, loss, metrics. See docs/guides/training.md.",
-        epilog="Names like my_models:Net are imported, from the folder of CONFIG too: run only configurations that you trust.",
+        help="train a model from a configuration file",
+        description="Trains the model that a configuration file describes: model, data, optimizer, loss and metrics. See docs/guides/training.md.",
+        epilog="Names such as my_models:Net are imported, also from the folder of CONFIG: run only configurations that you trust.",
     )
-    train.add_argument("config", metavar="CONFIG", help=".toml or .json file")
-    train.add_argument("--run", metavar="FOLDER", help="where to write; default: a new folder below runs/")
-    train.add_argument("--resume", metavar="FOLDER", help="go on with the run in this folder")
-    train.add_argument("--epochs", type=int, metavar="N", help="in place of the number in CONFIG")
-    train.add_argument("--device", metavar="NAME", help="in place of the device in CONFIG")
-    train.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value, such as optimizer.arguments.lr=0.01")
+    train.add_argument("config", metavar="CONFIG", help="a .toml or .json file")
+    train.add_argument("--run", metavar="FOLDER", help="the run folder (default: a new folder below runs/)")
+    train.add_argument("--resume", metavar="FOLDER", help="resume the run in this folder")
+    train.add_argument("--epochs", type=int, metavar="N", help="override the number of epochs")
+    train.add_argument("--device", metavar="NAME", help="override the device")
     train.add_argument(
-        "--display", choices=("auto", "dashboard", "bar", "lines", "quiet"), default="auto", help="what to show meanwhile (default: auto)"
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a value, such as optimizer.arguments.lr=0.01"
     )
-    train.add_argument("--check", action="store_true", help="make everything, run one batch, and train nothing")
+    train.add_argument(
+        "--display", choices=("auto", "dashboard", "bar", "lines", "quiet"), default="auto", help="the progress display (default: auto)"
+    )
+    train.add_argument("--check", action="store_true", help="create all objects and run one batch, without training")
 
-    dashboard = commands.add_parser("dashboard", help="runs in the browser", description="Shows the runs below a folder in the browser.")
+    dashboard = commands.add_parser(
+        "dashboard", help="show runs in the browser", description="Shows the runs below a folder in the browser."
+    )
     dashboard.add_argument("folder", nargs="?", default="runs", metavar="FOLDER", help="a run, or a folder of runs (default: runs)")
-    dashboard.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    dashboard.add_argument("--port", type=int, default=6007, help="port to listen on (default: 6007)")
+    dashboard.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1, this machine only)")
+    dashboard.add_argument("--port", type=int, default=6007, help="the port to listen on (default: 6007)")
     dashboard.add_argument("--no-browser", action="store_true", help="do not open a browser")
 
     summary = commands.add_parser(
         "summary",
-        help="what a model, a file or a run consists of",
+        help="summarize a model, a file of weights or a run",
         description="Lists the layers of a model (module:name), the tensors of a file, or the results of a run.",
     )
-    summary.add_argument("target", metavar="TARGET", help="module:name of a model or a function that makes one; a file; a folder")
     summary.add_argument(
-        "--input", action="append", default=[], metavar="SIZES", help="size of one item, such as 1,28,28; again for more inputs"
+        "target", metavar="TARGET", help="module:name of a model or of a function that returns one; a file of tensors; a run folder"
     )
-    summary.add_argument("--argument", action="append", default=[], metavar="KEY=VALUE", help="for the class or function")
-    summary.add_argument("--batch", type=int, default=1, metavar="N", help="size of the batch (default: 1)")
+    summary.add_argument(
+        "--input", action="append", default=[], metavar="SIZES", help="the shape of one sample, such as 1,28,28; repeat for several inputs"
+    )
+    summary.add_argument("--argument", action="append", default=[], metavar="KEY=VALUE", help="an argument of the class or function")
+    summary.add_argument("--batch", type=int, default=1, metavar="N", help="the batch size (default: 1)")
     dtypes = ("float32", "float64", "bfloat16", "int64", "int32", "uint8", "bool")
-    summary.add_argument("--dtype", choices=dtypes, help="of the inputs, such as int64 for token ids")
+    summary.add_argument("--dtype", choices=dtypes, help="the dtype of the inputs, such as int64 for token ids")
 
     convert = commands.add_parser(
         "convert",
-        help="from one format of weights to another",
-        description="Reads tensors from .pt, .safetensors, .npz, .npy or .pyburn (told apart by their contents) and writes the format that "
-        "the name of OUTPUT says.",
+        help="convert weights to another file format",
+        description="Reads tensors from a .pt, .safetensors, .npz, .npy or .pyburn file (detected by its contents) and writes the format "
+        "given by the extension of OUTPUT.",
     )
-    convert.add_argument("input", metavar="INPUT", help="file with tensors")
-    convert.add_argument("output", metavar="OUTPUT", help="name with .pt, .safetensors, .npz or .pyburn")
+    convert.add_argument("input", metavar="INPUT", help="the file to read")
+    convert.add_argument("output", metavar="OUTPUT", help="the file to write: .pt, .safetensors, .npz or .pyburn")
     convert.add_argument("--key", default="", metavar="NAME", help="the dict inside a PyTorch file, such as state_dict")
-    convert.add_argument("--dtype", choices=("float64", "float32", "float16", "bfloat16"), help="for floating tensors")
-    convert.add_argument("--rename", action="append", default=[], metavar="PATTERN=NEW", help="a regular expression and what it becomes")
-    convert.add_argument("--include", action="append", default=[], metavar="PATTERN", help="only names in which this occurs")
-    convert.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="no names in which this occurs")
-    convert.add_argument("--force", action="store_true", help="replace OUTPUT if it exists")
+    convert.add_argument(
+        "--dtype", choices=("float64", "float32", "float16", "bfloat16"), help="convert floating-point tensors to this dtype"
+    )
+    convert.add_argument(
+        "--rename", action="append", default=[], metavar="PATTERN=NEW", help="rename: a regular expression and its replacement"
+    )
+    convert.add_argument(
+        "--include", action="append", default=[], metavar="PATTERN", help="only tensors whose name matches the regular expression"
+    )
+    convert.add_argument(
+        "--exclude", action="append", default=[], metavar="PATTERN", help="no tensors whose name matches the regular expression"
+    )
+    convert.add_argument("--force", action="store_true", help="overwrite OUTPUT if it exists")
 
     bench = commands.add_parser(
-        "bench", help="how fast this machine is", description="Matrix products, a convolution, a small operation and a training step."
+        "bench",
+        help="measure the speed of this machine",
+        description="Measures matrix products, a convolution, the overhead of small operations, and a training step.",
     )
-    bench.add_argument("--device", metavar="NAME", help="such as cpu or fusion(cpu)")
-    bench.add_argument("--threads", type=int, metavar="N", help="how many threads compute (default: as many as there are cores)")
-    bench.add_argument("--seconds", type=float, default=0.3, metavar="S", help="for each measurement (default: 0.3)")
-    bench.add_argument("--json", action="store_true", help="for programs")
+    bench.add_argument("--device", metavar="NAME", help="the device, such as cpu or fusion(cpu)")
+    bench.add_argument("--threads", type=int, metavar="N", help="the number of threads (default: the number of cores)")
+    bench.add_argument("--seconds", type=float, default=0.3, metavar="S", help="the duration of each measurement (default: 0.3)")
+    bench.add_argument("--json", action="store_true", help="print JSON")
 
     completion = commands.add_parser(
         "completion",
-        help="a script that makes Tab complete",
-        description="Prints a script that makes Tab complete commands and options.",
+        help="print a script for Tab completion",
+        description="Prints a shell script that enables Tab completion of commands and options.",
         epilog='bash and zsh: eval "$(pyburn completion bash)" in ~/.bashrc or ~/.zshrc. fish: pyburn completion fish | source',
     )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that you use")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command.
 
+    Args:
+        arguments: The command-line arguments; by default those of the process.
+
     Returns:
         The exit code: 0, 1 for an error, 2 for a wrong command line, 130 after Ctrl-C.
+
+    >>> main(["--version"])
+    pyburn 0.2.0
+    0
     """
     parser = make_parser()
     _hint(parser, list(sys.argv[1:] if arguments is None else arguments))
@@ -154,7 +179,7 @@ def _hint(parser: argparse.ArgumentParser, words: list[str]) -> None:
     typed = next((word for word in words if not word.startswith("-")), None)
     close = difflib.get_close_matches(typed or "", commands, 1)
     if typed is not None and typed not in commands and close:
-        parser.error(f"there is no command {typed!r}: did you mean {close[0]!r}?")
+        parser.error(f"unknown command {typed!r}: did you mean {close[0]!r}?")
 
 
 class CommandError(Exception):

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     if path.is_file():
         return _file(path)
     if ":" not in options.target and ("." not in options.target or os.sep in options.target or path.suffix in _SUFFIXES):
-        raise CommandError(f"{options.target!r} is neither a file, a folder, nor module:name of a model")
+        raise CommandError(f"no such file or folder: {options.target!r}; expected a file, a folder, or module:name of a model")
     return _model(options)
 
 
@@ -39,11 +39,11 @@ def _model(options: argparse.Namespace) -> int:
                 raise
             raise CommandError(f"{options.target} does not take these arguments: {error}") from error
     if not isinstance(found, pyburn.nn.Module):
-        raise CommandError(f"{options.target} is no model: got {type(found).__name__}")
+        raise CommandError(f"{options.target} is not a model: got {type(found).__name__}")
     if not options.input:
         print(found)
         total = sum(p.numel() for p in found.parameters())
-        print(f"\n{total:,} parameters. --input gives shapes and multiply-adds: such as --input 3,224,224")
+        print(f"\n{total:,} parameters. For shapes and multiply-adds, add the shape of a sample: --input 3,224,224")
         return 0
     if options.batch < 1:
         raise CommandError(f"--batch must be positive: got {options.batch}")
@@ -51,7 +51,7 @@ def _model(options: argparse.Namespace) -> int:
     try:
         print(summary(found, sizes if len(sizes) > 1 else sizes[0], dtype=getattr(pyburn, options.dtype) if options.dtype else None))
     except (RuntimeError, ValueError, TypeError) as error:
-        raise CommandError(f"the model does not take an input of this size and dtype (--dtype): {error}") from error
+        raise CommandError(f"the model does not accept this input (see --input and --dtype): {error}") from error
     return 0
 
 
@@ -61,7 +61,7 @@ def _size(text: str) -> tuple[int, ...]:
     except ValueError:
         size = ()
     if not size or min(size) < 1:
-        raise CommandError(f"--input takes sizes such as 3,224,224: got {text!r}")
+        raise CommandError(f"--input expects a shape such as 3,224,224: got {text!r}")
     return size
 
 
@@ -95,7 +95,7 @@ def _run(folder: Path) -> int:
 
     records = list_runs(folder)
     if not records:
-        raise CommandError(f"there are no runs in {folder}")
+        raise CommandError(f"no runs in {folder}")
     for record in records:
         status = record.status
         epochs = f"{status.get('epoch')}" + (f"/{status['epochs']}" if status.get("epochs") else "")

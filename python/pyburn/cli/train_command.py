@@ -19,13 +19,13 @@ def run(options: argparse.Namespace) -> int:
     from pyburn.train import CheckpointError, NonFiniteLoss, Run
 
     if options.run is not None and options.resume is not None:
-        raise CommandError("--run begins a run and --resume goes on with one: give one of them")
+        raise CommandError("--run starts a run and --resume continues one: give only one of them")
     path = Path(options.config)
     config = read_config(path)
     for item in options.set:
         key, equals, value = item.partition("=")
         if not equals:
-            raise CommandError(f"--set takes KEY=VALUE: got {item!r}")
+            raise CommandError(f"--set expects KEY=VALUE: got {item!r}")
         set_value(config, key, parse_value(value))
     if options.epochs is not None:
         set_value(config, "train.epochs", options.epochs)
@@ -39,15 +39,15 @@ def run(options: argparse.Namespace) -> int:
     if options.resume is not None:
         folder = Path(options.resume)
         if not (folder / "run.json").exists():
-            raise CommandError(f"there is no run in {folder}")
+            raise CommandError(f"no run in {folder}")
         target: Run | Path = folder
     else:
         try:
             target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config)
         except OSError as error:
-            raise CommandError(f"a folder for the run cannot be made: {error}; --run names another place") from error
+            raise CommandError(f"cannot create a run folder: {error}; choose another folder with --run") from error
         if isinstance(target, Path) and (target / "run.json").exists():
-            raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
+            raise CommandError(f"{target} already contains a run: continue it with --resume {target}")
     folder = target.folder if isinstance(target, Run) else target
     command = shlex.join(["pyburn", "train", options.config, "--resume", str(folder), *_changes(options)])
     try:
@@ -104,7 +104,7 @@ def _check(experiment: Experiment) -> int:
 
     batch = next(iter(data["train"]), None)
     if batch is None:
-        raise CommandError("[data.train] gives no batches")
+        raise CommandError("[data.train] the data has no batches")
     result = run_step(learner.step_function, learner.model, to_device(batch, learner.device), need_loss=True)
     assert result.loss is not None
     result.loss.backward()
@@ -112,5 +112,5 @@ def _check(experiment: Experiment) -> int:
         for metric in learner.metrics.values():
             metric.fresh().update(result.output, result.target)
     count = sum(p.numel() for p in learner.model.parameters())
-    print(f"fine: {type(learner.model).__name__} with {count:,} parameters, loss {result.loss.item():.4f} on a batch of {result.count}")
+    print(f"OK: {type(learner.model).__name__} with {count:,} parameters, loss {result.loss.item():.4f} on a batch of {result.count}")
     return 0

@@ -17,7 +17,16 @@ _BLOCK = 16 << 20
 
 
 class Annotation(NamedTuple):
-    """An annotation: onset and duration in seconds (0 if the file has none), and text."""
+    """An annotation of a recording.
+
+    Attributes:
+        onset: The start in seconds.
+        duration: The duration in seconds; 0 if the file has none.
+        text: The text.
+
+    >>> Annotation(4.2, 4.1, "T1").text
+    'T1'
+    """
 
     onset: float
     duration: float
@@ -40,6 +49,11 @@ class EDFRecording:
 
     Raises:
         FormatError: The file is damaged or truncated.
+
+    >>> EDFRecording(b"not a recording")
+    Traceback (most recent call last):
+        ...
+    pyburn.FormatError: [edf] the file has 15 bytes, fewer than the 256 of a header
     """
 
     def __init__(self, file: File, allow_truncated: bool = False) -> None:
@@ -83,7 +97,11 @@ class EDFRecording:
         return len(self.segments) == 1
 
     def rate(self, channel: int | str = 0) -> float:
-        """Returns the sampling rate of a channel in Hz."""
+        """Returns the sampling rate of a channel in Hz.
+
+        Args:
+            channel: The index or name of the channel.
+        """
         return self.signals[self._index(channel)].samples / self.header.record_duration
 
     def signal(self, channel: int | str, segment: int | None = None, digital: bool = False) -> np.ndarray:
@@ -255,7 +273,15 @@ def read_edf(file: File, allow_truncated: bool = False) -> EDFRecording:
         file: A path, bytes or an open binary file.
         allow_truncated: Whether to accept a file with fewer records than its header claims; its complete records are used.
 
+    Returns:
+        The recording. Signals are read on demand.
+
     Raises:
         FormatError: The file is damaged or truncated.
+
+    >>> read_edf(b"not a recording")
+    Traceback (most recent call last):
+        ...
+    pyburn.FormatError: [edf] the file has 15 bytes, fewer than the 256 of a header
     """
     return EDFRecording(file, allow_truncated)

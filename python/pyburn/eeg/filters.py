@@ -85,10 +85,21 @@ def _quadratics(roots: Array, spread: bool = False) -> list[list[float]]:
 
 
 def notch(frequency: float, quality: float, rate: float) -> Array:
-    """Designs a notch filter: returns its second-order section. The bandwidth is frequency / quality.
+    """Designs a notch filter, which removes one frequency.
+
+    Args:
+        frequency: The frequency in Hz.
+        quality: The quality factor: frequency / bandwidth.
+        rate: The sampling rate in Hz.
+
+    Returns:
+        The second-order section, (1, 6).
 
     Raises:
         ValueError: The frequency is not between 0 and half the sampling rate.
+
+    >>> notch(50.0, 30.0, 250.0).shape
+    (1, 6)
     """
     if not 0 < frequency < rate / 2:
         raise ValueError(f"expected a frequency between 0 and half the sampling rate {rate}: got {frequency}")
@@ -123,7 +134,19 @@ def _block_matrices(content: bytes) -> tuple[Array, Array]:
 
 
 def sosfilt(sections: Array, x: Array, state: Array | None = None) -> Array:
-    """Filters along the last dimension, from an initial state (..., sections, 2)."""
+    """Filters along the last dimension.
+
+    Args:
+        sections: The second-order sections of the filter, (n, 6).
+        x: The signal, (..., samples).
+        state: The initial state, (..., n, 2); zeros by default.
+
+    Returns:
+        The filtered signal, with the shape of x.
+
+    >>> sosfilt(np.array([[0.5, 0.0, 0.0, 1.0, 0.0, 0.0]]), np.array([2.0, 4.0])).tolist()
+    [1.0, 2.0]
+    """
     samples, states = x.shape[-1], 2 * len(sections)
     rows = np.asarray(x, np.float64).reshape(-1, samples)
     blocks = -(-samples // _BLOCK)
@@ -156,6 +179,13 @@ def _settled(sections: Array) -> Array:
 def sosfiltfilt(sections: Array, x: Array) -> Array:
     """Filters forward and backward along the last dimension, for zero phase. The ends are padded by odd reflection.
 
+    Args:
+        sections: The second-order sections of the filter, (n, 6).
+        x: The signal, (..., samples).
+
+    Returns:
+        The filtered signal, with the shape of x.
+
     Raises:
         ValueError: The signal is too short.
 
@@ -176,7 +206,14 @@ def sosfiltfilt(sections: Array, x: Array) -> Array:
 
 
 def resample(x: Array, samples: int) -> Array:
-    """Resamples along the last dimension to a number of samples with the Fourier method, which assumes a periodic signal.
+    """Resamples along the last dimension with the Fourier method, which assumes a periodic signal.
+
+    Args:
+        x: The signal, (..., samples before).
+        samples: The new number of samples.
+
+    Returns:
+        The signal, (..., samples).
 
     Raises:
         ValueError: samples is less than 1.

@@ -23,6 +23,9 @@ class TrialSet(LabelledSet, counted="trials"):
         channels: The channel names.
         rate: The sampling rate in Hz.
         classes: The class names.
+
+    >>> issubclass(SelfPaced1s, TrialSet)
+    True
     """
 
     classes: list[str]
@@ -52,6 +55,9 @@ class PhysioNetMotorImagery(TrialSet):
         ValueError: subject, runs or window is invalid.
         DataNotFoundError: The files are missing and cannot be downloaded.
         FormatError: A file is damaged or has no cues.
+
+    >>> PhysioNetMotorImagery.classes
+    ['left fist', 'right fist']
     """
 
     classes = ["left fist", "right fist"]
@@ -126,6 +132,9 @@ class SelfPaced1s(TrialSet):
     Raises:
         DataNotFoundError: The file is missing.
         FormatError: The file is invalid.
+
+    >>> SelfPaced1s.classes
+    ['left hand', 'right hand']
     """
 
     classes = ["left hand", "right hand"]

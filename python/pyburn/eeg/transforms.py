@@ -75,6 +75,9 @@ class Notch(_OfSignal):
         freq: The frequency in Hz.
         sfreq: The sampling rate in Hz.
         quality: The frequency divided by the bandwidth.
+
+    >>> Notch(50.0, 250.0)(pyburn.randn(3, 500)).shape
+    pyburn.Size([3, 500])
     """
 
     def __init__(self, freq: float, sfreq: float, quality: float = 30.0) -> None:
@@ -96,6 +99,9 @@ class Resample(_OfSignal):
 
     Raises:
         ValueError: A rate is not positive.
+
+    >>> Resample(250.0, 125.0)(pyburn.randn(3, 500)).shape
+    pyburn.Size([3, 250])
     """
 
     def __init__(self, orig_freq: float, new_freq: float) -> None:
@@ -114,6 +120,9 @@ class Standardize(_OfSignal):
     Args:
         robust: Whether to use median and interquartile range instead.
         eps: Added to the denominator.
+
+    >>> Standardize()(pyburn.tensor([[1.0, 3.0]]))
+    tensor([[-1.,  1.]])
     """
 
     def __init__(self, robust: bool = False, eps: float = 1e-8) -> None:
@@ -129,7 +138,14 @@ class Standardize(_OfSignal):
 
 
 class ChannelDropout(_OfSignal):
-    """Sets each channel to 0 with probability p."""
+    """Sets each channel to 0 with probability p.
+
+    Args:
+        p: The probability.
+
+    >>> ChannelDropout(p=1.0)(pyburn.ones(2, 3)).sum()
+    tensor(0.)
+    """
 
     def __init__(self, p: float = 0.2) -> None:
         self.p = _probability(p)
@@ -139,7 +155,14 @@ class ChannelDropout(_OfSignal):
 
 
 class TimeReverse(_OfSignal):
-    """Reverses time with probability p."""
+    """Reverses time with probability p.
+
+    Args:
+        p: The probability.
+
+    >>> TimeReverse(p=1.0)(pyburn.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1.]])
+    """
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _probability(p)
@@ -154,6 +177,9 @@ class TimeShift(_OfSignal):
     Args:
         max_shift: The maximum shift in samples.
         circular: Whether to wrap around; otherwise the gap is filled with zeros.
+
+    >>> TimeShift(10)(pyburn.randn(3, 100)).shape
+    pyburn.Size([3, 100])
     """
 
     def __init__(self, max_shift: int, circular: bool = True) -> None:
@@ -180,6 +206,9 @@ class FourierSurrogate(_OfSignal):
 
     Raises:
         ValueError: p or magnitude is not in [0, 1].
+
+    >>> FourierSurrogate(p=1.0)(pyburn.randn(3, 100)).shape
+    pyburn.Size([3, 100])
     """
 
     def __init__(self, p: float = 0.5, magnitude: float = 1.0, independent: bool = False) -> None:

@@ -28,6 +28,11 @@ class Membrane(LabelledSet, counted="images"):
 
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
+
+    >>> Membrane("/nowhere", download=False)
+    Traceback (most recent call last):
+        ...
+    pyburn.data.sets.place.DataNotFoundError: ...
     """
 
     def _load(self, root: Root, download: bool) -> None:

@@ -23,6 +23,11 @@ class RandomCrops(Dataset[Pair]):
         pairs: Images and masks, (height, width) each.
         count: The number of crops per epoch.
         size: The size of a crop in pixels.
+
+    >>> image, mask = np.zeros((64, 64), np.float32), np.ones((64, 64), np.float32)
+    >>> crops = RandomCrops([(image, mask)], count=10, size=32)
+    >>> len(crops), crops[0][0].shape
+    (10, (1, 32, 32))
     """
 
     def __init__(self, pairs: Sequence[Pair], count: int, size: int) -> None:
@@ -58,6 +63,9 @@ def sliding_window(model: nn.Module, image: np.ndarray, size: int = 256, stride:
 
     Returns:
         The probabilities, (height, width).
+
+    >>> sliding_window(nn.Identity(), np.zeros((100, 80), np.float32), size=32, stride=16).shape
+    (100, 80)
     """
     height, width = image.shape
     size = min(size, height, width)

@@ -24,6 +24,8 @@ def require_http_stack(name: str) -> None:
 
     Raises:
         ImportError: A package is missing. The message says how to install it.
+
+    >>> require_http_stack("the dashboard")
     """
     try:
         import h11
@@ -52,6 +54,11 @@ def start_server(
     Raises:
         ImportError: The packages that serve HTTP are not installed.
         OSError: The server cannot listen on the address.
+
+    >>> from starlette.applications import Starlette
+    >>> with start_server(Starlette()) as server:
+    ...     print(server.url)
+    http://127.0.0.1:...
     """
     require_http_stack(name)
     from .running import RunningServer

@@ -19,6 +19,9 @@ class Limits:
         read_seconds: The time limit for reading a response, plus one second per `read_rate` bytes.
         read_rate: The minimum read rate of a client, in bytes per second.
         connections: The maximum number of open connections. One more closes the oldest that waits for its client.
+
+    >>> Limits(body_bytes=64 << 20).connections
+    512
     """
 
     head_bytes: int = 32 << 10

@@ -1,4 +1,4 @@
-"""Signals: the windows that spectra are computed through."""
+"""Signal processing: window functions for filter design and spectral analysis."""
 
 from . import windows
 

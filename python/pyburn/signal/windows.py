@@ -1,5 +1,8 @@
-"""Windows under the names of torch.signal.windows. `sym` makes a window symmetric, as filters want it; without it, it is one period of a
-periodic function, as spectra want it."""
+"""Windows under the names of torch.signal.windows.
+
+A symmetric window (`sym=True`, the default) is for filter design; with `sym=False`, the window is one period of a periodic function,
+for spectral analysis.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,20 @@ def _period(M: int, sym: bool) -> int:
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
-    """The sum of a[k] (-1)^k cos(2 pi k n / N).
+    """Returns a weighted sum of cosines: sum over k of a[k] (-1)^k cos(2 pi k n / N).
+
+    Args:
+        M: The length of the window.
+        a: The weights.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
+
+    Raises:
+        TypeError: a is not iterable.
+        ValueError: a is empty, M is negative, or dtype is not floating point.
 
     >>> pyburn.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
@@ -56,7 +72,16 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """alpha - (1 - alpha) cos(2 pi n / N).
+    """Returns the generalized Hamming window: alpha - (1 - alpha) cos(2 pi n / N).
+
+    Args:
+        M: The length of the window.
+        alpha: The coefficient.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.general_hamming(3, alpha=0.5)
     tensor([0., 1., 0.])
@@ -65,7 +90,15 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options:
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.54 - 0.46 cos(2 pi n / N).
+    """Returns the Hamming window: 0.54 - 0.46 cos(2 pi n / N).
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
@@ -74,7 +107,15 @@ def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.5 - 0.5 cos(2 pi n / N).
+    """Returns the Hann window: 0.5 - 0.5 cos(2 pi n / N).
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.hann(3)
     tensor([0., 1., 0.])
@@ -83,7 +124,15 @@ def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+    """Returns the Blackman window: 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.blackman(1)
     tensor([1.])
@@ -92,7 +141,15 @@ def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Four cosines that leave very little beside the main lobe, after Nuttall.
+    """Returns the minimum 4-term Blackman-Harris window according to Nuttall, which has very small side lobes.
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.nuttall(1)
     tensor([1.])
@@ -101,7 +158,15 @@ def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """A triangle: 1 - |2 n / N - 1|.
+    """Returns the Bartlett (triangular) window: 1 - |2 n / N - 1|.
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.bartlett(3)
     tensor([0., 1., 0.])
@@ -111,7 +176,15 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Half a wave: sin(pi (n + 0.5) / N).
+    """Returns the cosine (sine) window: sin(pi (n + 0.5) / N).
+
+    Args:
+        M: The length of the window.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
 
     >>> pyburn.signal.windows.cosine(1)
     tensor([1.])
@@ -121,7 +194,20 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """exp(-|n - center| / tau).
+    """Returns the exponential (Poisson) window: exp(-|n - center| / tau).
+
+    Args:
+        M: The length of the window.
+        center: The position of the maximum; by default the middle. Requires sym=False.
+        tau: The decay length in samples.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
+
+    Raises:
+        ValueError: tau is not positive, or center is given and sym is True.
 
     >>> pyburn.signal.windows.exponential(1)
     tensor([1.])
@@ -136,7 +222,19 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """exp(-((n - center) / std)^2 / 2).
+    """Returns the Gaussian window: exp(-((n - center) / std)^2 / 2).
+
+    Args:
+        M: The length of the window.
+        std: The standard deviation in samples.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
+
+    Raises:
+        ValueError: std is not positive.
 
     >>> pyburn.signal.windows.gaussian(1)
     tensor([1.])
@@ -148,7 +246,19 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).
+    """Returns the Kaiser window: i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).
+
+    Args:
+        M: The length of the window.
+        beta: The shape parameter: a larger value gives a wider main lobe and smaller side lobes.
+        sym: Whether the window is symmetric; otherwise periodic.
+        **options: dtype, device, layout and requires_grad of the result.
+
+    Returns:
+        The window, (M,).
+
+    Raises:
+        ValueError: beta is negative.
 
     >>> pyburn.signal.windows.kaiser(1)
     tensor([1.])

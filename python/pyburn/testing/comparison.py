@@ -59,6 +59,13 @@ def assert_close(
     Raises:
         AssertionError: The values differ.
         ValueError: Only one of rtol and atol is given.
+
+    >>> pyburn.testing.assert_close(pyburn.tensor([0.1]) + 0.2, pyburn.tensor([0.3]))
+    >>> pyburn.testing.assert_close(pyburn.tensor([1.0]), pyburn.tensor([1.5]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: Tensor-likes are not close!
+    ...
     """
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
@@ -76,7 +83,22 @@ def assert_close(
 def assert_allclose(
     actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
 ) -> None:
-    """Deprecated form of `assert_close`, which does not compare dtypes and devices."""
+    """Deprecated form of `assert_close`, which does not compare dtypes and devices.
+
+    Args:
+        actual: A tensor, or values that `pyburn.tensor` accepts.
+        expected: The expected value.
+        rtol: The relative tolerance; by default it depends on the dtype.
+        atol: The absolute tolerance; by default it depends on the dtype.
+        equal_nan: Whether NaN equals NaN.
+        msg: The error message.
+
+    Raises:
+        AssertionError: The values differ.
+
+    >>> warnings.simplefilter("ignore", FutureWarning)
+    >>> pyburn.testing.assert_allclose(pyburn.ones(2), [1, 1])
+    """
     warnings.warn("assert_allclose() is deprecated: use assert_close()", FutureWarning, stacklevel=2)
     one, other = (value if isinstance(value, _core.Tensor) else tensor(value) for value in (actual, expected))
     assert_close(one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=False, check_dtype=False, msg=msg or None)
@@ -234,8 +256,15 @@ def make_tensor(
         exclude_zero: Whether to replace zeros.
         memory_format: The memory format.
 
+    Returns:
+        The tensor.
+
     Raises:
         ValueError: The options do not fit together.
+
+    >>> x = pyburn.testing.make_tensor(2, 3, dtype=pyburn.float32, low=0, high=1)
+    >>> x.shape, bool((x < 1).all())
+    (pyburn.Size([2, 3]), True)
     """
     extents = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:

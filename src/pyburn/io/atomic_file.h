@@ -1,5 +1,5 @@
-// A file that appears complete or not at all: written under another name in the same folder, then renamed. Devices and pipes are written to
-// as they are.
+// A file that appears complete or not at all: written under a temporary name in the same folder, then renamed. Devices and pipes are
+// written directly.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -11,14 +11,14 @@ namespace pyburn::io {
 
 class AtomicFile final : public ByteSink {
  public:
-  // Errors of the system are FileErrors, here and below.
+  // System errors are raised as FileError, here and below.
   explicit AtomicFile(const std::filesystem::path& path);
-  ~AtomicFile() override;  // without commit(): leaves what was there before
+  ~AtomicFile() override;  // without commit(): keeps the previous file
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes) override;
-  void commit();  // on disk, then under its name
+  void commit();  // syncs the file to disk and renames it
 
  private:
   [[noreturn]] void fail_with(const char* what, int code) const;
@@ -26,7 +26,7 @@ class AtomicFile final : public ByteSink {
   int descriptor_ = -1;
 };
 
-// Calls `fill`, and keeps the file only if it returns.
+// Calls `fill`, and keeps the file only if it returns normally.
 void atomic_write(const std::filesystem::path& path, const std::function<void(AtomicFile&)>& fill);
 
 }  // namespace pyburn::io

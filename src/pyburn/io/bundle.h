@@ -1,6 +1,6 @@
-// pyburn's own file (.pyburn): the options of a model, its tensors and text, and any other bytes, such as captured graphs.
-// Sections of bytes follow each other, aligned so that they can be used where they lie; a table of contents stands at the
-// end, so a file is written in one pass and a cut one is noticed. Everything has a checksum.
+// pyburn's own file format (.pyburn): the configuration of a model, its tensors and texts, and other bytes such as captured graphs.
+// Sections follow each other, aligned for memory mapping; a table of contents at the end allows writing in one pass and reveals truncation.
+// Everything has a checksum.
 //
 //   "PYBURN\r\n"  version  | sections ... | table (JSON) | where the table is, its size and checksum, "PYBURN\r\n"
 #pragma once
@@ -14,9 +14,9 @@ class BundleWriter {
  public:
   explicit BundleWriter(ByteSink& sink);
   ~BundleWriter();
-  void config(const std::string& json);    // the options that the model was made from; FormatError unless JSON
+  void config(const std::string& json);    // the configuration of the model; FormatError unless it is JSON
   void metadata(const TextMap& metadata);  // any text
-  void tensor(const Snapshot& tensor);     // ValueError when the name is used twice
+  void tensor(const Snapshot& tensor);     // ValueError if the name is used twice
   void section(const std::string& name, std::span<const std::byte> bytes);
   void finish();  // writes the table
 
@@ -34,11 +34,11 @@ class BundleReader {
   explicit BundleReader(SharedBytes file, const OpenOptions& options = {});
   static bool looks_like_one(const SharedBytes& file) { return file.starts_with("PYBURN\r\n"); }
 
-  const std::string& config() const { return config_; }  // JSON; empty where there is none
+  const std::string& config() const { return config_; }  // JSON; empty if there is none
   const TextMap& metadata() const { return metadata_; }
   const Snapshots& tensors() const { return tensors_; }
   std::vector<std::string> sections() const;
-  SharedBytes section(std::string_view name) const;  // ValueError when there is none
+  SharedBytes section(std::string_view name) const;  // ValueError if there is none
 
  private:
   struct Section {

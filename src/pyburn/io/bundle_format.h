@@ -1,4 +1,4 @@
-// What the reader and the writer of bundles agree on.
+// Constants shared by the reader and the writer of bundles.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Puts little-endian numbers and text together: headers of files.
+// Concatenates little-endian numbers and text, for file headers.
 #pragma once
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Reads little-endian values one after another and never past the end: FormatError instead.
+// Reads consecutive little-endian values; raises FormatError at the end of the data.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "readers take bytes as
 
 class ByteCursor {
  public:
-  // `format` stands in front of messages, e.g. "zip".
+  // `format` is the prefix of messages, e.g. "zip".
   ByteCursor(std::span<const std::byte> bytes, const char* format) : bytes_(bytes), format_(format) {}
 
   std::span<const std::byte> take(uint64_t count) {
@@ -33,7 +33,7 @@ class ByteCursor {
     const auto bytes = take(count);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  std::string_view line() {  // up to '\n', which is passed over
+  std::string_view line() {  // up to '\n', which is skipped
     const std::string_view rest{reinterpret_cast<const char*>(bytes_.data()) + position_, left()};
     const size_t end = rest.find('\n');
     require<FormatError>(end != rest.npos, "[{}] a line does not end", format_);

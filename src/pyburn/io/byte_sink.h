@@ -1,4 +1,4 @@
-// Where writers put bytes, one after another: a file, memory, an object of another language.
+// Sequential output for writers: a file, memory, or an object of another language.
 #pragma once
 #include <cstddef>
 #include <functional>

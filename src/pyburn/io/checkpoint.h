@@ -1,5 +1,5 @@
-// PyTorch's files (.pt, .pth): the zip format of today and the one before it. Reading runs no code; writing gives files that
-// torch.load(weights_only=True) opens.
+// PyTorch's files (.pt, .pth): the current zip format and the legacy one. Reading executes no code; written files can be loaded with
+// torch.load(weights_only=True).
 #pragma once
 #include <memory>
 
@@ -14,16 +14,16 @@ class Checkpoint {
  public:
   explicit Checkpoint(SharedBytes file, const OpenOptions& options = {});
   Checkpoint(Checkpoint&&) = default;
-  static bool looks_like_one(const SharedBytes& file);  // a zip file may still be another one
+  static bool looks_like_one(const SharedBytes& file);  // a zip file may also be another format
 
-  // Where storages go: given all elements of a storage as a tensor of one axis, and the place that they were saved from.
+  // map_location: called with all elements of a storage as a 1-d tensor, and the device it was saved from.
   using Place = std::function<TensorHandle(const TensorHandle& storage, const std::string& location)>;
-  // Reads all tensors. Those that shared memory share it again.
+  // Reads all tensors. Tensors that shared memory share it again.
   void load(const Place& place);
 
   const Value& root() const { return *tree_.root; }
   Tree& tree() { return tree_; }
-  // The tensors, without reading them; each is read on its own. `key` leads to a dict inside: "model.state_dict".
+  // Lists the tensors without reading them; each is read on its own. `key` is the path of a nested dict: "model.state_dict".
   static Snapshots snapshots(SharedBytes file, const OpenOptions& options);
 
  private:
@@ -37,7 +37,7 @@ class Checkpoint {
   StoredTensors stored_;
 };
 
-// Values for pickles: TypeError-like ValueError for kinds that torch.load(weights_only=True) refuses.
+// Values for pickles. ValueError for types that torch.load(weights_only=True) refuses.
 void write_checkpoint(const Value& root, ByteSink& sink);
 void write_checkpoint(const Snapshots& tensors, ByteSink& sink);  // as a state dict, one tensor after another
 

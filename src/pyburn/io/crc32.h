@@ -1,4 +1,4 @@
-// The checksum of zip files, and of ours.
+// The checksum of zip files and of bundles.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace pyburn::io {
 
-// Of some bytes, or of more bytes after those that gave `before`.
+// The checksum of bytes that follow those with the checksum `before`.
 uint32_t crc32(std::span<const std::byte> bytes, uint32_t before = 0);
 
 }  // namespace pyburn::io

@@ -1,12 +1,12 @@
-// Structs with PB_FIELDS as JSON and back: the options of layers and models in files.
+// Converts structs with PB_FIELDS to JSON and back: the options of layers and models in files.
 //
 //   struct Encoder { int64_t width = 8; double dropout = 0; PB_FIELDS(width, dropout) };
 //   struct Model { Encoder encoder; std::vector<Encoder> more; std::optional<int64_t> seed; PB_FIELDS(encoder, more, seed) };
 //   const auto model = io::from_json<Model>(R"({"encoder": {"width": 16}, "seed": 3})");
 //
-// A field is a bool, a number, text, a dtype, what else an attribute may be, a struct with fields, a std::vector of such values, or a
-// std::optional one, which is null where it is empty. An enumeration is a number, or a name where `names_of(Enumeration)` gives them in
-// order. A struct that has `void check() const` is checked when it has been read.
+// A field is a bool, a number, a string, a dtype, another attribute type, a struct with fields, a std::vector of these, or a std::optional
+// (null if empty). An enumeration is a number, or a name if `names_of(Enumeration)` lists them in order. If a struct has `void check()
+// const`, it is called after reading.
 #pragma once
 #include <array>
 #include <optional>
@@ -19,11 +19,11 @@
 
 namespace pyburn::io {
 
-std::string fields_to_json(const AttrType& type, const void* fields, int indent = -1);  // of a struct whose type is known at run time alone
+std::string fields_to_json(const AttrType& type, const void* fields, int indent = -1);  // of a struct whose type is known only at run time
 
 namespace detail {
 
-// Values go through pieces of text, so that the library for JSON stays out of this header. `path` names a value in messages:
+// Values are passed as text, so that this header does not include the JSON library. `path` names a value in messages:
 // "encoder.width".
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;
 std::string object_to_json(const JsonMembers& members, int indent = -1);
@@ -62,7 +62,7 @@ using LeafOf = std::conditional_t<std::is_base_of_v<Dims, T>, Dims,
     std::conditional_t<std::is_same_v<T, bool>, bool,
         std::conditional_t<std::is_integral_v<T> || PlainEnum<T>, int64_t, std::conditional_t<std::is_floating_point_v<T>, double, T>>>>;
 
-// visit(name, field) for all fields but tensors, which are saved as tensors.
+// visit(name, field) for all fields except tensors, which are saved as tensors.
 template <Struct A>
 void each_json_field(A& a, auto visit) {
   std::string_view names = A::field_names();
@@ -134,8 +134,8 @@ template <class A>
 std::string to_json(const A& a, int indent = -1) {
   return detail::value_to_json(a, indent);
 }
-// Keys that are absent leave their field as it is. FormatError says which field has what instead of what, and which one a
-// key that does not exist may have meant.
+// Absent keys leave their field unchanged. FormatError names the invalid field and the expected type, and suggests a name for an unknown
+// key.
 template <class A>
 A from_json(std::string_view json) {
   A a;

@@ -1,4 +1,4 @@
-// Unpacks deflated data (RFC 1951).
+// Decompresses deflate data (RFC 1951).
 #pragma once
 #include <cstddef>
 #include <span>
@@ -6,8 +6,8 @@
 
 namespace pyburn::io {
 
-// Exactly `size` bytes come out and all of `packed` is used; FormatError otherwise, also before memory is asked for that
-// so little input cannot fill.
+// Returns exactly `size` bytes and consumes all of `packed`. Raises FormatError otherwise, before allocating more than the input could
+// fill.
 std::vector<std::byte> inflate(std::span<const std::byte> packed, size_t size);
 
 }  // namespace pyburn::io

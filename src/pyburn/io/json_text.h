@@ -1,4 +1,4 @@
-// JSON of files, which are untrusted: nothing is nested deeply, and mistakes are a FormatError. Not for other headers.
+// JSON in untrusted files: nesting is limited, and mistakes are FormatErrors. Do not include this in other headers.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -9,10 +9,10 @@ namespace pyburn::io {
 
 using Json = nlohmann::ordered_json;
 
-// `format` stands in front of messages. `on_key` is told every key as it comes by: duplicates are gone afterwards.
+// `format` is the prefix of messages. `on_key` is called for every key while parsing: duplicates are not in the result.
 Json parse_json(std::span<const std::byte> text, int deepest, const char* format,
     const std::function<void(int depth, const std::string& key)>& on_key = {});
-std::string dump_json(const Json& value, const char* format, int indent = -1);  // ValueError where a text is not UTF-8
+std::string dump_json(const Json& value, const char* format, int indent = -1);  // ValueError for text that is not UTF-8
 std::string short_text(const Json& value);                                      // for messages
 
 }  // namespace pyburn::io

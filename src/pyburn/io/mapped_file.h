@@ -1,4 +1,4 @@
-// A file mapped into memory. Pages that are written become private copies: the file never changes.
+// A memory-mapped file. Written pages become private copies: the file never changes.
 #pragma once
 #include <filesystem>
 #include <span>

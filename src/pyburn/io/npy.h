@@ -1,4 +1,4 @@
-// numpy's files: .npy holds one array, .npz is a zip of them. Arrays of objects are pickles and refused.
+// numpy's files: .npy holds one array, .npz is a zip archive of them. Object arrays are pickles and refused.
 #pragma once
 #include "pyburn/io/snapshot.h"
 
@@ -6,8 +6,8 @@ namespace pyburn::io {
 
 class ByteSink;
 
-// The array of a .npy file, of versions 1 to 3, in any byte order, in row-major or Fortran order. numpy has no name for
-// bfloat16: it stands as two bytes of no type ("V2"), as other libraries write it.
+// Reads the array of a .npy file of version 1 to 3, in any byte order, in row-major or Fortran order. numpy has no bfloat16: it is stored
+// as two bytes of no type ("V2"), as other libraries do.
 Snapshot open_npy(SharedBytes file, std::string name, bool mmap = false);
 Snapshots open_npz(SharedBytes file, const OpenOptions& options = {});
 

@@ -1,5 +1,5 @@
-// The state of an optimiser in a file, in the layout of PyTorch's: torch.load(weights_only=True) opens what is written here, and what
-// PyTorch or Python saved is read.
+// The state of an optimiser in a file, in PyTorch's layout: torch.load(weights_only=True) loads files written here, and files of PyTorch or
+// of pyburn's Python API can be loaded here.
 #pragma once
 #include "pyburn/io/checkpoint.h"
 #include "pyburn/optim/lbfgs.h"
@@ -8,15 +8,15 @@
 namespace pyburn::io {
 namespace detail {
 
-// Options and state as dicts, a field at a time. Options that PyTorch has as one tuple (beta1 and beta2 are "betas") become one.
+// Options and state as dicts, field by field. Options that PyTorch stores as a tuple (beta1 and beta2 are "betas") are combined.
 void put_option(Tree& tree, Value& dict, std::string_view name, bool v);
 void put_option(Tree& tree, Value& dict, std::string_view name, int64_t v);
 void put_option(Tree& tree, Value& dict, std::string_view name, double v);
 void put_option(Tree& tree, Value& dict, std::string_view name, const std::string& v);
 void put_option(Tree& tree, Value& dict, std::string_view name, const std::optional<Scalar>& v);
-void put_state(Tree& tree, Value& dict, std::string_view name, const TensorHandle& v);  // nothing where undefined
-void put_state(Tree& tree, Value& dict, std::string_view name, double v);               // counts are tensors of one float
-// What is absent, or None, is left as it is. FormatError for a value of another kind.
+void put_state(Tree& tree, Value& dict, std::string_view name, const TensorHandle& v);  // nothing if undefined
+void put_state(Tree& tree, Value& dict, std::string_view name, double v);               // step counts are tensors with one float
+// Absent entries and None leave the value unchanged. FormatError for a value of the wrong type.
 void get_option(const Value& dict, std::string_view name, bool& v);
 void get_option(const Value& dict, std::string_view name, int64_t& v);
 void get_option(const Value& dict, std::string_view name, double& v);
@@ -29,13 +29,13 @@ void get_state(const Value& dict, std::string_view name, double& v);
 Value* add_dict(Tree& tree, Value& to, Value* key);
 void save_tree(const Tree& tree, const std::filesystem::path& path);
 Checkpoint load_tree(const std::filesystem::path& path);
-// Entries of a list or dict; FormatError unless it is one.
+// The entries of a list or dict; FormatError for other types.
 const std::vector<Value*>& items_of(const Value& v, Value::Kind kind);
 int64_t integer_of(const Value& v);
-double number_of(const Value& v);  // a number, or a tensor of one
+double number_of(const Value& v);  // a number, or a tensor with one element
 const TensorHandle& tensor_of(const Value& v, std::string_view name);
 
-// visit(name, field) for all that PB_FIELDS lists.
+// visit(name, field) for every field in PB_FIELDS.
 template <class Struct, class Visit>
 void each_field(Struct& s, Visit visit) {
   std::string_view names = Struct::field_names();
@@ -66,7 +66,7 @@ void save_optimizer(optim::Optimizer<Options, State>& optimizer, const std::file
   detail::save_tree(tree, path);
 }
 
-// ValueError where the groups of the file are not those of the optimiser, FormatError where it is no such file.
+// ValueError if the parameter groups differ from those of the optimiser, FormatError if the file is not an optimiser state.
 template <class Options, class State>
 void load_optimizer(optim::Optimizer<Options, State>& optimizer, const std::filesystem::path& path) {
   const Checkpoint file = detail::load_tree(path);
@@ -85,7 +85,7 @@ void load_optimizer(optim::Optimizer<Options, State>& optimizer, const std::file
   optimizer.load_state_dict(saved);
 }
 
-// LBFGS has one group, and a state of all parameters together.
+// LBFGS has one group, and one state for all parameters.
 void save_optimizer(const optim::LBFGS& optimizer, const std::filesystem::path& path);
 void load_optimizer(optim::LBFGS& optimizer, const std::filesystem::path& path);
 

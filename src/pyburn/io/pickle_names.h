@@ -1,4 +1,4 @@
-// The names that PyTorch files may use, and what becomes of them.
+// The names that PyTorch files may refer to, and the values they produce.
 #pragma once
 #include <deque>
 #include <map>
@@ -9,37 +9,37 @@
 
 namespace pyburn::io {
 
-// Memory that tensors of a file share.
+// Memory shared by tensors of a file.
 struct StoredStorage {
-  std::string key, location;   // "cpu", "cuda:0": where it was
-  std::optional<DType> dtype;  // absent: bytes, whose dtype each tensor brings along
+  std::string key, location;   // the original device: "cpu", "cuda:0"
+  std::optional<DType> dtype;  // absent: untyped bytes; each tensor has its own dtype
   uint64_t bytes = 0;
-  SharedBytes data;   // set when it is known where they lie
-  bool swap = false;  // written on a machine of the other byte order
+  SharedBytes data;   // set when the position in the file is known
+  bool swap = false;  // written on a machine with the other byte order
 };
 
 struct StoredTensor {
   const StoredStorage* storage;
   DType dtype;
-  Layout layout;                 // inside the storage
-  std::optional<Float8> packed;  // what the elements are in the file, where they are bfloat16 here
+  Layout layout;                 // offset inside the storage
+  std::optional<Float8> packed;  // the dtype in the file, if the elements are loaded as bfloat16
   Meta meta() const { return {layout.shape, dtype}; }
-  uint64_t width() const { return packed ? 1 : uint64_t(size_of(dtype)); }  // bytes of an element in the file
+  uint64_t width() const { return packed ? 1 : uint64_t(size_of(dtype)); }  // bytes per element in the file
 };
 
-// What reading a file makes beside its values.
+// State collected while reading a file, besides its values.
 struct StoredTensors {
   std::deque<StoredStorage> storages;
   std::deque<StoredTensor> tensors;
   std::map<std::string, size_t> by_key;  // of storages
 };
 
-Value* allowed_name(Tree& tree, std::string_view name);  // null: not known
-// What calling an allowed name gives. FormatError where the arguments do not fit.
+Value* allowed_name(Tree& tree, std::string_view name);  // null: unknown name
+// The result of calling an allowed name. FormatError for invalid arguments.
 Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const std::vector<Value*>& arguments);
-// ("storage", type, key, location, elements, ...): the same storage for the same key.
+// ("storage", type, key, location, elements, ...): the same key returns the same storage.
 Value* stored_storage(Tree& tree, StoredTensors& stored, const Value& id);
 
-std::string_view storage_class(DType dtype);  // "FloatStorage"; empty for dtypes that are younger than these classes
+std::string_view storage_class(DType dtype);  // "FloatStorage"; empty for dtypes that are newer than these classes
 
 }  // namespace pyburn::io

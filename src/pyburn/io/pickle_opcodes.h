@@ -1,4 +1,4 @@
-// The opcodes of pickles that the reader knows and the writer uses, by Python's names.
+// The pickle opcodes that the reader supports and the writer uses, with Python's names.
 #pragma once
 #include <cstdint>
 

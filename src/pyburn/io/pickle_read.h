@@ -1,6 +1,6 @@
-// Reads pickles without running anything: a machine for the opcodes of protocols 2 to 5, and a short list of names that
-// may occur in PyTorch files. Objects of any other class become `foreign` values, about which nothing is known but the name; whatever else
-// does not fit is a FormatError that says what was refused.
+// Reads pickles without executing code: an interpreter for the opcodes of protocols 2 to 5, with a short list of names allowed in PyTorch
+// files. Objects of other classes become `foreign` values, of which only the name is known; anything else that is not supported is a
+// FormatError that says what was refused.
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -13,15 +13,15 @@ namespace pyburn::io {
 
 class PickleReader {
  public:
-  // `persistent` gives the value that an id from outside of the pickle stands for: storages of tensors.
+  // `persistent` resolves persistent ids: the storages of tensors.
   using Persistent = std::function<Value*(const Value& id)>;
-  // Makes the value for a name (module and name, joined by a dot), or null where the name is not known: it stays foreign.
+  // Creates the value for a name (module and name, joined by a dot); null if it is unknown, which makes the value foreign.
   using Names = std::function<Value*(std::string_view name)>;
   using Call = std::function<Value*(const Value& callable, const std::vector<Value*>& arguments)>;
 
   PickleReader(std::span<const std::byte> bytes, Tree& tree)
       : cursor_(bytes, "pickle"), tree_(tree), may_copy_(bytes.size() * kUnfoldingFactor + kUnfoldingFree) {}
-  Value* read();                                      // the next pickle of the bytes
+  Value* read();                                      // reads the next pickle of the data
   size_t used() const { return cursor_.position(); }  // bytes read so far
 
   Persistent persistent;
@@ -54,7 +54,7 @@ class PickleReader {
 
   ByteCursor cursor_;
   Tree& tree_;
-  uint64_t may_copy_;          // calls copy their arguments, which a hostile file may repeat: bytes and items left for that
+  uint64_t may_copy_;          // remaining budget in bytes and items: calls copy their arguments, which a hostile file may repeat
   std::vector<Value*> stack_;  // a null is a mark
   std::unordered_map<uint64_t, Value*> memo_;
 };

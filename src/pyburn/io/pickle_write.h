@@ -9,11 +9,11 @@
 
 namespace pyburn::io {
 
-// What a tensor refers to outside of the pickle.
+// The persistent id of a tensor's storage.
 struct StorageId {
   std::string key;
   int64_t elements = 0;
-  Layout layout;  // of the tensor inside the storage
+  Layout layout;  // offset inside the storage
 };
 
 class PickleWriter {

@@ -1,4 +1,4 @@
-// The names that safetensors has for our dtypes.
+// The dtype names of safetensors.
 #pragma once
 #include <optional>
 #include <string_view>

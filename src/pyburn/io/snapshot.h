@@ -1,5 +1,5 @@
-// Named tensors that may not have been read yet. Readers give them and writers take them, so that files pass from one
-// format to another, or into a model, one tensor at a time.
+// Named tensors that are read on demand. Readers produce them and writers consume them, so that files are converted, or loaded into a
+// model, one tensor at a time.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -17,23 +17,23 @@ using TextMap = std::map<std::string, std::string>;
 struct Snapshot {
   std::string name;
   Meta meta;
-  std::function<TensorHandle(Device&)> load;  // FormatError where the file turns out to be damaged
+  std::function<TensorHandle(Device&)> load;  // FormatError if the file is damaged
 };
 using Snapshots = std::vector<Snapshot>;
 
-Snapshot snapshot_of(std::string name, const TensorHandle& tensor);  // ValueError when undefined
+Snapshot snapshot_of(std::string name, const TensorHandle& tensor);  // ValueError if undefined
 Snapshots snapshots_of(const TensorList& tensors);
 TensorList load_all(const Snapshots& snapshots, Device& device);
 
-// Gives the elements of a tensor in plain order; without a copy where they lie so already.
+// Passes the elements of a tensor in contiguous order; without a copy if they already are.
 void with_host_bytes(const TensorHandle& tensor, const std::function<void(std::span<const std::byte>)>& use);
 
 struct OpenOptions {
-  bool mmap = false;   // tensors lie in the mapped file where they can: see SharedBytes::tensor
-  bool verify = true;  // checksums, in formats that have them
-  std::string key;     // PyTorch files: the dict of tensors inside, e.g. "model.state_dict"; the only one when empty
+  bool mmap = false;   // tensors refer to the mapped file if possible: see SharedBytes::tensor
+  bool verify = true;  // verify checksums, in formats that have them
+  std::string key;     // PyTorch files: the path of the dict of tensors, e.g. "model.state_dict"; empty if there is only one
 };
-// The tensors of a file in any format known here, told apart by what it contains.
+// The tensors of a file in any supported format, detected from its contents.
 struct TensorFile {
   Snapshots tensors;
   TextMap metadata;
@@ -41,7 +41,7 @@ struct TensorFile {
 };
 TensorFile open_tensors(const std::filesystem::path& path, const OpenOptions& options = {});
 TensorFile open_tensors(SharedBytes bytes, const OpenOptions& options = {});
-// Format by name; "" takes it from the name of the file. ValueError where there is none of that name.
+// The format of this name; "" detects it from the file name. ValueError if it is unknown.
 void write_tensors(const Snapshots& tensors, const std::filesystem::path& path, const TextMap& metadata = {}, std::string format = {});
 
 }  // namespace pyburn::io

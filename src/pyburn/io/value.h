@@ -1,5 +1,5 @@
-// What a PyTorch file contains: numbers, text, containers and tensors. A Tree owns its values; they point at each other as
-// they like, so shared and recursive objects are no special case.
+// The contents of a PyTorch file: numbers, text, containers and tensors. A Tree owns its values; they may reference each other arbitrarily,
+// so shared and recursive objects need no special handling.
 #pragma once
 #include <deque>
 #include <string>
@@ -16,7 +16,7 @@ struct Value {
     none,
     boolean,
     integer,
-    big_integer,  // `text`: two's complement, lowest byte first
+    big_integer,  // `text`: two's complement, little-endian
     real,
     complex,
     text,
@@ -27,35 +27,35 @@ struct Value {
     size,  // a shape
     dict,
     ordered_dict,
-    counter,  // a dict of Python's: collections.Counter
+    counter,  // a subclass of dict: collections.Counter
     set,
     frozen_set,
     tensor,
     dtype,
     device,    // `text`: "cpu", "cuda:0"
-    foreign,   // `text`: the name of a class that is not known here, or of the class of an object; nothing was run to make it
-    callable,  // while reading: what an allowed name stands for
+    foreign,   // `text`: the name of an unknown class, or of the class of an object; no code was executed to create it
+    callable,  // while reading: an allowed name
     storage,   // while reading
   };
   Kind kind = Kind::none;
-  bool boolean = false;          // of tensors: asks for a gradient
+  bool boolean = false;          // of tensors: requires_grad
   bool parameter = false;        // of tensors
   DType dtype = DType::float32;  // of dtypes
-  int64_t integer = 0;           // of storages and callables: their number
+  int64_t integer = 0;           // of storages and callables: their index
   double real = 0, imaginary = 0;
   std::string text;             // text, bytes, big integers, devices, names of callables
   std::vector<Value*> items;    // of dicts: key, value, key, value
-  Value* attributes = nullptr;  // of ordered dicts: a dict, such as the `_metadata` of state dicts; of foreign objects: their state
+  Value* attributes = nullptr;  // of ordered dicts: a dict such as the `_metadata` of state dicts; of foreign objects: their state
   TensorHandle tensor;
-  const StoredTensor* stored = nullptr;  // a tensor that lies in a file
+  const StoredTensor* stored = nullptr;  // a tensor that is stored in a file
 
   bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict || kind == Kind::counter; }
   bool is_text(std::string_view t) const { return kind == Kind::text && text == t; }
-  const Value* find(std::string_view key) const;  // of a dict; null when it has no such key
-  const Value& at(std::string_view key) const;    // the same; ValueError when it has not
+  const Value* find(std::string_view key) const;  // of a dict; null if there is no such key
+  const Value& at(std::string_view key) const;    // as above; ValueError if there is no such key
 };
-std::string_view name_of(Value::Kind kind);        // "tuple", "Tensor": as a message should say it
-[[noreturn]] void refuse_foreign(const Value& v);  // FormatError that says what to do
+std::string_view name_of(Value::Kind kind);        // "tuple", "Tensor": the type for messages
+[[noreturn]] void refuse_foreign(const Value& v);  // FormatError with advice
 
 class Tree {
  public:
@@ -70,7 +70,7 @@ class Tree {
   Value* real(double v);
   Value* text(std::string v, Value::Kind kind = Value::Kind::text);
   Value* list(std::vector<Value*> items, Value::Kind kind = Value::Kind::list);
-  Value* tensor(const TensorHandle& t);  // its flags are remembered
+  Value* tensor(const TensorHandle& t);  // its flags are loaded
   std::deque<Value>& values() { return values_; }
   const std::deque<Value>& values() const { return values_; }
 
@@ -81,8 +81,8 @@ class Tree {
   Value *none_ = nullptr, *true_ = nullptr, *false_ = nullptr;
 };
 
-// The tensors below a value, named by the way to them: "encoder.weight". Dicts, and lists by position. A container that is referenced
-// twice is listed twice, so the names and entries are counted: a file of `file_bytes` may give kUnfoldingFactor times as many (limits.h).
+// The tensors below a value, named by their path: "encoder.weight". Traverses dicts, and lists by index. A container that is referenced
+// twice is listed twice, so names and entries are limited to kUnfoldingFactor times `file_bytes` (limits.h).
 std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root, uint64_t file_bytes);
 
 }  // namespace pyburn::io

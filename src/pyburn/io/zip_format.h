@@ -1,4 +1,4 @@
-// The numbers of the zip format that its reader and its writer share.
+// Constants of the zip format, shared by its reader and writer.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Writes zip files of stored entries, one after another, of any size.
+// Writes zip files with stored (uncompressed) entries, one after another, of any size.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace pyburn::io {
 class ZipWriter {
  public:
   explicit ZipWriter(ByteSink& sink) : sink_(sink) {}
-  // The data begins at a multiple of `alignment`, so that it can be used where it lies.
+  // The data begins at a multiple of `alignment`, so that it can be used in place.
   void add(const std::string& name, std::span<const std::byte> data, uint64_t alignment = 1);
   void add(const std::string& name, std::string_view text) { add(name, std::as_bytes(std::span(text))); }
   void finish();  // writes the directory

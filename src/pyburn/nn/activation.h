@@ -1,4 +1,4 @@
-// Activations: elementwise functions as layers. Numbers are Scalars, so that they are printed as the user wrote them.
+// Activations: element-wise functions as layers. Options are Scalars, so that they print as the user wrote them.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -7,14 +7,14 @@ namespace pyburn::nn {
 struct NoOptions : NoAttrs {
   static constexpr LayerText text{};
 };
-// inplace: the result is written over the input.
+// inplace: the result overwrites the input.
 struct InPlaceOption {
   bool inplace = false;
   PB_FIELDS(inplace)
   static constexpr LayerText text{};
 };
 
-// ---- without options, or with inplace alone
+// ---- without options, or with inplace only
 
 struct ReLUFunction : InPlaceOption {
   TensorHandle operator()(const TensorHandle& x) const;
@@ -68,7 +68,7 @@ using Tanh = FunctionLayer<"Tanh", TanhFunction>;
 using Tanhshrink = FunctionLayer<"Tanhshrink", TanhshrinkFunction>;
 using Softsign = FunctionLayer<"Softsign", SoftsignFunction>;
 
-// ---- with numbers
+// ---- with numeric options
 
 struct ELUFunction {
   Scalar alpha = 1.0;
@@ -158,7 +158,7 @@ using GLU = FunctionLayer<"GLU", GLUFunction>;
 
 // ---- Burn's
 
-struct HardSigmoidFunction {  // Hardsigmoid with a slope and a height of one's own
+struct HardSigmoidFunction {  // Hardsigmoid with configurable slope and offset
   Scalar alpha = 0.2, beta = 0.5;
   PB_FIELDS(alpha, beta)
   static constexpr LayerText text{.always = 2};
@@ -184,7 +184,7 @@ using ThresholdedReLU = FunctionLayer<"ThresholdedReLU", ThresholdedReLUFunction
 // ---- with a parameter
 
 struct PReLUConfig {
-  int64_t num_parameters = 1;  // one slope for all channels, or one for each
+  int64_t num_parameters = 1;  // one slope for all channels, or one per channel
   Scalar init = 0.25;
   PB_FIELDS(num_parameters, init)
   static constexpr LayerText text{.always = 1, .hidden = "init"};

@@ -1,4 +1,4 @@
-// Masks for attention, true where nothing is to be seen; after Burn.
+// Attention masks, true at masked positions; as in Burn.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace pyburn::nn {
 
-// (batch_size, length, length), true where a token would see a later one.
+// (batch_size, length, length): true if the key follows the query.
 TensorHandle generate_autoregressive_mask(int64_t batch_size, int64_t length, Device* device = nullptr);
 
 struct PaddedTokens {
-  TensorHandle tokens, mask;  // (N, length), filled up; and where it was
+  TensorHandle tokens, mask;  // (N, length), padded; and the padding mask
 };
-// Longer lists are cut to max_length; with `fixed`, shorter batches are filled up to it as well.
+// Longer lists are truncated to max_length; with `fixed`, shorter batches are padded to it as well.
 PaddedTokens generate_padding_mask(int64_t pad_token, const std::vector<std::vector<int64_t>>& tokens,
     std::optional<int64_t> max_length = {}, bool fixed = false, Device* device = nullptr);
 

@@ -1,5 +1,5 @@
-// Layers that normalise channels by statistics of the input, and may keep running ones: BatchNorm over the examples of a batch,
-// InstanceNorm over each example for itself.
+// Layers that normalise channels by statistics of the input, with optional running statistics: BatchNorm over a batch, InstanceNorm over
+// each sample.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -8,7 +8,7 @@ namespace pyburn::nn {
 struct BatchNormConfig {
   int64_t num_features = 1;
   double eps = 1e-5;
-  std::optional<Scalar> momentum = 0.1;  // absent: the running statistics are plain averages over all batches
+  std::optional<Scalar> momentum = 0.1;  // absent: the running statistics are cumulative averages over all batches
   bool affine = true, bias = true, track_running_stats = true;
   PB_FIELDS(num_features, eps, momentum, affine, bias, track_running_stats)
   static constexpr LayerText text{.required = 1, .positional = 1, .always = 6, .keyword_only = "bias"};
@@ -28,12 +28,12 @@ struct SyncBatchNormConfig {
   double eps = 1e-5;
   std::optional<Scalar> momentum = 0.1;
   bool affine = true, bias = true, track_running_stats = true;
-  std::optional<Scalar> process_group;  // must be absent: there is one process
+  std::optional<Scalar> process_group;  // must be absent: there is only one process
   PB_FIELDS(num_features, eps, momentum, affine, bias, track_running_stats, process_group)
   static constexpr LayerText text{.required = 1, .positional = 1, .always = 6, .keyword_only = "bias", .hidden = "process_group"};
 };
 
-// What they share: scale and shift by channel, and running statistics.
+// Common base: per-channel scale and shift, and running statistics.
 template <class C>
 class ChannelNorm : public Layer<C> {
  public:
@@ -42,14 +42,14 @@ class ChannelNorm : public Layer<C> {
   void reset_running_stats();
   void reset_parameters();
   void set_momentum(std::optional<Scalar> momentum) { this->config_.momentum = momentum; }
-  int64_t state_version() const override { return 2; }  // which added num_batches_tracked
+  int64_t state_version() const override { return 2; }  // state dict version that added num_batches_tracked
 
  protected:
   bool may_be_missing(std::string_view key) const override { return key == "num_batches_tracked"; }
   TensorHandle normalised_by_batch(const TensorHandle& x);
 
  private:
-  double next_momentum();  // counts the batch, and says how much it weighs
+  double next_momentum();  // counts the batch and returns its weight in the running statistics
 };
 
 template <int N>
@@ -64,7 +64,7 @@ using BatchNorm1d = BatchNorm<1>;  // (N, C) or (N, C, L)
 using BatchNorm2d = BatchNorm<2>;
 using BatchNorm3d = BatchNorm<3>;
 
-// In PyTorch the statistics are those of all processes. There is one here, so this is BatchNorm for any number of axes.
+// In PyTorch the statistics are those of all processes. There is one here, so this is BatchNorm for any number of dimensions.
 class SyncBatchNorm : public ChannelNorm<SyncBatchNormConfig> {
  public:
   explicit SyncBatchNorm(SyncBatchNormConfig config, Placement placement = {});

@@ -1,9 +1,9 @@
-// call: runs a module of several tensors with its hooks around it, as Module::call does for those of one.
+// call: runs a module with several inputs and its hooks, as Module::call does for modules with one.
 //
 //   const nn::RecurrentResult r = nn::call(*lstm, x, h0, c0);
 //   const nn::AttentionResult a = nn::call(*attention, query, key, value);
 //
-// Hooks see the tensors among the arguments, and those of the result.
+// Hooks receive the tensors among the arguments, and those of the result.
 #pragma once
 #include <array>
 #include <tuple>
@@ -12,7 +12,7 @@
 
 namespace pyburn::nn {
 
-// Where the tensors of a result are. A struct of tensors lists them: auto tensors() { return std::tie(output, weights); }
+// Lists the tensors of a result. A struct declares them: auto tensors() { return std::tie(output, weights); }
 inline std::vector<TensorHandle*> tensors_in(TensorHandle& t) { return {&t}; }
 template <class... T>
 std::vector<TensorHandle*> tensors_in(std::tuple<T&...> tied) {

@@ -1,12 +1,12 @@
-// Hooks around calls: functions that a program adds to a module, or to all of them. They run before and after its calls (those that go
-// through call(), operator() or nn::call), and in the backward pass through it.
+// Call hooks: functions attached to a module, or to all modules. They run before and after its calls (those through call(), operator() or
+// nn::call), and in the backward pass.
 //
 //   nn::HookHandle handle = layer->hooks().register_forward_hook(
 //       [](nn::Module&, const TensorHandle& input, const TensorHandle& output) { ... });
 //   handle.remove();
 //
-// A hook takes single tensors, the first of each side, or lists of all of them (const Tensors&). It returns nothing, or what takes the
-// place of inputs, outputs, gradients of outputs or gradients of inputs, in the order of the functions below.
+// A hook receives single tensors, the first of each side, or lists of all (const Tensors&). It returns nothing, or a replacement of the
+// inputs, outputs, output gradients or input gradients, in the order of the functions below.
 #pragma once
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ namespace pyburn::nn {
 class Module;
 class CallHooks;
 
-// Takes a hook away again. It may be copied, used more than once, and outlive the module.
+// Removes a hook. It may be copied, used more than once, and outlive the module.
 class HookHandle {
  public:
   HookHandle() = default;
@@ -34,7 +34,7 @@ class HookHandle {
   int64_t id_ = 0;
 };
 
-// Takes its hook away when it goes out of scope.
+// Removes its hook at the end of its scope.
 class ScopedHook {
  public:
   ScopedHook(HookHandle handle) : handle_(std::move(handle)) {}
@@ -46,13 +46,13 @@ class ScopedHook {
 };
 
 struct HookOptions {
-  bool prepend = false;      // before the hooks there are
-  bool always_call = false;  // forward hooks: even where the call throws; then without an output
+  bool prepend = false;      // before the existing hooks
+  bool always_call = false;  // forward hooks: also if the call throws; then without an output
 };
 
 class CallHooks : public std::enable_shared_from_this<CallHooks> {
  public:
-  // `bit` of `detours` says whether calls have hooks: others take the straight way.
+  // `bit` of `detours` says whether calls have hooks; other calls take the fast path.
   CallHooks(uint8_t& detours, uint8_t bit) : detours_(detours), bit_(bit) {}
   CallHooks(const CallHooks& other, uint8_t& detours)
       : around_(other.around_), detours_(detours), bit_(other.bit_) {}  // the same hooks on another module
@@ -76,7 +76,7 @@ class CallHooks : public std::enable_shared_from_this<CallHooks> {
     return add(
         around_.backward_pre, [hook](Module& m, Tensors& dy, Tensors&) { ask(hook, dy, m, dy); }, options);
   }
-  // hook(module, grad_input, grad_output), when the gradients of the inputs are known. Where none is asked for, they are undefined.
+  // hook(module, grad_input, grad_output), after the input gradients are computed. They are undefined if not required.
   template <class F>
   HookHandle register_full_backward_hook(F hook, HookOptions options = {}) {
     return add(
@@ -117,7 +117,7 @@ class CallHooks : public std::enable_shared_from_this<CallHooks> {
     static const TensorHandle none;
     return list.empty() ? none : list[0];
   }
-  // Calls a hook, and puts what it returns into `place`.
+  // Calls a hook, and stores its result in `place`.
   template <class F, class... L>
   static void ask(const F& hook, Tensors& place, Module& m, const L&... lists) {
     const auto run = [&] {

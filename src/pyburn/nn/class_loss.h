@@ -1,4 +1,4 @@
-// Losses of classes with margins, and of sequences.
+// Classification losses with margins, and sequence losses.
 #pragma once
 #include "pyburn/nn/weighted_loss.h"
 

@@ -1,4 +1,4 @@
-// Conv1d, Conv2d, Conv3d: convolutions over (N, C, ...), or over (C, ...).
+// Conv1d, Conv2d, Conv3d: convolutions over (N, C, ...) or (C, ...).
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -21,7 +21,7 @@ struct ConvConfig {
 template <int N>
 class Conv : public Layer<ConvConfig<N>> {
  public:
-  // One number stands for all axes. ValueError where channels, groups or padding do not make sense.
+  // A single number applies to all dimensions. ValueError for invalid channels, groups or padding.
   explicit Conv(ConvConfig<N> config, Placement placement = {});
   Conv(ConvConfig<N> config, Unfilled) : Layer<ConvConfig<N>>(std::move(config)) {}
   void reset_parameters();
@@ -33,7 +33,7 @@ using Conv1d = Conv<1>;
 using Conv2d = Conv<2>;
 using Conv3d = Conv<3>;
 
-// `v`, or its one number for each of n axes; ValueError for any other count.
+// Expands one number to n dimensions; ValueError for any other count.
 Dims per_axis(const Dims& v, int n, const char* name);
 
 }  // namespace pyburn::nn

@@ -1,4 +1,4 @@
-// ConvTranspose1d, ConvTranspose2d, ConvTranspose3d: the gradient of a convolution as a layer; it enlarges where a stride shrinks.
+// ConvTranspose1d, ConvTranspose2d, ConvTranspose3d: transposed convolutions; a stride enlarges the output.
 #pragma once
 #include "pyburn/nn/conv.h"
 
@@ -11,7 +11,7 @@ struct ConvTransposeConfig {
   int64_t groups = 1;
   bool bias = true;
   Dims dilation = Dims(N, 1);
-  std::string padding_mode = "zeros";  // the only one
+  std::string padding_mode = "zeros";  // the only supported mode
   PB_FIELDS(in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode)
   static constexpr LayerText text{.required = 3};
 };
@@ -23,7 +23,7 @@ class ConvTranspose : public Layer<ConvTransposeConfig<N>> {
   explicit ConvTranspose(Config config, Placement placement = {});
   ConvTranspose(Config config, Unfilled) : Layer<Config>(std::move(config)) {}
   void reset_parameters();
-  // A stride rounds several sizes down to one; `output_size`, with or without the axes before those of space, says which it was.
+  // A stride maps several input sizes to one; `output_size`, with or without batch and channel sizes, selects one of them.
   TensorHandle forward(const TensorHandle& x, const Dims& output_size);
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "ConvTranspose" + std::to_string(N) + "d"; }

@@ -1,4 +1,4 @@
-// Layers that compare two tensors.
+// Layers that compute distances between two tensors.
 #pragma once
 #include "pyburn/nn/layer.h"
 

@@ -1,4 +1,4 @@
-// TripletMarginWithDistanceLoss: a loss with a distance of the program's own.
+// TripletMarginWithDistanceLoss: a triplet loss with a custom distance function.
 #pragma once
 #include "pyburn/nn/loss.h"
 
@@ -7,9 +7,9 @@ namespace pyburn::nn {
 using DistanceFunction = std::function<TensorHandle(const TensorHandle&, const TensorHandle&)>;
 
 struct TripletMarginWithDistanceOptions {
-  DistanceFunction distance_function = {};  // Euclidean distance unless it is given
+  DistanceFunction distance_function = {};  // Euclidean distance by default
   double margin = 1;
-  bool swap = false;  // the nearer of anchor and positive counts as the distance from the negative
+  bool swap = false;  // use the smaller of the distances of anchor and positive to the negative
   std::string reduction = "mean";
 };
 

@@ -1,11 +1,11 @@
-// Layers that add chance while they train.
+// Layers that add noise in training mode.
 #pragma once
 #include "pyburn/nn/layer.h"
 
 namespace pyburn::nn {
 
 struct DropoutOptions {
-  Scalar p = 0.5;  // how likely an element, or a channel, is dropped
+  Scalar p = 0.5;  // the probability that an element, or a channel, is dropped
   bool inplace = false;
   PB_FIELDS(p, inplace)
   static constexpr LayerText text{.always = 2};

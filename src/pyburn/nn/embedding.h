@@ -1,4 +1,4 @@
-// Embedding: rows of a table, by number. EmbeddingBag: their sums, means or maxima over bags.
+// Embedding: looks up rows of a table. EmbeddingBag: their sums, means or maxima over bags.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -6,8 +6,8 @@ namespace pyburn::nn {
 
 struct EmbeddingConfig {
   int64_t num_embeddings = 1, embedding_dim = 1;
-  std::optional<Scalar> padding_idx;  // this row starts as zeros and gets no gradient; negative counts from the end
-  std::optional<Scalar> max_norm;     // longer rows are shortened when they are looked up
+  std::optional<Scalar> padding_idx;  // this row is initialised to zeros and gets no gradient; negative values count from the end
+  std::optional<Scalar> max_norm;     // rows with a larger norm are rescaled on lookup
   Scalar norm_type = 2.0;
   bool scale_grad_by_freq = false, sparse = false;
   PB_FIELDS(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -19,7 +19,7 @@ class Embedding : public Layer<EmbeddingConfig> {
   explicit Embedding(EmbeddingConfig config, Placement placement = {});
   Embedding(EmbeddingConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
-  void start_from(const TensorHandle& table, bool frozen);  // the table itself (none: the one that is there), trained unless it is frozen
+  void start_from(const TensorHandle& table, bool frozen);  // the table itself (empty: keep the current one), trainable unless frozen
   TensorHandle forward(const TensorHandle& input) override;
   PB_MODULE(Embedding)
 };
@@ -31,7 +31,7 @@ struct EmbeddingBagConfig {
   bool scale_grad_by_freq = false;
   std::string mode = "mean";  // or 'sum', 'max'
   bool sparse = false, include_last_offset = false;
-  std::optional<Scalar> padding_idx;  // rows that bags do not count
+  std::optional<Scalar> padding_idx;  // rows that are excluded from bags
   PB_FIELDS(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx)
   static constexpr LayerText text{.required = 2};
 };
@@ -41,7 +41,7 @@ class EmbeddingBag : public Layer<EmbeddingBagConfig> {
   explicit EmbeddingBag(EmbeddingBagConfig config, Placement placement = {});
   EmbeddingBag(EmbeddingBagConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
-  // The rows of `input` are bags; or `input` has one axis and bags begin at `offsets`.
+  // The rows of `input` are bags; or `input` is 1-d and bags begin at `offsets`.
   TensorHandle forward(const TensorHandle& input, const TensorHandle& offsets, const TensorHandle& per_sample_weights);
   PB_MODULE(EmbeddingBag)
   std::string extra_repr() const override;

@@ -1,21 +1,21 @@
-// The feed-forward blocks of transformers: two products with an activation between them, or one gated by the other.
+// Feed-forward blocks of transformers: two linear layers with an activation, or a gated linear layer.
 #pragma once
 #include "pyburn/nn/layer.h"
 
 namespace pyburn::nn {
 
-// The activation of that name ("gelu", "leaky_relu", in any case) with its default options; ValueError for others. Burn's Activation.
+// The activation of that name ("gelu", "leaky_relu", in any case) with default options; ValueError for others. Burn's Activation.
 Ref<Module> make_activation(std::string_view name);
 
 struct PositionWiseFeedForwardConfig {
   int64_t d_model = 1, d_ff = 1;
   double dropout = 0.1;
-  std::string activation = "gelu";  // a name that make_activation knows
+  std::string activation = "gelu";  // a name that make_activation accepts
   PB_FIELDS(d_model, d_ff, dropout, activation)
   static constexpr LayerText text{.required = 2, .always = 2, .quoted = "activation"};
 };
 
-// linear_outer(dropout(activation(linear_inner(x)))), of each token for itself.
+// linear_outer(dropout(activation(linear_inner(x)))), applied to each token.
 class PositionWiseFeedForward : public Layer<PositionWiseFeedForwardConfig> {
  public:
   explicit PositionWiseFeedForward(PositionWiseFeedForwardConfig config, Placement placement = {});

@@ -1,4 +1,4 @@
-// Pools with windows at random places: FractionalMaxPool2d and 3d.
+// Fractional max pooling (randomly placed windows): FractionalMaxPool2d and 3d.
 #pragma once
 #include "pyburn/nn/layer.h"
 #include "pyburn/runtime/run.h"
@@ -8,9 +8,9 @@ namespace pyburn::nn {
 template <int N>
 struct FractionalMaxPoolConfig {
   Dims kernel_size{1}, output_size;  // either this
-  Numbers output_ratio;              // or that, in terms of the input
+  Numbers output_ratio;              // or this, relative to the input size
   bool return_indices = false;
-  TensorOption _random_samples;  // (N, C, axes) between 0 and 1: where the windows are; drawn for each call otherwise
+  TensorOption _random_samples;  // (N, C, dimensions) between 0 and 1: the window positions; drawn for each call by default
   PB_FIELDS(kernel_size, output_size, output_ratio, return_indices, _random_samples)
   static constexpr LayerText text{.required = 1, .printed = false};
 };

@@ -1,15 +1,15 @@
-// Calls of a module with other tensors than its own: for gradients with respect to them, and for models whose weights are computed.
+// Calls a module with replaced parameters and buffers: for gradients with respect to them, and for computed weights.
 #pragma once
 #include "pyburn/nn/module.h"
 
 namespace pyburn::nn {
 
 struct FunctionalCallOptions {
-  bool tie_weights = true;  // a tensor that the module has under several names is replaced under all of them
-  bool strict = false;      // the names must be all that the module has
+  bool tie_weights = true;  // a tensor with several names in the module is replaced under all of them
+  bool strict = false;      // the names must be exactly those of the module
 };
 
-// While it lives, `tensors` are in the place of the parameters and buffers of these dotted names. ValueError for other names.
+// While it lives, `tensors` replace the parameters and buffers with these dotted names. ValueError for other names.
 class ReplacedTensors {
  public:
   ReplacedTensors(Module& module, const NamedTensors& tensors, FunctionalCallOptions options = {});

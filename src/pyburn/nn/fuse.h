@@ -1,4 +1,4 @@
-// A batch normalisation that is done learning, put into the weights of the layer before it.
+// Folds a batch normalisation in evaluation mode into the weights of the preceding layer.
 #pragma once
 #include "pyburn/nn/batch_norm.h"
 #include "pyburn/nn/conv_transpose.h"
@@ -14,12 +14,12 @@ struct NormStatistics {
 struct FusedWeights {
   TensorHandle weight, bias;  // parameters
 };
-// `axis` of the weight is that of the outputs. `bias` may be undefined.
+// `axis` of the weight is the output dimension. `bias` may be undefined.
 FusedWeights fuse_bn_weights(const TensorHandle& weight, const TensorHandle& bias, const NormStatistics& norm, int axis = 0);
 
 using AnyBatchNorm = ChannelNorm<BatchNormConfig>;  // BatchNorm1d, 2d, 3d
 
-// Layers that do what the layer and then the norm do. Both must be in evaluation mode; ValueError.
+// A layer equivalent to the layer followed by the norm. Both must be in evaluation mode; ValueError otherwise.
 template <int N>
 Ref<Conv<N>> fuse_conv_bn_eval(Conv<N>& conv, AnyBatchNorm& norm);
 template <int N>

@@ -1,4 +1,4 @@
-// Layers for graphs, under the names and with the parameters of PyTorch Geometric: nodes exchange messages along edges.
+// Graph neural network layers with the names and parameters of PyTorch Geometric: nodes exchange messages along edges.
 #pragma once
 #include "pyburn/nn/geometric_edges.h"
 #include "pyburn/nn/layer.h"
@@ -6,10 +6,10 @@
 
 namespace pyburn::nn::geometric {
 
-// Each node becomes the weighted mean of itself and its neighbours, times a matrix. The attributes of edges are their weights.
+// Graph convolution: each node becomes the weighted mean of itself and its neighbours, times a matrix. Edge attributes are weights.
 struct GCNConvConfig {
   int64_t in_channels = 1, out_channels = 1;
-  bool improved = false;  // loops weigh 2
+  bool improved = false;  // self-loops have weight 2
   bool add_self_loops = true, normalize = true;
   bool bias = true;
   PB_FIELDS(in_channels, out_channels, improved, add_self_loops, normalize, bias)
@@ -25,14 +25,14 @@ class GCNConv : public Layer<GCNConvConfig> {
   PB_MODULE(GCNConv)
 };
 
-// Each node becomes a matrix times the reduced neighbours, plus a matrix times itself.
+// GraphSAGE: a matrix times the aggregated neighbours, plus a matrix times the node itself.
 struct SAGEConvConfig {
   int64_t in_channels = 1, out_channels = 1;
   std::string aggr = "mean";  // or "max", "sum", "min", "mul"
   bool normalize = false, root_weight = true;
-  bool project = false;  // neighbours pass a linear layer and relu first
+  bool project = false;  // neighbours first pass through a linear layer and relu
   bool bias = true;
-  int64_t target_channels = 0;  // of targets that are nodes of another kind; 0: as in_channels
+  int64_t target_channels = 0;  // features of target nodes of another type; 0: as in_channels
   PB_FIELDS(in_channels, out_channels, aggr, normalize, root_weight, project, bias, target_channels)
   std::string extra_repr() const { return format("{}, {}, aggr={}", in_channels, out_channels, aggr); }
   static constexpr LayerText text{.required = 2};
@@ -47,15 +47,15 @@ class SAGEConv : public Layer<SAGEConvConfig> {
   PB_MODULE(SAGEConv)
 };
 
-// Each node becomes a mean of itself and its neighbours, weighted by attention, in several heads.
+// Graph attention: each node becomes an attention-weighted mean of itself and its neighbours, in several heads.
 struct GATConvConfig {
   int64_t in_channels = 1, out_channels = 1, heads = 1;
-  bool concat = true;  // the heads side by side; or their mean
+  bool concat = true;  // concatenates the heads instead of averaging them
   double negative_slope = 0.2, dropout = 0;
   bool add_self_loops = true;
-  int64_t edge_dim = 0;  // what an edge carries, where that counts
+  int64_t edge_dim = 0;  // edge features, if they are used
   bool bias = true, residual = false;
-  int64_t target_channels = 0;  // of targets that are nodes of another kind; 0: there is one kind of nodes
+  int64_t target_channels = 0;  // features of target nodes of another type; 0: there is one type of nodes
   PB_FIELDS(in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim, bias, residual, target_channels)
   std::string extra_repr() const { return format("{}, {}, heads={}", in_channels, out_channels, heads); }
   static constexpr LayerText text{.required = 2};
@@ -68,14 +68,14 @@ class GATConv : public Layer<GATConvConfig> {
   TensorHandle forward(const TensorHandle& sources, const TensorHandle& targets, const Edges& edges);
   void reset_parameters();
   PB_MODULE(GATConv, loop_fill.tensor)
-  LoopFill loop_fill{.number = 1, .tensor = {}, .reduce = "mean"};  // what added loops carry
+  LoopFill loop_fill{.number = 1, .tensor = {}, .reduce = "mean"};  // the attributes of added self-loops
 
  private:
   TensorHandle attend(const TensorHandle& sources, const TensorHandle& targets, const Edges& edges, int64_t targets_count);
   TensorHandle heads_of(const char* linear, const TensorHandle& x);
 };
 
-// Each node becomes network((1 + eps) * itself + the sum of its neighbours).
+// GIN: network((1 + eps) * node + the sum of its neighbours).
 struct GINConvConfig {
   double eps = 0;
   bool train_eps = false;
@@ -91,22 +91,22 @@ class GINConv : public Layer<GINConvConfig> {
   PB_MODULE(GINConv)
 };
 
-// One row per graph from those of its nodes; `batch` says which graph a node is in.
+// Pools nodes to one row per graph; `batch` is the graph index of each node.
 TensorHandle global_add_pool(const TensorHandle& x, const TensorHandle& batch, std::optional<int64_t> graphs = {});
 TensorHandle global_mean_pool(const TensorHandle& x, const TensorHandle& batch, std::optional<int64_t> graphs = {});
 TensorHandle global_max_pool(const TensorHandle& x, const TensorHandle& batch, std::optional<int64_t> graphs = {});
 
-// A graph, and several as one that has no edges between them.
+// A graph, and a batch of graphs as one disconnected graph.
 struct Data {
   TensorHandle x;  // (nodes, features)
   Edges edges;
-  TensorHandle y;  // what is to be learnt: (1, ...), or a row per node
+  TensorHandle y;  // targets: (1, ...), or a row per node
 };
 struct Batch : Data {
-  TensorHandle batch;  // (nodes): the graph of each
-  TensorHandle ptr;    // (graphs + 1): where the nodes of each begin
+  TensorHandle batch;  // (nodes): the graph index of each node
+  TensorHandle ptr;    // (graphs + 1): the first node of each graph
   int64_t num_graphs() const { return ptr.numel() - 1; }
-  static Batch from_data_list(const std::vector<Data>& graphs);  // ValueError for none, or where only some have a part
+  static Batch from_data_list(const std::vector<Data>& graphs);  // ValueError for an empty list, or if only some graphs have an attribute
 };
 
 }  // namespace pyburn::nn::geometric

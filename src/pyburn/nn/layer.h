@@ -1,5 +1,5 @@
-// Layer<Config>: a module whose options are one struct. Printing, copying, saving and the constructor in Python derive from its
-// PB_FIELDS and its LayerText.
+// Layer<Config>: a module whose options are one struct. Printing, copying, saving and the Python constructor are derived from its PB_FIELDS
+// and its LayerText.
 #pragma once
 #include <algorithm>
 
@@ -8,32 +8,32 @@
 
 namespace pyburn::nn {
 
-// How the options are written: which a constructor needs, and which are printed.
+// How options are passed and printed.
 struct LayerText {
-  int required = 0;                // the first options, which have no default for users
-  int positional = 0, always = 0;  // printed without a name, and even where they have their default; the rest where they differ
-  const char* keyword_only = "";   // options that are never given by position: "bias"
+  int required = 0;                // the leading options, which have no default for users
+  int positional = 0, always = 0;  // printed without a name, and always; the other options only if they differ from the default
+  const char* keyword_only = "";   // keyword-only options: "bias"
   const char* hidden = "";         // options that are never printed: "inplace, return_indices"
   const char* quoted = "";         // options printed in quotes: "mode"
-  bool printed = true;             // false: none of them
-  const char* switches = "bias";   // options that say whether there is a parameter of their name: to be asked for as the parameter
-  const char* refused = "";        // what is said to an option that only a kindred layer has; it begins with the name of that option
-  const char* truths = "";         // flags that are the truth of whatever is given: "bias"
-  const char* typed = "";          // options of which nothing is taken for a bool or an int that is none: "bias"
+  bool printed = true;             // false: print no options
+  const char* switches = "bias";   // options that say whether there is a parameter with their name: the attribute returns the parameter
+  const char* refused = "";        // error messages for options that only related layers have; each begins with the name of the option
+  const char* truths = "";         // flags converted by truth value: "bias"
+  const char* typed = "";          // options that are not type-checked: "bias"
 };
 std::string config_text(AnyConfig config, LayerText style);
 bool lists(const char* names, std::string_view name);  // whether "a, b" lists a
 
-// Where and in which dtype a layer makes its parameters; the defaults of the process when absent.
+// Device and dtype of a layer's parameters; the process defaults if absent.
 struct Placement {
   std::optional<DType> dtype;
   Device* device = nullptr;
 };
 
-// Makes a layer with its options and an empty registry, to be filled by whoever copies or loads one.
+// Creates a layer with its options and an empty registry, to be filled by copying or loading.
 struct Unfilled {};
 
-// A tensor that the constructor is given, and that the layer then keeps as a buffer: the weights of a loss.
+// A constructor argument that is a tensor and becomes a buffer: the weights of a loss.
 struct TensorOption : TensorHandle {
   TensorOption() = default;
   TensorOption(const TensorHandle& t) : TensorHandle(t) {}
@@ -63,8 +63,8 @@ struct LayerName {
   char letters[N];
 };
 
-// A layer without parameters: its Config is a function object, of the tensors that forward() takes and, where it matters, of whether
-// it trains. complete(), where a Config has it, makes the options whole, and throws where they do not make sense.
+// A layer without parameters: its Config is a function object of the tensors that forward() takes and, if needed, of the training mode. The
+// optional complete() of a Config fills in options and throws for invalid ones.
 template <LayerName Name, class C>
 class FunctionLayerBase : public Layer<C> {
  public:
@@ -94,7 +94,7 @@ class FunctionLayer<Name, C, TensorHandle (C::*)(const TensorHandle&, bool) cons
   TensorHandle forward(const TensorHandle& x) override { return this->config_(x, this->training()); }
 };
 
-// Several inputs: Function tells hosts which.
+// Several inputs: Function describes them to host languages.
 template <LayerName Name, class C, class... In>
 class FunctionLayer<Name, C, TensorHandle (C::*)(In...) const> : public FunctionLayerBase<Name, C> {
  public:

@@ -1,4 +1,4 @@
-// Layers of plugins: what a host language needs to make a class of one, as of pyburn's own layers.
+// Layers of plugins: the information that a host language needs to create a class for them.
 //
 //   PYBURN_PLUGIN() { nn::register_layer<Gate>("Scales each feature by a learned gate."); }
 #pragma once
@@ -14,13 +14,13 @@ struct LayerEntry {
   std::string name, doc;
   const AttrType* config;  // its options
   LayerText text;
-  bool placed;                      // makes parameters, so that its constructor takes device and dtype
+  bool placed;                      // creates parameters, so its constructor takes device and dtype
   std::vector<std::string> inputs;  // the names of the tensors that forward() takes
   Ref<Module> (*make)(const void* config, const Placement&);
   Ref<Module> (*make_unfilled)(const void* config);  // see Unfilled
-  bool (*is_instance)(const Module&);                // what follows takes such modules only
+  bool (*is_instance)(const Module&);                // the following functions accept only such modules
   TensorHandle (*forward)(Module&, std::span<const TensorHandle> inputs);
-  void (*reset_parameters)(Module&);  // null where there is none
+  void (*reset_parameters)(Module&);  // null if there is none
 };
 using LayerEntries = std::vector<std::shared_ptr<const LayerEntry>>;  // in order of registration
 
@@ -29,7 +29,7 @@ LayerEntries layer_entries();
 
 namespace detail {
 
-// The function of a layer that a call runs: its only forward(), or the one of several that Function names.
+// The function of a layer that a call runs: its only forward(), or the overload that Function names.
 template <class L>
 constexpr auto forward_of() {
   if constexpr (requires { typename L::Function; }) return static_cast<typename L::Function L::*>(&L::forward);
@@ -53,8 +53,8 @@ constexpr auto reset_of() -> void (*)(Module&) {
 
 }  // namespace detail
 
-// A layer: a subclass of Layer<Config> whose Config has PB_FIELDS and a LayerText, and which can be made from (Config) or
-// (Config, Placement) and from (Config, Unfilled). `inputs` names the tensors of a forward() that takes several.
+// A layer: a subclass of Layer<Config> whose Config has PB_FIELDS and a LayerText, constructible from (Config) or (Config, Placement) and
+// from (Config, Unfilled). `inputs` names the tensors of a forward() with several.
 template <class L>
 void register_layer(std::string doc, std::vector<std::string> inputs = {"input"}) {
   using Config = typename L::Config;

@@ -1,9 +1,9 @@
-// Layers that learn the number of their input's features or channels from the first call: LazyLinear, LazyConv2d, LazyBatchNorm1d, ...
+// Lazy layers, which infer the size of their input from the first call: LazyLinear, LazyConv2d, LazyBatchNorm1d, ...
 //
 //   const auto head = make_ref<nn::LazyLinear>(10);
 //   const Tensor scores = (*head)(features);  // from now on it is Linear(in_features=..., out_features=10)
 //
-// Until then their parameters are listed, so that optimisers may take them, but have no shape. Loading gives them one, too.
+// Until then their parameters are registered, so that optimisers can take them, but have no shape. Loading sets the shape, too.
 #pragma once
 #include "pyburn/nn/batch_norm.h"
 #include "pyburn/nn/conv_transpose.h"
@@ -15,8 +15,8 @@ template <class L>
 class Lazy final : public L {
  public:
   using Config = typename L::Config;
-  // in_features, in_channels or num_features of the options do not matter. Without options: PyTorch's, which has an InstanceNorm
-  // with parameters here.
+  // in_features, in_channels or num_features of the options are ignored. Default options are PyTorch's, where lazy InstanceNorm has
+  // parameters.
   explicit Lazy(Config config = defaults(), Placement placement = {});
   explicit Lazy(int64_t out_features, bool bias = true, Placement placement = {}) requires std::is_same_v<L, Linear>
       : Lazy(LinearConfig{1, out_features, bias}, placement) {}
@@ -38,7 +38,7 @@ class Lazy final : public L {
 
  private:
   static Config defaults();
-  void complete(const TensorHandle& x);  // ShapeError, ValueError where the options and this input do not fit
+  void complete(const TensorHandle& x);  // ShapeError or ValueError if the options do not match the input
 
   std::vector<std::string> waiting_;  // names of tensors without a shape
   bool is_complete_ = false;

@@ -22,7 +22,7 @@ class Linear : public Layer<LinearConfig> {
   PB_MODULE(Linear)
 };
 
-// The last layer of attention, under the name that PyTorch prints.
+// The output projection of attention, with the name that PyTorch prints.
 class NonDynamicallyQuantizableLinear final : public Linear {
  public:
   using Linear::Linear;

@@ -1,22 +1,22 @@
-// LinearCrossEntropyLoss: a linear layer and the cross entropy of its scores.
+// LinearCrossEntropyLoss: a linear layer followed by cross entropy.
 #pragma once
 #include "pyburn/nn/loss.h"
 
 namespace pyburn::nn {
 
 struct LinearCrossEntropyOptions {
-  TensorHandle weight = {};  // of the classes
+  TensorHandle weight = {};  // weights of the classes
   std::string reduction = "mean";
-  std::optional<int64_t> ignore_index = {};  // -100 unless it is given; not together with probabilities
+  std::optional<int64_t> ignore_index = {};  // default -100; not supported with class probabilities
   double label_smoothing = 0;
 };
-// A linear_weight (C, d1, ..., in_features) gives scores (N, C, d1, ...). linear_bias may be undefined.
+// A linear_weight (C, d1, ..., in_features) gives logits (N, C, d1, ...). linear_bias may be undefined.
 TensorHandle linear_cross_entropy(const TensorHandle& input, const TensorHandle& linear_weight, const TensorHandle& target,
     const TensorHandle& linear_bias = {}, const LinearCrossEntropyOptions& options = {});
 
 struct LinearCrossEntropyConfig {
   int64_t in_features = 1, num_classes = 1;
-  Dims out_features;  // places with scores of their own
+  Dims out_features;  // positions with separate logits
   bool bias = false;
   std::string reduction = "mean";
   TensorOption weight;

@@ -6,7 +6,7 @@ namespace pyburn::nn {
 
 constexpr LayerText silent{.printed = false};  // losses print no options
 
-// ---- of two tensors of one shape
+// ---- of two tensors of the same shape
 
 struct ReductionOption {
   std::string reduction = "mean";

@@ -1,4 +1,4 @@
-// MessagePassing: a layer on graphs says what a message is, how those that arrive in a node are reduced, and what becomes of it.
+// MessagePassing: base class of graph layers that define the message, its aggregation per node, and the update.
 //
 //   class Distances : public nn::geometric::MessagePassing {
 //    public:
@@ -14,19 +14,19 @@ namespace pyburn::nn::geometric {
 struct MessagePassingConfig {
   std::string aggr = "sum";               // or "mean", "max", "min", "mul"
   std::string flow = "source_to_target";  // or "target_to_source"
-  int64_t node_dim = -2;                  // the axis of the nodes
+  int64_t node_dim = -2;                  // the node dimension
   PB_FIELDS(aggr, flow, node_dim)
   static constexpr LayerText text{.printed = false};
 };
 
-// Both ends of all edges: what the nodes there are, taken when it is asked for, a row per edge.
+// Access to both ends of all edges: one row per edge, gathered on demand.
 class EdgeEnds {
  public:
   EdgeEnds(const Edges& edges, const TensorHandle& sources, const TensorHandle& targets, int64_t node_dim, bool reversed);
-  TensorHandle source() const;  // where the message comes from: x_j
-  TensorHandle target() const;  // where it goes: x_i
+  TensorHandle source() const;  // the source node of the message: x_j
+  TensorHandle target() const;  // the target node: x_i
   const TensorHandle& attr() const { return edges_.attr; }
-  TensorHandle index() const;  // the number of the node where each message goes
+  TensorHandle index() const;  // the index of the target node of each message
 
  private:
   TensorHandle rows(const TensorHandle& nodes, int end) const;
@@ -42,7 +42,7 @@ class MessagePassing : public Layer<MessagePassingConfig> {
   MessagePassing(MessagePassingConfig config, Unfilled) : Layer(std::move(config)) {}
   PB_MODULE(MessagePassing)
 
-  // message() of all edges, aggregate() for each node, update(). Sources and targets may be nodes of two kinds.
+  // message() for all edges, aggregate() for each node, update(). Sources and targets may be nodes of two types.
   TensorHandle propagate(const Edges& edges, const TensorHandle& x) { return propagate(edges, x, x); }
   TensorHandle propagate(const Edges& edges, const TensorHandle& sources, const TensorHandle& targets);
   using Module::forward;

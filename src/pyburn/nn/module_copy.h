@@ -1,4 +1,4 @@
-// Deep copies of modules, with parameters, buffers and modules of their own.
+// Deep copies of modules, with their own parameters, buffers and submodules.
 //
 //   class Tagger : public nn::Module {
 //    public:
@@ -18,13 +18,13 @@
 #include "pyburn/support/ref.h"
 #include "pyburn/tensor/handle.h"
 
-// In the class of a module: its name, and how it is copied. Members that hold its parts (as Ref<...>, tensors, or vectors and optionals of
-// these) are listed, so that those of a deep copy hold parts of the copy.
+// In the class of a module: its name, and its members that refer to parts (Ref<...>, tensors, or vectors and optionals of these). In a deep
+// copy, these members refer to parts of the copy.
 #define PB_MODULE(Class, ...)                               \
   std::string type_name() const override { return #Class; } \
   PB_COPYABLE(Class __VA_OPT__(, ) __VA_ARGS__)
 
-// The same for a class that tells its name in a way of its own.
+// As above for a class that defines its name itself.
 #define PB_COPYABLE(Class, ...)                                       \
   ::pyburn::Ref<::pyburn::nn::Module> shallow_copy() const override { \
     ::pyburn::nn::Copies::check_class(*this, typeid(Class));          \
@@ -36,11 +36,11 @@ namespace pyburn::nn {
 
 class Module;
 
-// The copies of one deepcopy: what was shared by several is copied once, and the copy is shared in the same way.
+// The copies made by one deepcopy: shared parts are copied once and shared in the copy.
 class Copies {
  public:
   Ref<Module> of(const Ref<Module>& original);
-  // Only of tensors without a history: GradientError.
+  // Only for tensors without a history; GradientError otherwise.
   TensorHandle of(const TensorHandle& original);
 
   template <class... Part>
@@ -48,7 +48,7 @@ class Copies {
     (replace_one(parts), ...);
   }
 
-  // A subclass that does not say how it is copied would lose what it adds: UnsupportedOp.
+  // A subclass that does not declare its members would lose them in a copy: UnsupportedOp.
   static void check_class(const Module& module, const std::type_info& copied);
 
  private:
@@ -70,7 +70,7 @@ class Copies {
   std::unordered_map<const TensorImpl*, TensorHandle> tensors_;
 };
 
-// A copy that shares nothing with the original but functions: hooks are copied as they are. Gradients are copied, too. Nobody else may
+// A deep copy, with gradients. It shares only functions, such as hooks, with the original, which must not change meanwhile.
 // change the original meanwhile.
 template <class M>
 Ref<M> deepcopy(M& module) {

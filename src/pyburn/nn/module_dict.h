@@ -1,4 +1,4 @@
-// ModuleDict: modules by name, in the order in which they came. It has no forward of its own.
+// ModuleDict: modules by name, in insertion order. It has no forward.
 #pragma once
 #include "pyburn/nn/module.h"
 
@@ -12,7 +12,7 @@ class ModuleDict : public Module {
   int64_t size() const;
   bool contains(std::string_view key) const;
   std::vector<std::string> keys() const;
-  Ref<Module> at(std::string_view key) const;  // IndexError when there is none
+  Ref<Module> at(std::string_view key) const;  // IndexError if there is none
   void set(const std::string& key, Ref<Module> module);
   void update(NamedModules modules);
   Ref<Module> pop(std::string_view key);

@@ -1,4 +1,4 @@
-// ModuleList: modules in a list. It has no forward of its own.
+// ModuleList: a list of modules. It has no forward.
 #pragma once
 #include "pyburn/nn/module_sequence.h"
 

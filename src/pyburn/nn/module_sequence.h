@@ -1,4 +1,4 @@
-// ModuleSequence: what containers with numbered children share. Children are named "0", "1", ...
+// ModuleSequence: base of containers with numbered children "0", "1", ...
 #pragma once
 #include "pyburn/nn/module.h"
 
@@ -12,12 +12,12 @@ class ModuleSequence : public Module {
 
   int64_t size() const;
   std::vector<Ref<Module>> modules() const;
-  // Indices: negative ones count from the end; IndexError.
+  // Negative indices count from the end; IndexError.
   Ref<Module> at(int64_t index) const;
   void set(int64_t index, Ref<Module> module);  // keeps the name
   void append(Ref<Module> module);
   void extend(const std::vector<Ref<Module>>& modules);
-  // These number the children anew.
+  // These renumber the children.
   void insert(int64_t index, Ref<Module> module);  // before `index`; size() appends
   Ref<Module> pop(int64_t index = -1);
   void set_modules(std::vector<Ref<Module>> modules);

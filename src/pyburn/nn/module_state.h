@@ -1,4 +1,4 @@
-// StateLoad: a checkpoint on its way into a model, and what did not fit.
+// StateLoad: the state of loading a checkpoint into a model, and the mismatches found.
 #pragma once
 #include <optional>
 
@@ -7,13 +7,13 @@
 namespace pyburn::nn {
 
 struct StateLoad {
-  bool assign = false;                                         // put the tensors themselves in place instead of copying from them
-  std::optional<int64_t> version;                              // of the module that is being loaded, as it was saved
-  bool has_extra_state = false;                                // whether that module has more state than tensors, under "_extra_state"
-  std::function<std::string(const std::string& key)> type_of;  // what an undefined tensor of the checkpoint was instead
+  bool assign = false;                                         // assigns the tensors themselves instead of copying their values
+  std::optional<int64_t> version;                              // version of the module being loaded, as saved
+  bool has_extra_state = false;                                // whether that module has state other than tensors, under "_extra_state"
+  std::function<std::string(const std::string& key)> type_of;  // type names of checkpoint entries that are not tensors
   std::vector<std::string> missing_keys, unexpected_keys, errors;
 
-  // Raises what is in the lists, all at once, as PyTorch words it.
+  // Raises all mismatches at once, with PyTorch's wording.
   void raise_errors(const std::string& type_name, bool strict) const;
 };
 

@@ -1,11 +1,11 @@
-// Layers that normalise each example for itself: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm.
+// Layers that normalise each sample separately: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm.
 #pragma once
 #include "pyburn/nn/layer.h"
 
 namespace pyburn::nn {
 
 struct LayerNormConfig {
-  Dims normalized_shape = Dims{1};  // the extents of the last axes
+  Dims normalized_shape = Dims{1};  // the sizes of the last dimensions
   double eps = 1e-5;
   bool elementwise_affine = true, bias = true;
   PB_FIELDS(normalized_shape, eps, elementwise_affine, bias)
@@ -23,7 +23,7 @@ class LayerNorm : public Layer<LayerNormConfig> {
 
 struct RMSNormConfig {
   Dims normalized_shape = Dims{1};
-  std::optional<Scalar> eps;  // absent: what the dtype's precision suggests
+  std::optional<Scalar> eps;  // absent: depends on the precision of the dtype
   bool elementwise_affine = true;
   PB_FIELDS(normalized_shape, eps, elementwise_affine)
   static constexpr LayerText text{.required = 1, .positional = 1, .always = 3};
@@ -64,7 +64,7 @@ struct LocalResponseNormFunction {
 };
 using LocalResponseNorm = FunctionLayer<"LocalResponseNorm", LocalResponseNormFunction>;
 
-// The older form, for images: a window of an even size leaves out its last channel.
+// The older variant for images: a window of even size excludes its last channel.
 struct CrossMapLRN2dFunction {
   int64_t size = 1;
   Scalar alpha = 1e-4, beta = 0.75, k = int64_t(1);

@@ -1,4 +1,4 @@
-// Matrices with orthonormal columns (rows, where those are fewer) from any matrix, by maps that have a gradient.
+// Differentiable maps from matrices to matrices with orthonormal columns (or rows, if there are fewer rows).
 #pragma once
 #include <string>
 
@@ -6,11 +6,11 @@
 
 namespace pyburn::nn {
 
-// `map` is "matrix_exp", "cayley" or "householder". `base`, a square matrix, may be undefined; else the result is turned by it.
+// `map` is "matrix_exp", "cayley" or "householder". `base`, a square matrix, may be undefined; otherwise the result is multiplied by it.
 TensorHandle orthogonal_matrix(const TensorHandle& x, const std::string& map, const TensorHandle& base = {});
 
-// Where orthogonal_matrix must start to give `q`. With `turned` q itself goes into the base, and every map can do it; else base is
-// undefined, and only "householder" can. A `q` that is not orthogonal is made so.
+// The inverse: the matrix that is mapped to `q`. With `turned`, q is stored in the base, which works for every map; otherwise base is
+// undefined, and only "householder" is supported. A non-orthogonal `q` is orthogonalised.
 struct OrthogonalStart {
   TensorHandle x, base;
 };

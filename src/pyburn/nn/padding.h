@@ -1,4 +1,4 @@
-// Layers that put a border around the last N axes. One number is the width everywhere; else before and after, of the last axis first.
+// Padding layers for the last N dimensions. One number is the width on all sides; otherwise (before, after) pairs, last dimension first.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -14,7 +14,7 @@ struct ConstantPadFunction {
   TensorHandle operator()(const TensorHandle& x) const;
 };
 
-// Of zeros ('constant'), or of the tensor's own elements.
+// Pads with zeros ('constant') or with elements of the tensor.
 template <int N, LayerName Mode>
 struct BorderFunction {
   Dims padding{0};

@@ -1,4 +1,4 @@
-// Parameter: a tensor that modules register and optimisers change.
+// Parameter: a tensor that modules register and optimisers update.
 #pragma once
 #include "pyburn/tensor/handle.h"
 
@@ -6,7 +6,7 @@ namespace pyburn::nn {
 
 class Parameter : public TensorHandle {
  public:
-  // Shares the memory of `data`, without its history. DTypeError when a gradient is asked of integers.
+  // Shares the memory of `data`, without its history. DTypeError if an integer tensor should require gradients.
   explicit Parameter(const TensorHandle& data, bool requires_grad = true);
 };
 

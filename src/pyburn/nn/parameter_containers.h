@@ -1,4 +1,4 @@
-// ParameterList and ParameterDict: parameters in a list or by name. A tensor that is no parameter becomes one.
+// ParameterList and ParameterDict: parameters in a list or by name. Plain tensors are converted to parameters.
 #pragma once
 #include "pyburn/nn/module.h"
 
@@ -11,7 +11,7 @@ class ParameterList : public Module {
   explicit ParameterList(const std::vector<TensorHandle>& values) { extend(values); }
 
   int64_t size() const { return int64_t(entries().size()); }
-  TensorHandle at(int64_t index) const;  // negative ones count from the end; IndexError
+  TensorHandle at(int64_t index) const;  // negative indices count from the end; IndexError
   void set(int64_t index, const TensorHandle& value);
   void append(const TensorHandle& value);
   void extend(const std::vector<TensorHandle>& values);
@@ -22,7 +22,7 @@ class ParameterList : public Module {
   std::string key_of(int64_t index) const;
 };
 
-// In the order in which they came.
+// In insertion order.
 class ParameterDict : public Module {
  public:
   ParameterDict() = default;
@@ -31,7 +31,7 @@ class ParameterDict : public Module {
   int64_t size() const { return int64_t(entries().size()); }
   bool contains(std::string_view key) const;
   std::vector<std::string> keys() const;
-  TensorHandle at(std::string_view key) const;  // IndexError when there is none
+  TensorHandle at(std::string_view key) const;  // IndexError if there is none
   void set(const std::string& key, const TensorHandle& value);
   void update(const NamedTensors& values);
   TensorHandle pop(std::string_view key);

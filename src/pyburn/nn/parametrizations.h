@@ -1,4 +1,4 @@
-// Parametrizations to use: weights of a given norm, of spectral norm 1, orthogonal ones. State dicts are PyTorch's.
+// Ready-made parametrizations: weight norm, spectral norm, orthogonal. State dicts are PyTorch's.
 //
 //   nn::parametrizations::spectral_norm(*layer);  // layer->tensor("weight") is divided by its largest singular value from now on
 #pragma once
@@ -7,15 +7,15 @@
 
 namespace pyburn::nn {
 
-// The norm over all axes but one, which stays; over all of them for -1.
+// The norm over all dimensions except one; over all dimensions for -1.
 TensorHandle norm_except(const TensorHandle& v, int64_t dim);
-TensorHandle with_norm(const TensorHandle& v, const TensorHandle& norm, int64_t dim);  // v, with this norm_except instead of its own
-// A weight as a matrix whose rows are the entries of axis `dim`.
+TensorHandle with_norm(const TensorHandle& v, const TensorHandle& norm, int64_t dim);  // v, with the given norm_except
+// A weight as a matrix whose rows are the entries of dimension `dim`.
 TensorHandle as_rows(const TensorHandle& weight, int64_t dim);
-// Makes u and v, in place, better estimates of the singular vectors of the largest singular value.
+// Improves u and v, in place, as estimates of the singular vectors of the largest singular value.
 void power_iterations(const TensorHandle& matrix, const TensorHandle& u, const TensorHandle& v, int64_t count, double eps);
 
-// Length times direction, which are trained apart.
+// Weight as magnitude times direction, trained separately.
 class WeightNorm final : public Parametrization {
  public:
   explicit WeightNorm(int64_t dim) : dim_(dim) {}
@@ -57,14 +57,14 @@ class Orthogonal final : public Parametrization {
 
 namespace parametrizations {
 
-// The length per entry of axis `dim`, or of all of it. Checkpoints of the older nn.utils.weight_norm (weight_g, weight_v) load too.
+// A magnitude per entry of dimension `dim`, or one in total. Also loads checkpoints of the older nn.utils.weight_norm (weight_g, weight_v).
 void weight_norm(Module& module, const std::string& name = "weight", std::optional<int64_t> dim = 0);
-// Divided by its largest singular value, which is followed by power iterations while training. `dim`: that of the outputs, 1 for
-// transposed convolutions and 0 for others unless it is given.
+// Divides by the largest singular value, estimated by power iterations in training mode. `dim`: the output dimension, by default 1 for
+// transposed convolutions and 0 for others.
 void spectral_norm(Module& module, const std::string& name = "weight", int64_t n_power_iterations = 1, double eps = 1e-12,
     std::optional<int64_t> dim = {});
-// With orthonormal columns, or rows where those are fewer. `orthogonal_map`: "matrix_exp" (for square weights unless it is given),
-// "cayley" or "householder" (for others).
+// Orthonormal columns, or rows if there are fewer rows. `orthogonal_map`: "matrix_exp" (default for square weights), "cayley" or
+// "householder" (default for others).
 void orthogonal(Module& module, const std::string& name = "weight", std::string orthogonal_map = "", bool use_trivialization = true);
 
 }  // namespace parametrizations

@@ -1,4 +1,4 @@
-// How layers reach their parts: by name, and knowing that users may have replaced or removed them.
+// How layers access their parts: by name, checking that users have not replaced or removed them.
 #pragma once
 #include "pyburn/nn/module.h"
 #include "pyburn/support/error.h"
@@ -11,7 +11,7 @@ inline Module& child(Module& m, std::string_view name) {
   return *e->module;
 }
 
-// The same as a layer of the class that is called `kind`.
+// As above, requiring a layer of the class `kind`.
 template <class L>
 L& child_as(Module& m, std::string_view name, const char* kind) {
   Module& found = child(m, name);
@@ -20,14 +20,14 @@ L& child_as(Module& m, std::string_view name, const char* kind) {
   return *layer;
 }
 
-// A parameter or buffer that the layer cannot do without.
+// A required parameter or buffer.
 inline TensorHandle needed(const Module& m, std::string_view name) {
   TensorHandle t = m.tensor(name);
   require<ValueError>(t.defined(), "{} has lost its parameter '{}'", m.type_name(), name);
   return t;
 }
 
-// A number of features, layers or the like: positive, and small enough to be multiplied.
+// A number of features, layers or similar: positive, and small enough to be multiplied.
 inline void check_size(int64_t n, const char* name) {
   require<ValueError>(n > 0, "{} must be greater than zero: got {}", name, n);
   require<ValueError>(n < int64_t(1) << 32, "{} is too large: got {}", name, n);

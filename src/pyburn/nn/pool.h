@@ -1,4 +1,4 @@
-// Pools over the last N axes of (N, C, ...) or (C, ...). One number stands for all axes.
+// Pooling over the last N dimensions of (N, C, ...) or (C, ...). One number applies to all dimensions.
 #pragma once
 #include "pyburn/nn/layer.h"
 #include "pyburn/runtime/run.h"
@@ -7,14 +7,14 @@ namespace pyburn::nn {
 
 template <int N>
 struct MaxPoolFunction {
-  Sizes kernel_size{1}, stride, padding{0}, dilation{1};  // no stride: that of the kernel
-  bool return_indices = false;                            // hosts: forward gives with_indices
+  Sizes kernel_size{1}, stride, padding{0}, dilation{1};  // default: the kernel size
+  bool return_indices = false;                            // hosts: forward returns with_indices
   bool ceil_mode = false;
   PB_FIELDS(kernel_size, stride, padding, dilation, return_indices, ceil_mode)
   static constexpr LayerText text{.required = 1, .always = 6, .hidden = "return_indices"};
   void complete() { stride = stride.empty() ? kernel_size : stride; }
   TensorHandle operator()(const TensorHandle& x) const;
-  Handles<2> with_indices(const TensorHandle& x) const;  // and where in its plane each largest element is
+  Handles<2> with_indices(const TensorHandle& x) const;  // and the index of each maximum in its plane
 };
 using MaxPool1d = FunctionLayer<"MaxPool1d", MaxPoolFunction<1>>;
 using MaxPool2d = FunctionLayer<"MaxPool2d", MaxPoolFunction<2>>;
@@ -56,7 +56,7 @@ using LPPool1d = FunctionLayer<"LPPool1d", LPPoolFunction<1>>;
 using LPPool2d = FunctionLayer<"LPPool2d", LPPoolFunction<2>>;
 using LPPool3d = FunctionLayer<"LPPool3d", LPPoolFunction<3>>;
 
-// An axis of output_size that is left open keeps its size.
+// A dimension of output_size that is left open keeps its size.
 template <int N>
 struct AdaptiveAvgPoolFunction {
   Sizes output_size;
@@ -80,7 +80,7 @@ using AdaptiveMaxPool1d = FunctionLayer<"AdaptiveMaxPool1d", AdaptiveMaxPoolFunc
 using AdaptiveMaxPool2d = FunctionLayer<"AdaptiveMaxPool2d", AdaptiveMaxPoolFunction<2>>;
 using AdaptiveMaxPool3d = FunctionLayer<"AdaptiveMaxPool3d", AdaptiveMaxPoolFunction<3>>;
 
-// The inverse of a MaxPool, from what it gave and where that was; output_size says which of several sizes it had.
+// The inverse of a MaxPool, from its outputs and indices; output_size selects one of several possible sizes.
 template <int N>
 struct MaxUnpoolFunction {
   Dims kernel_size{1}, stride, padding{0};

@@ -1,4 +1,4 @@
-// What tells a transformer where a token stands; after Burn.
+// Positional encodings for transformers; as in Burn.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -11,7 +11,7 @@ struct PositionalEncodingConfig {
   static constexpr LayerText text{.required = 1, .always = 3};
 };
 
-// Adds sines and cosines of falling frequencies to tokens (N, S, d_model).
+// Adds sines and cosines of decreasing frequencies to tokens (N, S, d_model).
 class PositionalEncoding : public Layer<PositionalEncodingConfig> {
  public:
   explicit PositionalEncoding(PositionalEncodingConfig config, Placement placement = {});
@@ -27,13 +27,13 @@ struct RotaryEncodingConfig {
   static constexpr LayerText text{.required = 2, .always = 3};
 };
 
-// Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position.
+// Rotary encoding: rotates each pair of features of tokens (..., S, d_model) by an angle proportional to the position.
 class RotaryEncoding : public Layer<RotaryEncodingConfig> {
  public:
   explicit RotaryEncoding(RotaryEncodingConfig config, Placement placement = {});
   RotaryEncoding(RotaryEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
   TensorHandle forward(const TensorHandle& x) override { return forward_from(x, 0); }
-  TensorHandle forward_from(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
+  TensorHandle forward_from(const TensorHandle& x, int64_t start);  // the first token is at position `start`
   PB_MODULE(RotaryEncoding)
 };
 

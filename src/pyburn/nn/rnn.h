@@ -1,4 +1,4 @@
-// RNN, LSTM, GRU: recurrent layers over sequences (T, N, C), or (N, T, C) where batch_first.
+// RNN, LSTM, GRU: recurrent layers over sequences (T, N, C), or (N, T, C) if batch_first.
 #pragma once
 #include "pyburn/nn/layer.h"
 #include "pyburn/nn/packed_sequence.h"
@@ -38,7 +38,7 @@ struct LSTMConfig {
   static constexpr LayerText text{.required = 2, .switches = "", .typed = kTypedOptions};
 };
 
-// What a recurrence reads from the options of any of the three.
+// The options common to all three layers.
 struct Recurrence {
   const char* cell;  // lstm, gru, tanh or relu
   int64_t input_size, hidden_size, num_layers, proj_size;
@@ -49,11 +49,11 @@ struct Recurrence {
   int64_t directions() const { return bidirectional ? 2 : 1; }
   int64_t state_size() const { return proj_size > 0 ? proj_size : hidden_size; }
 };
-// Names of one layer's and direction's parameters: weight_ih_l0_reverse, ...
+// Parameter names of one layer and direction: weight_ih_l0_reverse, ...
 std::vector<std::string> parameter_names(const Recurrence& r, int64_t layer, int64_t direction);
 
 struct RecurrentResult {
-  TensorHandle output, hn, cn;  // what the last layer said at each step, and the last states; cells of LSTM alone
+  TensorHandle output, hn, cn;  // the outputs of the last layer at each step, and the final states; cells for LSTM only
   auto tensors() { return std::tie(output, hn, cn); }
 };
 
@@ -67,12 +67,12 @@ class RecurrentModule {
  public:
   static void register_parameters(Module& m, const Recurrence& r, const Placement& placement);
   static void reset_parameters(Module& m, const Recurrence& r);
-  // Absent states are zeros. `x` may lack the axis of the batch; then states lack it, too.
+  // Absent states are zeros. If `x` has no batch dimension, neither have the states.
   static RecurrentResult forward(Module& m, const Recurrence& r, const TensorHandle& x, TensorHandle h0, TensorHandle c0);
-  // `data` holds the steps of sequences of falling lengths one after another, batch_sizes[t] rows for step t.
+  // `data` holds the steps of sequences of decreasing lengths one after another, batch_sizes[t] rows for step t.
   static RecurrentResult forward_packed(
       Module& m, const Recurrence& r, const TensorHandle& data, const Dims& batch_sizes, TensorHandle h0, TensorHandle c0);
-  // States are in the order of the batch that was packed.
+  // States are in the original order of the packed batch.
   static PackedRecurrentResult forward_packed(
       Module& m, const Recurrence& r, const PackedSequence& x, const TensorHandle& h0, const TensorHandle& c0);
 };

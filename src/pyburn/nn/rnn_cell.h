@@ -31,7 +31,7 @@ class RecurrentCell : public Layer<C> {
   void reset_parameters();
 
  protected:
-  // Runs step(x, h, c) on batches; an absent state is zeros, and what has no axis for the batch gets one for the time being.
+  // Runs step(x, h, c) on batches; absent states are zeros, and unbatched inputs get a temporary batch dimension.
   template <class Step>
   auto run(const TensorHandle& x, const TensorHandle& h, const TensorHandle& c, Step step);
 };

@@ -1,4 +1,4 @@
-// Sequential: modules that run one after another, named "0", "1", ... unless given names.
+// Sequential: modules that run one after another, named "0", "1", ... by default.
 #pragma once
 #include "pyburn/nn/module_sequence.h"
 

@@ -1,4 +1,4 @@
-// Layers that change the shape of a tensor, or nothing.
+// Layers that change the shape of a tensor, and Identity.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -24,7 +24,7 @@ struct UnflattenFunction {
   TensorHandle operator()(const TensorHandle& x) const;
 };
 
-// Patches of images as columns, and back.
+// Patches of images as columns, and the inverse.
 struct UnfoldFunction {
   Sizes kernel_size{1}, dilation{1}, padding{0}, stride{1};
   PB_FIELDS(kernel_size, dilation, padding, stride)

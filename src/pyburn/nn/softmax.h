@@ -1,4 +1,4 @@
-// Softmax and its kin as layers. Without a dim they take axis 0 of tensors with 0, 1 or 3 axes, else axis 1, as PyTorch does.
+// Softmax and related layers. Without dim they use dimension 0 of tensors with 0, 1 or 3 dimensions, else 1, as PyTorch does.
 #pragma once
 #include "pyburn/nn/activation.h"
 #include "pyburn/support/error.h"

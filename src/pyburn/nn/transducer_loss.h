@@ -1,14 +1,14 @@
-// RNNTLoss: the loss of transducers, which emit any number of labels at each step of time.
+// RNNTLoss: the loss of RNN transducers, which emit any number of labels per time step.
 #pragma once
 #include "pyburn/nn/loss.h"
 
 namespace pyburn::nn {
 
-// logits (B, T, U + 1, V) score each symbol at each step of time after each number of labels; targets (B, U) are the labels. Of a
-// sample the first logit_lengths steps and the first target_lengths labels count. 'mean' is over the batch.
+// logits (B, T, U + 1, V) score each symbol at each time step after each number of labels; targets (B, U) are the labels. logit_lengths and
+// target_lengths limit both per sample. 'mean' averages over the batch.
 struct RNNTFunction {
-  int64_t blank = 0;   // the symbol that moves on in time
-  bool logits = true;  // false: logarithms of probabilities
+  int64_t blank = 0;   // the blank symbol, which advances in time
+  bool logits = true;  // false: inputs are log-probabilities
   std::string reduction = "mean";
   PB_FIELDS(blank, logits, reduction)
   static constexpr LayerText text = silent;

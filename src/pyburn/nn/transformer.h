@@ -1,4 +1,4 @@
-// The layers of a transformer: attention and a feed-forward network, each added to its input and normalised.
+// Transformer layers: attention and a feed-forward network, each with a residual connection and normalisation.
 #pragma once
 #include "pyburn/nn/attention.h"
 
@@ -7,16 +7,16 @@ namespace pyburn::nn {
 struct TransformerLayerConfig {
   int64_t d_model = 1, nhead = 1, dim_feedforward = 2048;
   double dropout = 0.1;
-  std::string activation = "relu";  // or 'gelu'; a module of this name takes its place
+  std::string activation = "relu";  // or 'gelu'; replaced by a module with this name
   double layer_norm_eps = 1e-5;
   bool batch_first = false;
-  bool norm_first = false;  // normalise what goes into each part instead of what comes out
+  bool norm_first = false;  // normalise before each block instead of after it
   bool bias = true;
   PB_FIELDS(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
   static constexpr LayerText text{.required = 2};
 };
 
-// What one layer remembers of the tokens so far.
+// The cached state of one layer.
 struct TransformerLayerCache {
   AttentionCache self_attn, cross_attn;
   int64_t length() const { return self_attn.length(); }
@@ -32,7 +32,7 @@ class TransformerLayer : public Layer<TransformerLayerConfig> {
   TransformerLayer(TransformerLayerConfig config, Unfilled) : Layer(std::move(config)) {}
   std::string extra_repr() const override { return {}; }
 
-  // How attention is asked of a module that the host calls: one with hooks, or of a class of the host's own.
+  // Calls attention through the host if it has hooks or is a class of the host.
   using HostAttend = TensorHandle (*)(
       Module&, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const AttentionMasks&);
   static HostAttend host_attend;
@@ -53,7 +53,7 @@ class TransformerEncoderLayer : public TransformerLayer {
   using TransformerLayer::TransformerLayer;
   TensorHandle forward(const TensorHandle& src) override { return forward(src, AttentionMasks{}); }
   TensorHandle forward(const TensorHandle& src, const AttentionMasks& masks);
-  TensorHandle forward_cached(const TensorHandle& src, TransformerLayerCache& cache);  // causal; src: the new tokens alone
+  TensorHandle forward_cached(const TensorHandle& src, TransformerLayerCache& cache);  // causal; src: only the new tokens
   PB_MODULE(TransformerEncoderLayer)
 };
 
@@ -67,7 +67,7 @@ class TransformerDecoderLayer : public TransformerLayer {
   PB_MODULE(TransformerDecoderLayer)
 };
 
-// -inf above the diagonal, 0 elsewhere: no token sees a later one.
+// The causal mask: -inf above the diagonal, 0 elsewhere.
 TensorHandle square_subsequent_mask(int64_t size, const Placement& placement = {});
 
 }  // namespace pyburn::nn

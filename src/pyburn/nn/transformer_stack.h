@@ -1,4 +1,4 @@
-// TransformerEncoder and TransformerDecoder: layers of one configuration, one after another, and a norm after the last; and both as one.
+// TransformerEncoder and TransformerDecoder: a stack of equal layers with an optional final norm; and Transformer, both combined.
 #pragma once
 #include <vector>
 
@@ -11,14 +11,14 @@ struct TransformerStackConfig {
   int64_t num_layers = 1;
   bool norm = false;  // LayerNorm after the last layer
 };
-using TransformerCache = std::vector<TransformerLayerCache>;  // one per layer; empty in the beginning
+using TransformerCache = std::vector<TransformerLayerCache>;  // one per layer; initially empty
 
 class TransformerEncoder : public Module {
  public:
   explicit TransformerEncoder(const TransformerStackConfig& config, Placement placement = {});
   TensorHandle forward(const TensorHandle& src) override { return forward(src, AttentionMasks{}); }
   TensorHandle forward(const TensorHandle& src, const AttentionMasks& masks);
-  TensorHandle forward_cached(const TensorHandle& src, TransformerCache& cache);  // causal; src: the new tokens alone
+  TensorHandle forward_cached(const TensorHandle& src, TransformerCache& cache);  // causal; src: only the new tokens
   PB_MODULE(TransformerEncoder)
 };
 
@@ -42,14 +42,14 @@ struct TransformerConfig {
   static constexpr LayerText text{.printed = false};
 };
 
-// An encoder, and a decoder that looks at what it says.
+// An encoder, and a decoder that attends to its output.
 class Transformer : public Layer<TransformerConfig> {
  public:
   explicit Transformer(TransformerConfig config = {}, Placement placement = {});
   using Module::forward;
   TensorHandle forward(const TensorHandle& src, const TensorHandle& tgt, const AttentionMasks& src_masks = {},
       const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
-  void reset_parameters();  // matrices as Xavier has it
+  void reset_parameters();  // matrices are initialised with xavier_uniform
   PB_MODULE(Transformer)
 };
 

@@ -1,4 +1,4 @@
-// Layers that change the size of images: Upsample and its two older forms.
+// Layers that resize images: Upsample and its two older variants.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -6,7 +6,7 @@ namespace pyburn::nn {
 
 struct UpsampleFunction {
   Sizes size;            // either this
-  Numbers scale_factor;  // or that
+  Numbers scale_factor;  // or this
   std::string mode = "nearest";
   std::optional<Scalar> align_corners, recompute_scale_factor;  // booleans
   PB_FIELDS(size, scale_factor, mode, align_corners, recompute_scale_factor)

@@ -1,4 +1,4 @@
-// Losses with weights, of classes or of elements, which are buffers: they move with the loss and are part of its state.
+// Losses with weights per class or per element, which are buffers: they move with the loss and are part of its state.
 #pragma once
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Other names of functions, as PyTorch has them. A line here gives the C++ function, the Python function and its method, in-place form,
-// stub and a word on the reference page.
+// Aliases of functions, as in PyTorch. A line here defines the C++ function, the Python function and its method, in-place form, stub and
+// entry on the reference page.
 #pragma once
 
 namespace pyburn {

@@ -5,10 +5,10 @@
 
 namespace pyburn {
 
-// query is (N, H, L, E), key (N, G, S, E), value (N, G, S, V), where G divides H: H / G heads of queries share keys and values.
-// mask is (N, H, L, S): bool, true where a query sees a key, or numbers that are added to the scores.
+// query is (N, H, L, E), key (N, G, S, E), value (N, G, S, V), where G divides H: H / G query heads share a key and value head. mask is (N,
+// H, L, S): bool, true where a query attends to a key, or numbers that are added to the scores.
 struct Attention {
-  bool is_causal = false;  // query i sees the keys up to i
+  bool is_causal = false;  // query i attends to keys up to i
   double scale = 1;
   PB_FIELDS(is_causal, scale)
   using T = TensorHandle;

@@ -1,4 +1,4 @@
-// Normalisation of each channel (axis 1) over a batch.
+// Normalisation of each channel (dimension 1) over a batch.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"

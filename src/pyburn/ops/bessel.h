@@ -1,4 +1,4 @@
-// Bessel functions beside those of special.h, and Airy's.
+// Bessel functions not in special.h, and Airy functions.
 #pragma once
 #include "pyburn/ir/op_info.h"
 

@@ -1,11 +1,11 @@
-// Elementwise functions of two operands, one of which may be a number, and where.
+// Element-wise functions of two operands, one of which may be a number, and where.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// A number among the operands is an attribute, never a 0-d tensor.
+// A number operand is stored as an attribute, never as a 0-d tensor.
 enum class Side : uint8_t { none, left, right, both };
 
 struct Binary {
@@ -32,10 +32,10 @@ struct Additive {
   }
 };
 
-// where: inputs are (condition, those of the two branches that are tensors). Both may be numbers.
+// where: inputs are (condition, the branches that are tensors). Both branches may be numbers.
 struct Where {
   Side scalar = Side::none;
-  Scalar value, other;  // `other` when there are two
+  Scalar value, other;  // value of `other` if both are numbers
   PB_FIELDS(scalar, value, other)
 
   const Scalar* promoting() const {

@@ -1,11 +1,11 @@
-// What the families of functions of two operands share.
+// Helpers shared by families of functions of two operands.
 #pragma once
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/elementwise.h"
 
 namespace pyburn {
 
-// A number stands for one of the two operands, or for none; operations from the wire may say anything.
+// At most one operand is a number; operations from the wire may violate this.
 template <class A>
 void check_operands(const A& a, Metas in) {
   require<ValueError>(a.scalar <= Side::right, "unknown side: got {}", int64_t(a.scalar));
@@ -22,7 +22,7 @@ Meta infer_comparison(const A& a, Metas in) {
   return {in[0].shape, DType::boolean};
 }
 
-// The operands as a rule sees them, tensors or numbers. They are read when they are asked for: only what some gradient reads is kept.
+// The operands of a gradient rule, tensors or numbers. They are read on access: only the values that some gradient reads are saved.
 class BothOperands {
  public:
   BothOperands(const GradContext& context, Side number_side, const Scalar& number)
@@ -43,7 +43,7 @@ class BothOperands {
   }
   const GradContext& context_;
   const Side number_side_;
-  mutable TensorHandle left_, right_;  // undefined until they are read, or where the operand is the number
+  mutable TensorHandle left_, right_;  // undefined until read, or if the operand is a number
 };
 template <class A>
 BothOperands operands_of(const A& a, const GradContext& c) {
@@ -55,7 +55,7 @@ Grads in_order(const A& a, TensorHandle left, TensorHandle right) {
   if (a.scalar == Side::right) return {left};
   return {left, right};
 }
-// The gradients that are wanted: left() and right() are called only for tensors that want theirs.
+// The required gradients: left() and right() are called only for operands that require one.
 template <class A, class Left, class Right>
 Grads gradients(const A& a, const GradContext& c, Left left, Right right) {
   const bool wants_left = a.scalar != Side::left && c.needs(0);

@@ -1,4 +1,4 @@
-// What elements are made of: their bits, mantissas and exponents.
+// The representation of elements: bits, mantissas and exponents.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"

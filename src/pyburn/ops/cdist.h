@@ -1,4 +1,4 @@
-// Distances of all rows of one matrix from all rows of another.
+// Pairwise distances between the rows of two matrices.
 #pragma once
 #include "pyburn/ir/op_info.h"
 

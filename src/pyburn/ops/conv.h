@@ -1,4 +1,4 @@
-// Convolution and its two gradients: three operations that are each other's derivatives.
+// Convolution and its two gradients: three operations that are derivatives of each other.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -13,7 +13,7 @@ struct Conv {
   static Conv from(const TensorHandle& x, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding,
       const Dims& dilation, int64_t groups);
 };
-// A gradient of a convolution: `shape` is that of the input or of the weight it belongs to.
+// A gradient of a convolution: `shape` is that of the input or the weight.
 struct ConvGrad {
   Shape shape;
   Dims stride, padding, dilation;

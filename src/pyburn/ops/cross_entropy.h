@@ -1,4 +1,4 @@
-// Cross entropy of scores and classes in one pass: softmax and the logarithm of one element of it.
+// Cross entropy of logits and class indices in one pass, without materialising the softmax.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -6,7 +6,7 @@
 namespace pyburn {
 
 struct ClassLoss {
-  int64_t ignore_index = -100;  // a class without a loss
+  int64_t ignore_index = -100;  // a class that is ignored
   PB_FIELDS(ignore_index)
   static ClassLoss from(const TensorHandle&, const TensorHandle&, int64_t ignore_index) { return {ignore_index}; }
   static ClassLoss from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, int64_t ignore_index) {
@@ -18,7 +18,7 @@ namespace op {
 extern OpInfo class_loss, class_loss_backward;
 }
 
-// 'mean', 'sum' or 'none'. ValueError otherwise.
+// 'mean', 'sum' or 'none'; ValueError otherwise.
 TensorHandle reduced_loss(const TensorHandle& loss, const std::string& reduction);
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Connectionist temporal classification: sequences of labels without an alignment to the steps of the input.
+// Connectionist temporal classification (CTC): label sequences without an alignment to the time steps.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -6,8 +6,8 @@
 namespace pyburn {
 
 struct CtcLoss {
-  int64_t blank = 0;           // the class that stands between labels
-  bool zero_infinity = false;  // losses of targets that do not fit the input become 0
+  int64_t blank = 0;           // the blank class
+  bool zero_infinity = false;  // the losses of targets that do not fit the input are 0 instead of infinite
   PB_FIELDS(blank, zero_infinity)
   static CtcLoss from(
       const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, int64_t blank, bool zero_infinity) {

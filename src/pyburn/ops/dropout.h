@@ -1,10 +1,10 @@
-// Dropout. The mask is drawn again in the gradient, not kept.
+// Dropout. The mask is regenerated for the gradient, not saved.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
 namespace pyburn {
 
-// Element i, in row-major order, is dropped where word i of the random stream says so: with probability p.
+// Element i, in row-major order, is dropped with probability p, depending on word i of the random stream.
 struct Dropout {
   double p = 0.5, scale = 1, shift = 0, dropped = 0;  // kept: scale * x + shift
   int64_t seed = 0, offset = 0;

@@ -1,4 +1,4 @@
-// What the elementwise families share: inference, gradients that are zero, and samples.
+// Helpers shared by element-wise families: inference, zero gradients, and samples.
 #pragma once
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/rules.h"
@@ -24,7 +24,7 @@ Meta infer_truth(const A&, Metas in) {
   return {in[0].shape, DType::boolean};
 }
 
-// A row of such a family.
+// A row of an element-wise family.
 constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
   row.kind = Kind::elementwise;
   row.cast = cast;
@@ -32,7 +32,7 @@ constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
   return row;
 }
 
-// Steps are flat where they have a derivative.
+// Step functions: the derivative is 0 wherever it exists.
 template <class A>
 Grads grad_flat(const A&, const GradContext& c) {
   return {zeros_like(c.dy())};
@@ -75,7 +75,7 @@ positive(5, dtype=f16)
 positive(5, dtype=i32)
 positive(3000)
 None ! Tensor)";
-// Between -1 and 1.
+// Values between -1 and 1.
 inline constexpr const char* kUnitSamples = R"(
 unit(2, 3)
 unit()

@@ -6,7 +6,7 @@ namespace pyburn {
 
 struct Embedding {
   int64_t padding_idx = -1;         // this row gets no gradient; -1: none
-  bool scale_grad_by_freq = false;  // gradients are divided by how often their index occurs
+  bool scale_grad_by_freq = false;  // scales gradients by the inverse frequency of the indices
   PB_FIELDS(padding_idx, scale_grad_by_freq)
   static Embedding from(const TensorHandle&, const TensorHandle&, int64_t padding_idx, bool scale_grad_by_freq) {
     return {padding_idx, scale_grad_by_freq};

@@ -1,11 +1,11 @@
-// Extrema along one axis, with their positions.
+// Extrema along one dimension, with their indices.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// One axis, or the flattened tensor (dim = -1 after normalisation).
+// One dimension, or the flattened tensor (dim = -1 after normalisation).
 struct ArgReduce {
   int64_t dim = -1;
   bool keepdim = false;
@@ -20,7 +20,7 @@ namespace op {
 extern OpInfo argmax, argmin, max_dim, min_dim;
 }
 
-// The gradient of values that were picked from a tensor of shape x along dim at `index`.
+// The gradient of values that were selected from a tensor of shape x along dim at `index`.
 TensorHandle grad_of_picked(const TensorHandle& dy, const TensorHandle& index, int64_t dim, bool keepdim, const Meta& x);
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Tensors made from numbers alone.
+// Tensors created from numbers.
 #pragma once
 #include <cmath>
 
@@ -34,7 +34,7 @@ struct Linspace {
   PB_FIELDS(start, end, steps, dtype)
 
   static Linspace from(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype) {
-    // Integers run between integers, as in PyTorch.
+    // Integer bounds give integers, as in PyTorch.
     auto end_point = [&](const Scalar& x) { return !dtype || is_floating(*dtype) ? x : Scalar(std::trunc(x.to_double())); };
     return {end_point(start), end_point(end), steps, dtype.value_or(default_dtype())};
   }

@@ -1,4 +1,4 @@
-// Every operation as a C++ function and as a method of Tensor, and the operators.
+// All operations as C++ functions and as methods of Tensor, and the operators.
 #pragma once
 #include "pyburn/ops/generated/functions.h"
 #include "pyburn/ops/operators.h"

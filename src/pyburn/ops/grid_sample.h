@@ -1,4 +1,4 @@
-// Images at places that a grid names, and its gradients.
+// Sampling of images at the positions of a grid, and its gradients.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -8,7 +8,7 @@ namespace pyburn {
 struct GridSample {
   std::string mode, padding_mode;
   bool align_corners = false;
-  Dims extents;  // of the images that grid_sample_input gives; else none
+  Dims extents;  // size of the images for grid_sample_input; else none
   PB_FIELDS(mode, padding_mode, align_corners, extents)
   static GridSample from(const TensorHandle&, const TensorHandle&, const std::string& mode, const std::string& padding_mode,
       std::optional<bool> align_corners) {
@@ -22,7 +22,7 @@ struct GridSample {
       const std::string& padding_mode, bool align_corners) {
     return {mode, padding_mode, align_corners, {}};
   }
-  int64_t per_axis() const { return mode == "nearest" ? 1 : mode == "bilinear" ? 2 : 4; }  // elements that count for a place
+  int64_t per_axis() const { return mode == "nearest" ? 1 : mode == "bilinear" ? 2 : 4; }  // elements that contribute to a position
 };
 
 namespace op {

@@ -1,27 +1,27 @@
-// grid_sample in public operations: for gradients of gradients, and where a backend has no kernel.
+// grid_sample composed of public operations: for second derivatives, and for backends without a kernel.
 #pragma once
 #include "pyburn/ops/grid_sample.h"
 
 namespace pyburn {
 
-// Sizes of the axes of space: of images (N, C, ...), and of a grid (N, ..., 2 or 3).
+// Spatial sizes: of images (N, C, ...), and of a grid (N, ..., 2 or 3).
 Dims extents_of(const Shape& images);
 Dims places_of(const Shape& grid);
-Shape images_of(const Shape& like, const Dims& extents);  // as many images with as many channels
+Shape images_of(const Shape& like, const Dims& extents);  // a batch of images with as many channels
 
-// Of one axis, an element beside a place: how much it counts, and how fast that changes with the grid.
+// Along one dimension, an element next to a position: its weight, and the derivative of the weight with respect to the grid.
 struct GridTap {
   TensorHandle place, inside, share, slope;
 };
 
-// The elements around the places of a grid, in images of these extents: one of each axis, in all combinations.
+// The elements around the grid positions, in images of these sizes: all combinations of one element per dimension.
 class GridTaps {
  public:
   GridTaps(const GridSample& a, const TensorHandle& grid, const Dims& extents, bool with_slopes = false);
 
   TensorHandle sample(const TensorHandle& x) const;
-  TensorHandle input(const TensorHandle& dy, const Dims& extents) const;   // gradient towards the images
-  TensorHandle grid(const TensorHandle& dy, const TensorHandle& x) const;  // gradient towards the grid; needs slopes
+  TensorHandle input(const TensorHandle& dy, const Dims& extents) const;   // gradient with respect to the images
+  TensorHandle grid(const TensorHandle& dy, const TensorHandle& x) const;  // gradient with respect to the grid; needs slopes
 
  private:
   int64_t combinations() const;

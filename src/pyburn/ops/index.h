@@ -1,4 +1,4 @@
-// Parts of a tensor named by an index along one axis.
+// Selection of slices of a tensor by an index along one dimension.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"

@@ -1,4 +1,4 @@
-// Indexing by tensors of integers: x[rows, :, columns], and what is written there.
+// Advanced indexing by integer tensors: x[rows, :, columns], reading and writing.
 #pragma once
 #include <span>
 
@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-// The indices, which broadcast against each other, stand for as many axes from `axis` on; theirs take their place.
+// The indices, broadcast together, index consecutive dimensions from `axis` on, which their dimensions replace.
 struct IndexTensors {
   int64_t axis = 0;
   bool accumulate = false;
@@ -21,21 +21,21 @@ namespace op {
 extern OpInfo _index, _index_put;
 }
 
-// An index for one axis of a tensor.
+// An index for one dimension of a tensor.
 struct AxisIndex {
   int axis;
   TensorHandle index;  // integers; negative ones count from the end
 };
 
-// The axes of the indices take the place of those that they index; in front, when these do not stand side by side. `at`
-// is in order of axes and not empty.
+// The dimensions of the indices replace those that they index; they come first if these are not adjacent. `at` is in order of dimensions
+// and not empty.
 TensorHandle read_at(const TensorHandle& x, std::span<const AxisIndex> at);
-// Overwrites what read_at() would give with `value`, which is broadcast and converted, or adds it. Of repeated indices the
-// last wins.
+// Assigns `value`, broadcast and converted, to the elements that read_at() returns, or adds it. For repeated indices, the last value is
+// stored.
 void write_at(const TensorHandle& x, std::span<const AxisIndex> at, const TensorHandle& value, bool accumulate = false);
-// IndexError unless a mask over the axes of x from `axis` on fits.
+// IndexError unless the mask has the sizes of x from dimension `axis` on.
 void check_mask(const TensorHandle& x, int axis, const TensorHandle& mask);
-// A mask over the axes from `axis` on, as indices: one per axis of the mask.
+// A mask over the dimensions from `axis` on, as indices: one per dimension of the mask.
 SmallVector<AxisIndex, 4> mask_indices(const TensorHandle& x, int axis, const TensorHandle& mask);
 
 }  // namespace pyburn

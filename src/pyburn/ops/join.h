@@ -1,4 +1,4 @@
-// Tensors put together along an axis.
+// Concatenation of tensors along a dimension.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -11,7 +11,7 @@ struct Join {
   static Join from(const Tensors& tensors, int64_t dim);
 };
 
-// An empty vector takes no part in a cat, whatever the shape of the others, as in PyTorch.
+// Empty 1-d tensors are ignored by cat, whatever the shape of the others, as in PyTorch.
 inline bool is_left_out(const Shape& s) { return s.rank() == 1 && s[0] == 0; }
 
 namespace op {

@@ -1,4 +1,4 @@
-// Factorisations of matrices and what is solved with them. Leading axes are batches.
+// Matrix factorisations and solvers. Leading dimensions are batch dimensions.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -6,7 +6,7 @@
 namespace pyburn {
 
 struct Triangular {
-  bool upper = false, left = true, unit = false;  // unit: ones on the diagonal, which is not read
+  bool upper = false, left = true, unit = false;  // unit: the diagonal is assumed to be ones and not read
   PB_FIELDS(upper, left, unit)
   static Triangular from(const TensorHandle&, const TensorHandle&, bool upper, bool left, bool unit) { return {upper, left, unit}; }
 };
@@ -32,9 +32,9 @@ struct Svd {
   static Svd from(const TensorHandle&, bool full_matrices) { return {full_matrices}; }
 };
 struct Pinv {
-  double atol = 0, rtol = 0;  // singular values up to the larger of atol and rtol * the largest one count as 0
+  double atol = 0, rtol = 0;  // singular values up to max(atol, rtol * the largest one) count as 0
   PB_FIELDS(atol, rtol)
-  // As in PyTorch: rtol is what rounding does to a matrix of that size, unless a tolerance is given.
+  // As in PyTorch: rtol defaults to the rounding error of a matrix of that size unless a tolerance is given.
   static Pinv from(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol);
 };
 

@@ -17,9 +17,9 @@ struct Blend {
 };
 
 namespace op {
-extern OpInfo bmm;       // (B, M, K) x (B, K, N): what every product becomes
-extern OpInfo bmm_plus;  // the same, added to what is given
-extern OpInfo linear;    // rows times a turned matrix, plus one row: a layer
+extern OpInfo bmm;       // (B, M, K) x (B, K, N): all products are reduced to it
+extern OpInfo bmm_plus;  // as above, added to an input
+extern OpInfo linear;    // rows times a transposed matrix, plus a bias: a linear layer
 }  // namespace op
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Views: another layout on the same storage.
+// Views: a new layout on the same storage.
 #pragma once
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
@@ -11,12 +11,12 @@ struct View {
   static View from(const TensorHandle& x, const Dims& size);
 };
 struct Permute {
-  Dims dims;  // result axis i is input axis dims[i]
+  Dims dims;  // result dimension i is input dimension dims[i]
   PB_FIELDS(dims)
   static Permute from(const TensorHandle& x, const Dims& dims);
 };
 struct Slice {
-  int64_t dim = 0, start = 0, length = 0, step = 1;  // normal form: inside the axis
+  int64_t dim = 0, start = 0, length = 0, step = 1;  // normalised: inside the dimension
   PB_FIELDS(dim, start, length, step)
   static Slice from(const TensorHandle& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
 };
@@ -36,9 +36,9 @@ struct RemoveAxis {
   static RemoveAxis from(const TensorHandle& x, int64_t dim);
 };
 
-// Strides of `shape` on the elements of x without a copy; absent when that cannot be.
+// Strides for viewing x as `shape` without a copy; absent if that is impossible.
 std::optional<Dims> view_strides(const Layout& x, const Shape& shape);
-// Replaces one -1 in `size`; ShapeError when it does not fit.
+// Replaces a -1 in `size`; ShapeError if the sizes do not match.
 Shape infer_size(const Dims& size, int64_t numel);
 
 namespace op {

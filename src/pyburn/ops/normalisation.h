@@ -1,16 +1,16 @@
-// Normalisation by mean and deviation: layers, groups, instances, batches.
+// Normalisation by mean and variance: layers, groups, instances, batches.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// The input as `rows` rows, each normalised for itself. `groups` rows in turn hold the channels of one example, each channel
-// `inner` elements long; weight and bias have an element per channel. Layers: one group, and every element a channel.
+// The input as `rows` rows, each normalised separately. `groups` consecutive rows hold the channels of one sample, each channel `inner`
+// elements long; weight and bias have one element per channel. Layers: one group, and every element a channel.
 struct NormaliseRows {
   int64_t rows = 1, groups = 1, inner = 1;
   double eps = 1e-5;
-  bool centred = true;  // else by the mean square alone
+  bool centred = true;  // otherwise by the root mean square
   PB_FIELDS(rows, groups, inner, eps, centred)
 
   static NormaliseRows from(const TensorHandle&, const TensorHandle&, const TensorHandle&, int64_t rows, int64_t groups, int64_t inner,

@@ -4,7 +4,7 @@
 
 namespace pyburn {
 
-// Declared here once more: the headers of their families change often, and everything includes this one.
+// Redeclared here: the headers of their families change often, and this header is included everywhere.
 namespace fn {
 TensorHandle add(const Operand& input, const Operand& other, const Scalar& alpha);
 TensorHandle sub(const Operand& input, const Operand& other, const Scalar& alpha);

@@ -1,12 +1,12 @@
 // One optimiser step for many tensors at once: ordinary operations that write into their parameters.
 //
-// An optimiser is a struct: the numbers of its formula, how many tensors it remembers per parameter, and the formula. `step` is written
-// once, for any V that has arithmetic: it changes the parameter p and the state s by the gradient g. The CPU's kernel calls it with single
-// elements, the decomposition with whole tensors. All that depends on the number of steps is computed before, in double precision.
-// Options are numbers where they can be (a factor of 0 or 1, not a condition): every condition doubles the kernel's loops.
+// An optimiser is a struct: the coefficients of its update, the number of state tensors per parameter, and the update itself. `step` is
+// written once, for any arithmetic type V: it updates the parameter p and the state s from the gradient g. The CPU kernel calls it with
+// elements, the decomposition with tensors. Values that depend on the step number are computed before, in double precision. Options are
+// numbers where possible (a factor of 0 or 1, not a condition): every condition doubles the number of kernel loops.
 //
-// An update may take one tensor more, the last: `found_inf`, 0-d. Where it is not zero (NaN is not), the step changes nothing. So a step is
-// left out without the host waiting for the device to say whether the loss was finite.
+// An update may take one more tensor, the last: `found_inf`, 0-d. If it is not zero (or is NaN), the step changes nothing. So a step is
+// skipped without waiting for the device to report whether the loss was finite.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
@@ -19,12 +19,12 @@ extern OpInfo adagrad_step, adadelta_step, rmsprop_step, rprop_step;
 
 namespace formula {
 
-// The gradient to go down by: of minus the function where it is to grow, with the penalty of large parameters.
+// The descent direction: the gradient, negated when maximising, plus the weight decay term.
 template <class V>
 V downhill(const V& g, const V& p, bool maximize, double penalty) {
   return add(g * (maximize ? -1.0 : 1.0), p, penalty);
 }
-// The running average of x, of which `rate` is new.
+// The running average of x with the given rate.
 template <class V>
 V average(const V& old, const V& x, double rate) {
   return add(old, x - old, rate);
@@ -37,7 +37,7 @@ V average_square(const V& old, const V& x, double keep) {
 }  // namespace formula
 
 struct SgdStep {
-  double lr = 1e-3, momentum = 0, rate = 1, weight_decay = 0;  // rate: how much of the gradient the buffer takes
+  double lr = 1e-3, momentum = 0, rate = 1, weight_decay = 0;  // rate: weight of the gradient in the buffer
   bool nesterov = false, maximize = false;
   PB_FIELDS(lr, momentum, rate, weight_decay, nesterov, maximize)
   static constexpr const OpInfo* row = &op::sgd_step;
@@ -54,7 +54,7 @@ struct SgdStep {
   }
 };
 
-// State: the average of the parameter.
+// State: the averaged parameter.
 struct AsgdStep {
   double eta = 1e-2, mu = 1, lambd = 1e-4, weight_decay = 0;
   bool maximize = false;
@@ -69,12 +69,12 @@ struct AsgdStep {
   }
 };
 
-// Adam and AdamW. State: averages of the gradient and of its square, and the largest of the latter with amsgrad.
+// Adam and AdamW. State: averages of the gradient and its square, and the maximum of the latter with amsgrad.
 struct AdamStep {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double rate = 1e-3, root = 1;                              // lr / (1 - beta1^t), sqrt(1 - beta2^t)
-  double penalty = 0, keep = 1;                              // weight decay through the gradient, or of the parameter itself
-  bool amsgrad = false, maximize = false, cautious = false;  // cautious: decay only where the step goes towards zero too
+  double penalty = 0, keep = 1;                              // weight decay added to the gradient, or applied to the parameter
+  bool amsgrad = false, maximize = false, cautious = false;  // cautious: decay only if the step moves towards zero, too
   PB_FIELDS(beta1, beta2, eps, rate, root, penalty, keep, amsgrad, maximize, cautious)
   static constexpr const OpInfo* row = &op::adam_step;
   static constexpr int kFewest = 2, kMost = 3;
@@ -108,7 +108,7 @@ struct AdamaxStep {
   }
 };
 
-// State as Adam's.
+// State as in Adam.
 struct NAdamStep {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, correction = 1;  // 1 - beta2^t
   double gradient_rate = 0, average_rate = 0, penalty = 0, keep = 1;
@@ -126,7 +126,7 @@ struct NAdamStep {
   }
 };
 
-// State as Adam's. Adaptive once the variance of the average of squares is known well enough.
+// State as in Adam. Adaptive only when the variance of the averaged squares is known precisely enough.
 struct RAdamStep {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, rate = 1e-3, penalty = 0, keep = 1;
   bool adaptive = false, maximize = false;
@@ -143,7 +143,7 @@ struct RAdamStep {
   }
 };
 
-// State: the average of the gradient, of which only the sign is used.
+// State: the average of the gradient; only its sign is used.
 struct LionStep {
   double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, keep = 1;
   bool maximize = false;
@@ -159,11 +159,11 @@ struct LionStep {
   }
 };
 
-// State: averages of the gradient, of the square of the look-ahead gradient and of the gradient's change; the gradient before.
+// State: averages of the gradient, the squared look-ahead gradient and the gradient difference; the previous gradient.
 struct AdanStep {
   double beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, eps = 1e-8;
   double rate = 1e-3, change_rate = 1e-3, root = 1;  // lr / (1 - beta1^t), lr * beta2 / (1 - beta2^t), sqrt(1 - beta3^t)
-  double keep = 1, shrink = 1;                       // weight decay before the step, or after it
+  double keep = 1, shrink = 1;                       // weight decay before or after the step
   double changed = 1;                                // 0 in the first step
   bool maximize = false;
   PB_FIELDS(beta1, beta2, beta3, eps, rate, change_rate, root, keep, shrink, changed, maximize)
@@ -197,7 +197,7 @@ struct AdagradStep {
   }
 };
 
-// State: averages of the squares of gradients and of steps.
+// State: averages of squared gradients and squared steps.
 struct AdadeltaStep {
   double lr = 1, rho = 0.9, eps = 1e-6, weight_decay = 0;
   bool maximize = false;
@@ -215,7 +215,7 @@ struct AdadeltaStep {
   }
 };
 
-// State: the average of squares, a momentum buffer if there is momentum, the average of the gradient if centered.
+// State: the average of squares, a momentum buffer (with momentum), the average of the gradient (if centered).
 struct RmspropStep {
   double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
   bool centered = false, maximize = false;
@@ -235,7 +235,7 @@ struct RmspropStep {
   }
 };
 
-// State: the gradient before, and the size of the next step.
+// State: the previous gradient, and the step size of each element.
 struct RpropStep {
   double eta_minus = 0.5, eta_plus = 1.2, smallest = 1e-6, largest = 50;
   bool maximize = false;
@@ -256,7 +256,7 @@ namespace detail {
 void run_update(const OpInfo&, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors>,
     bool recorded, const TensorHandle& found_inf);
 }
-// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step.
+// One step for all parameters. state[k] holds the k-th state tensor of each. `recorded`: the step is differentiable.
 template <class A>
 void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state, bool recorded = false,
     const TensorHandle& found_inf = {}) {

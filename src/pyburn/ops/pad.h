@@ -1,11 +1,11 @@
-// Borders around tensors.
+// Padding of tensors.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// pad holds (before, after) of the last axis, then of the one before it, ... Negative widths cut off.
+// pad holds (before, after) of the last dimension, then of the one before it, ... Negative widths crop.
 struct ConstantPad {
   Dims pad;
   Scalar value;
@@ -18,8 +18,8 @@ struct ConstantPad {
   int64_t at(int64_t i) const { return i < pad.size() ? pad[i] : 0; }
 };
 
-// A border made of the input's own elements: mirrored without the outermost, the outermost repeated, or those at the other
-// end. pad is that of ConstantPad, without negative widths.
+// Padding with the input's own elements: reflected without the border, replicated border, or circular. pad is as in ConstantPad, without
+// negative widths.
 enum class Border : uint8_t { reflect, replicate, circular };
 struct BorderPad {
   Dims pad;

@@ -1,4 +1,4 @@
-// The gradient of a view of a part: zeros of the whole, with dy written into the part.
+// The gradient of a view of a part: zeros of full size, with dy written to the part.
 #pragma once
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/fill.h"

@@ -1,4 +1,4 @@
-// Elementwise functions of three operands.
+// Element-wise functions of three operands.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"

@@ -1,4 +1,4 @@
-// Pooling: one number for each window of an image. Over one to three axes of space, which are the last ones.
+// Pooling: one value per window of an image, over one to three trailing spatial dimensions.
 #pragma once
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace pyburn {
 
 struct MaxPool {
-  Dims kernel_size;  // adaptive: the extents of the result, and the windows follow from them
+  Dims kernel_size;  // adaptive: the output size, which determines the windows
   Dims stride, padding, dilation;
   bool ceil_mode = false, adaptive = false;
   PB_FIELDS(kernel_size, stride, padding, dilation, ceil_mode, adaptive)
@@ -19,7 +19,7 @@ struct MaxPool {
 };
 
 struct AvgPool {
-  Shape input_size;  // of the gradient; empty forward
+  Shape input_size;  // of the gradient; empty in the forward pass
   Dims kernel_size, stride, padding;
   bool ceil_mode = false, count_include_pad = true;
   int64_t divisor = 0;  // 0: the number of elements in the window
@@ -35,33 +35,33 @@ struct AvgPool {
   }
 };
 
-// The inverse of max_pool: elements go to given places of a larger plane.
+// The inverse of max_pool: elements are written to given positions of a larger plane.
 struct Unpool {
   Dims output_size;
-  bool accumulate = false;  // where two meet: add, else the last wins
+  bool accumulate = false;  // for repeated positions: add, else the last one is stored
   PB_FIELDS(output_size, accumulate)
   static Unpool from(const TensorHandle&, const TensorHandle&, const Dims& output_size, bool accumulate) {
     return {output_size, accumulate};
   }
 };
 
-// The windows along one axis, whose extents are below 2^31.
+// The windows along one dimension, whose sizes are below 2^31.
 struct PoolAxis {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
   bool adaptive = false;
 
-  int64_t begin(int64_t o) const {                          // may be before the start
-    return adaptive ? o * in / out : o * stride - padding;  // fits: inside of the padded input
+  int64_t begin(int64_t o) const {                          // may be negative
+    return adaptive ? o * in / out : o * stride - padding;  // no overflow: inside the padded input
   }
   int64_t end(int64_t o) const {
-    return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1;  // fits: inside of the padded input
+    return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1;  // no overflow: inside the padded input
   }
   int64_t first(int64_t o) const {  // inside
     const int64_t b = begin(o);
-    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;  // fits: inside of the padded input
+    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;  // no overflow: inside the padded input
   }
   int64_t last(int64_t o) const { return std::min(end(o), in); }
-  // Elements of the window, with those of the padding or without.
+  // Number of elements of the window, with or without padding.
   int64_t count(int64_t o, bool padded) const {
     return padded ? std::min(end(o), in + padding) - begin(o) : std::max<int64_t>(0, last(o) - first(o));
   }

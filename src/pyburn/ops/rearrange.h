@@ -1,4 +1,4 @@
-// The elements of a tensor in another order, repeated, or left out.
+// Rearranges, repeats or removes elements of a tensor.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -6,12 +6,12 @@
 namespace pyburn {
 
 struct Flip {
-  Dims dims;  // growing
+  Dims dims;  // increasing
   PB_FIELDS(dims)
   static Flip from(const TensorHandle& x, const Dims& dims) { return {dims.empty() ? Dims{} : normalise_dims(dims, x.rank())}; }
 };
 
-// tril and triu: what lies on the other side of a diagonal becomes 0.
+// tril and triu: elements on the other side of the diagonal become 0.
 struct Triangle {
   int64_t diagonal = 0;
   PB_FIELDS(diagonal)
@@ -19,7 +19,7 @@ struct Triangle {
 };
 
 struct RepeatCounts {
-  int64_t output_size = -1;  // known beforehand; -1: not
+  int64_t output_size = -1;  // known in advance; -1: unknown
   PB_FIELDS(output_size)
   static RepeatCounts from(const TensorHandle& repeats, std::optional<int64_t> output_size);
 };

@@ -1,4 +1,4 @@
-// Registration is explicit: a family is in the table because it is named here.
+// Registration is explicit: a family is registered because it is listed here.
 #pragma once
 #include "pyburn/ir/op_info.h"
 

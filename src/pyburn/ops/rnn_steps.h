@@ -1,13 +1,13 @@
-// Recurrent layers: the steps through time of one layer in one direction, after the inputs of all steps were projected at once.
+// The time steps of one recurrent layer in one direction; the inputs of all steps have been projected in one product.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// projected is (T, B, G * H), weight (G * H, H), h0 and c0 (B, H), with G gates: 4 of lstm (input, forget, cell, output), 3 of gru
-// (reset, update, new), 1 of tanh and relu. Kept for the gradient: the cells of lstm (T, B, H), and the gates after their functions
-// (T, B, 4 * H), where the fourth of gru is the recurrent part of the new gate. What a cell does not have is empty.
+// projected is (T, B, G * H), weight (G * H, H), h0 and c0 (B, H), with G gates: 4 for lstm (input, forget, cell, output), 3 for gru
+// (reset, update, new), 1 for tanh and relu. Saved for the gradient: the cells of lstm (T, B, H), and the activated gates (T, B, 4 * H),
+// where the fourth of gru is the recurrent part of the new gate. Absent parts are empty.
 struct RnnSteps {
   std::string cell = "lstm";
   bool reverse = false;
@@ -26,13 +26,13 @@ struct RnnSteps {
   }
 };
 
-// The rules in public operations. weight_hr, of lstm alone, shortens the state before it is used again.
+// The rules composed of public operations. weight_hr (lstm only) projects the state before it is used again.
 Tensors forward_in_time(const RnnSteps& a, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias,
     const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& weight_hr = {});
 Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const TensorHandle& d_cells, const TensorHandle& d_gates,
     const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells,
     const TensorHandle& gates);
-// Tensors one after the other along dim.
+// Concatenates tensors along dim.
 TensorHandle joined(const Tensors& parts, int64_t dim);
 
 namespace op {

@@ -1,13 +1,13 @@
-// What every family's source includes: the door, gradient contexts, operators. Rules call the functions of other families
-// by their plain names: those of the generated headers in the library itself, so that a new function compiles little, and those that users
-// call everywhere else. Both at once would be ambiguous.
+// Included by the source of every family: the door, gradient contexts, operators. Rules call functions of other families by their plain
+// names: those of the generated headers in the library itself, so that a new function compiles little, and the public ones everywhere else.
+// Both at once would be ambiguous.
 #pragma once
 #include "pyburn/ir/grad_context.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 
-#ifdef pyburn_EXPORTS  // CMake defines it for the sources of the library
+#ifdef pyburn_EXPORTS  // defined by CMake for the sources of the library
 namespace pyburn {
 namespace fn {}
 using namespace fn;
@@ -22,7 +22,7 @@ using RuleResult = Tensor;
 
 namespace pyburn {
 
-// function(t) of each tensor.
+// Applies function(t) to each tensor.
 inline Tensors each(const Tensors& tensors, RuleResult (*function)(const TensorHandle&)) {
   Tensors results;
   for (const TensorHandle& t : tensors) results.push_back(function(t));

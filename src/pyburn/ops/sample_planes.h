@@ -1,4 +1,4 @@
-// Weighted sums of elements of planes, at places that a tensor names: what sampling between pixels is made of.
+// Weighted sums of plane elements at positions given by a tensor: the basis of sampling between pixels.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -6,7 +6,7 @@
 namespace pyburn {
 
 struct SamplePlanes {
-  int64_t size = 0;  // of the planes that sample_planes_input gives; else 0
+  int64_t size = 0;  // size of the planes for sample_planes_input; else 0
   PB_FIELDS(size)
   static SamplePlanes from(const TensorHandle&, const TensorHandle&, const TensorHandle&, int64_t size = 0) { return {size}; }
 };

@@ -1,4 +1,4 @@
-// Running sums, products and extrema along one axis.
+// Cumulative sums, products and extrema along one dimension.
 #pragma once
 #include "pyburn/ops/reduce.h"
 #include "pyburn/runtime/autocast.h"
@@ -8,7 +8,7 @@ namespace pyburn {
 struct Scan {
   int64_t dim = 0;
   DType result = DType::float32;
-  bool reverse = false;  // from the end: what gradients need
+  bool reverse = false;  // from the end: used by gradients
   PB_FIELDS(dim, result, reverse)
 
   static Scan from(const TensorHandle& x, int64_t dim, std::optional<DType> dtype) {

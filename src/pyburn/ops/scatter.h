@@ -1,4 +1,4 @@
-// Single elements named by an index: gather reads them, scatter writes them.
+// Indexing of single elements: gather reads, scatter writes.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -14,14 +14,14 @@ struct Gather {
   }
 };
 
-// What happens where an element meets one that is there already.
+// How a written element is combined with the existing one.
 enum class Reduction : uint8_t { sum, prod, mean, amax, amin };
-Reduction reduction_from(const std::string& name);  // ValueError when there is none
+Reduction reduction_from(const std::string& name);  // ValueError for an unknown name
 
 struct ScatterReduce {
   int64_t dim = 0;
   Reduction reduce = Reduction::sum;
-  bool include_self = true;  // does the element of the input count?
+  bool include_self = true;  // does the existing element count?
   PB_FIELDS(dim, reduce, include_self)
   static ScatterReduce from(
       const TensorHandle& x, int64_t dim, const TensorHandle&, const TensorHandle&, const std::string& reduce, bool include_self) {

@@ -1,4 +1,4 @@
-// Order along one axis: sorting, the largest few, the k-th element, medians and modes. NaN counts as larger than any number.
+// Sorting along one dimension: sort, topk, kthvalue, median and mode. NaN counts as larger than any number.
 #pragma once
 #include "pyburn/ops/extremum.h"
 

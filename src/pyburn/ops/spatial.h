@@ -1,11 +1,11 @@
-// What operations on axes of space share: convolutions and pools.
+// Helpers shared by operations on spatial dimensions: convolutions and pooling.
 #pragma once
 #include "pyburn/support/error.h"
 #include "pyburn/tensor/shape.h"
 
 namespace pyburn {
 
-// One number for each axis, where a user may give one for all.
+// One number per dimension; a user may pass a single number for all.
 inline Dims spread(const Dims& v, int axes, const char* name, int64_t least) {
   const Dims result = v.size() == 1 ? Dims(axes, v[0]) : v;
   require(result.size() == axes, "expected one or {} numbers for {}: got {}", axes, name, v);

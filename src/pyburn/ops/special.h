@@ -1,4 +1,4 @@
-// Functions of physics and statistics.
+// Special functions.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/ops/binary.h"

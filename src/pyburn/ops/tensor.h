@@ -1,5 +1,5 @@
-// Tensor: the class users hold. A TensorHandle with one method per operation; the list is generated from the schemas.
-// The library itself works on handles, so that a new method compiles only what uses methods.
+// Tensor: the class for users. A TensorHandle with one method per operation, generated from the schemas. The library itself uses handles,
+// so that a new method recompiles only its users.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Exponentials, logarithms, angles, and the functions of statistics.
+// Exponentials, logarithms, trigonometric functions, and the functions of statistics.
 #pragma once
 #include "pyburn/ir/op_info.h"
 

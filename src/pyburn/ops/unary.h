@@ -1,4 +1,4 @@
-// Elementwise functions of one tensor that have arguments.
+// Element-wise functions of one tensor that have arguments.
 #pragma once
 #include "pyburn/ir/op_info.h"
 

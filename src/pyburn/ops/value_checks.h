@@ -1,11 +1,11 @@
-// Checks of what a tensor holds, which read it.
+// Checks of tensor values, which read the tensor.
 #pragma once
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn {
 
-// Whether a condition is true for every element; also where values are not known, on null and while capturing, so that a check is left
-// out there.
+// Whether a condition holds for every element. Also true if values are unknown, on null and while capturing: the check is then
+// skipped.
 bool holds_everywhere(const TensorHandle& condition);
 
 }  // namespace pyburn

@@ -1,11 +1,11 @@
-// Views of parts that do not stand side by side: diagonals, windows, any strides.
+// Views of non-contiguous parts: diagonals, windows, arbitrary strides.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-// Places in the storage, whatever the layout of the input. The gradient needs to know where the input's elements lie.
+// Strides and offset refer to the storage, whatever the layout of the input. The gradient needs the layout of the input.
 struct AsStrided {
   Dims size, stride;
   int64_t offset = 0;

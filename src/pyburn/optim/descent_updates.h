@@ -1,4 +1,4 @@
-// Stochastic gradient descent, and with an average of the parameters (ASGD).
+// Stochastic gradient descent, also with averaging of the parameters (ASGD).
 #pragma once
 #include "pyburn/optim/update.h"
 
@@ -24,7 +24,7 @@ struct AsgdOptions {
 };
 struct AsgdState {
   int64_t step = 0;
-  double eta = -1, mu = 1;  // eta: the rate of the next step, lr at first
+  double eta = -1, mu = 1;  // eta: the learning rate of the next step, initially lr
   TensorHandle ax;          // the average
   PB_FIELDS(step, eta, mu, ax)
 };

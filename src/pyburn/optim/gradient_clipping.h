@@ -1,4 +1,4 @@
-// Gradients that are kept small on their way into a step, each parameter's for itself. The gradients themselves are not changed.
+// Clipping of each parameter's gradient in an optimiser step. The gradients themselves are not changed.
 #pragma once
 #include <string>
 
@@ -10,9 +10,9 @@ class GradientClipping {
  public:
   enum class Kind : uint8_t { none, value, norm };
 
-  GradientClipping() = default;                                          // leaves gradients as they are
-  static GradientClipping by_value(double limit);                        // elements between -limit and limit; ValueError unless positive
-  static GradientClipping by_norm(double limit);                         // scaled so that the Euclidean norm of the tensor is at most limit
+  GradientClipping() = default;                                          // no clipping
+  static GradientClipping by_value(double limit);                        // clamps elements to [-limit, limit]; ValueError unless positive
+  static GradientClipping by_norm(double limit);                         // scales tensors whose Euclidean norm exceeds limit
   static GradientClipping named(const std::string& kind, double limit);  // "value" or "norm"
 
   Kind kind() const { return kind_; }

@@ -1,4 +1,4 @@
-// L-BFGS: Newton's method with a Hessian remembered from the last steps. It evaluates the function several times per step.
+// L-BFGS: a quasi-Newton method that approximates the Hessian from the last steps. It evaluates the loss several times per step.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@ namespace pyburn::optim {
 
 struct LbfgsOptions {
   double lr = 1;
-  int64_t max_iter = 20, max_eval = 0;  // max_eval: 0 for 5/4 of max_iter
+  int64_t max_iter = 20, max_eval = 0;  // max_eval: 0 means 5/4 of max_iter
   double tolerance_grad = 1e-7, tolerance_change = 1e-9;
   int64_t history_size = 100;
   std::string line_search_fn;  // none, or "strong_wolfe"
@@ -20,17 +20,17 @@ struct LbfgsOptions {
   void check() const;  // ValueError
 };
 
-// Of all parameters together: their elements one after the other.
+// State for all parameters, concatenated.
 struct LbfgsState {
   int64_t func_evals = 0, n_iter = 0;
   TensorHandle d, prev_flat_grad;                // the last direction and gradient
-  double t = 0, H_diag = 1, prev_loss = 0;       // the last step size, the Hessian's scale, the last value
-  std::vector<TensorHandle> old_dirs, old_stps;  // changes of the gradient and of the parameters
-  std::vector<double> ro;                        // 1 / their dot product
+  double t = 0, H_diag = 1, prev_loss = 0;       // the last step size, the scale of the Hessian, the last loss
+  std::vector<TensorHandle> old_dirs, old_stps;  // differences of gradients and of parameters
+  std::vector<double> ro;                        // 1 / their dot products
   PB_FIELDS(func_evals, n_iter, d, t, old_dirs, old_stps, ro, H_diag, prev_flat_grad, prev_loss)
 };
 
-// `loss` computes the function, sets the gradients of the parameters and gives the value; it is called with gradients enabled. Returns
+// `loss` evaluates the function, sets the gradients of the parameters and returns the value; it is called with gradients enabled. Returns
 // the first value.
 double lbfgs_step(const LbfgsOptions&, const std::vector<TensorHandle>& parameters, LbfgsState&, const std::function<double()>& loss);
 
@@ -41,8 +41,8 @@ class LBFGS {
   void zero_grad(bool set_to_none = true);
   const std::vector<TensorHandle>& parameters() const { return parameters_; }
   const LbfgsState& state_dict() const { return state_; }
-  void load_state_dict(const LbfgsState& saved);  // the tensors are copied; ValueError where they do not fit the parameters
-  LbfgsOptions options;                           // may be changed between steps
+  void load_state_dict(const LbfgsState& saved);  // copies the tensors; ValueError if they do not match the parameters
+  LbfgsOptions options;                           // options may be changed between steps
 
  private:
   std::vector<TensorHandle> parameters_;

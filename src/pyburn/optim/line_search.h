@@ -1,4 +1,4 @@
-// How far to go along a line: far enough down, where the slope has become small (the strong conditions of Wolfe).
+// Line search that satisfies the strong Wolfe conditions.
 #pragma once
 #include <functional>
 
@@ -11,8 +11,8 @@ struct LinePoint {
   TensorHandle gradient;
 };
 
-// `evaluate(t)` looks at the line at t; `start` is its point at 0, `first` the t that is tried first, `length` the largest component of the
-// direction. At most `limit` evaluations after the first. Numbers are rounded to float32 unless `in_double`.
+// `evaluate(t)` evaluates the function at t; `start` is the point at 0, `first` the initial t, `length` the largest component of the
+// direction. At most `limit` evaluations after the first. Numbers are rounded to float32 unless `in_double` is set.
 LinePoint strong_wolfe(
     const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit, bool in_double);
 

@@ -1,4 +1,4 @@
-// Learning-rate schedulers under PyTorch's names. A scheduler holds an optimiser and a rule, and sets the rates of all groups:
+// Learning-rate schedulers with PyTorch's names. A scheduler holds an optimiser and a rule, and sets the learning rates of all groups:
 //
 //   optim::LRScheduler scheduler(optimiser, optim::StepLR{.step_size = 30});
 //   for (...) {
@@ -6,8 +6,8 @@
 //     scheduler.step();
 //   }
 //
-// Rules are structs of options that are called; a function double(const RatePoint&) is one as well. Most find a rate from the present
-// one, so that several may work on one optimiser. (Schedule, in schedule.h, is the same without an optimiser.)
+// Rules are callable structs of options; any function double(const RatePoint&) is a rule, too. Most compute a rate from the current one, so
+// that several can be combined. (Schedule, in schedule.h, is the same without an optimiser.)
 #pragma once
 #include <optional>
 
@@ -17,17 +17,17 @@
 namespace pyburn::optim {
 
 struct RatePoint {
-  double base, now;  // the first rate of the group, and its present one
-  int64_t step;      // 0 when the scheduler is made
+  double base, now;  // the initial and the current rate of the group
+  int64_t step;      // 0 when the scheduler is created
 };
 using RateRule = std::function<double(const RatePoint&)>;
 
 struct LambdaLR {
-  std::function<double(int64_t step)> lr_lambda;  // a factor of the first rate
+  std::function<double(int64_t step)> lr_lambda;  // a factor of the initial rate
   double operator()(const RatePoint& p) const { return p.base * lr_lambda(p.step); }
 };
 struct MultiplicativeLR {
-  std::function<double(int64_t step)> lr_lambda;  // a factor of the present rate
+  std::function<double(int64_t step)> lr_lambda;  // a factor of the current rate
   double operator()(const RatePoint& p) const { return p.step == 0 ? p.now : p.now * lr_lambda(p.step); }
 };
 struct StepLR {
@@ -71,13 +71,13 @@ struct CosineAnnealingWarmRestarts {
   double eta_min = 0;
   double operator()(const RatePoint& p) const { return Schedule::cosine_restarts(p.base, eta_min, T_0, T_mult)(p.step); }
 };
-// Momentum, or beta1, goes the other way round, unless cycle_momentum is false.
+// Momentum, or beta1, is cycled inversely, unless cycle_momentum is false.
 struct CyclicLR {
   double base_lr, max_lr;
-  double step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
+  double step_size_up = 2000, step_size_down = 0;  // down: 0 means the same as up
   std::string mode = "triangular";                 // or "triangular2", "exp_range"
   double gamma = 1;
-  std::function<double(double)> scale_fn = {};  // in the place of the mode: of the number of the cycle, or of the step
+  std::function<double(double)> scale_fn = {};  // instead of mode: a function of the cycle number, or of the step
   std::string scale_mode = "cycle";             // or "iterations"
   bool cycle_momentum = true;
   double base_momentum = 0.8, max_momentum = 0.9;
@@ -97,7 +97,7 @@ struct OneCycleLR {
   int64_t length() const { return total_steps ? total_steps : epochs * steps_per_epoch; }
   std::optional<double> momentum(int64_t step) const;
 };
-// To swa_lr over anneal_epochs steps, along a wave ("cos") or a line ("linear"): for averages of weights.
+// Anneals to swa_lr over anneal_epochs steps, by a cosine ("cos") or linearly ("linear"): for weight averaging.
 struct SWALR {
   double swa_lr;
   int64_t anneal_epochs = 10;
@@ -110,32 +110,32 @@ struct NoamLR {  // Burn's
   double factor = 1;
   double operator()(const RatePoint& p) const { return Schedule::noam(factor, warmup_steps, model_size)(p.step); }
 };
-struct ScheduledLR {  // the rate of a schedule; the optimiser's own plays no part
+struct ScheduledLR {  // the rate of a schedule; the optimiser's own rate is ignored
   Schedule schedule;
   double operator()(const RatePoint& p) const { return schedule(p.step); }
 };
-// schedulers[i + 1] starts, at its step 0 and from the first rate, when milestones[i] is reached.
+// schedulers[i + 1] starts, at its step 0 and from the initial rate, when milestones[i] is reached.
 struct SequentialLR {
   std::vector<RateRule> schedulers;
   std::vector<int64_t> milestones;
   void check() const;
   double operator()(const RatePoint& p) const;
 };
-struct ChainedScheduler {  // one after the other, at every step
+struct ChainedScheduler {  // applied one after the other, at every step
   std::vector<RateRule> schedulers;
   void check() const;
   double operator()(const RatePoint& p) const;
 };
 
-// All that a checkpoint needs beside the optimiser's own state; io::to_json writes it.
+// The state that a checkpoint needs besides the optimiser's; io::to_json writes it.
 struct SchedulerState {
   int64_t last_epoch = 0;
   Numbers base_lrs;
   PB_FIELDS(last_epoch, base_lrs)
 };
 
-void check_has_momentum(bool is_there);  // ValueError unless the optimiser has something to cycle
-void check_steps(int64_t steps);         // ValueError unless there is at least one
+void check_has_momentum(bool is_there);  // ValueError unless the optimiser has momentum or betas
+void check_steps(int64_t steps);         // ValueError for an empty list
 
 template <class Optimizer>
 class LRScheduler {
@@ -162,20 +162,20 @@ class LRScheduler {
     for (const auto& group : optimizer_.param_groups) rates.push_back(group.options.lr);
     return rates;
   }
-  // What the next steps would give, for each group, beginning with the present rate. Nothing is changed.
+  // The rates of the next steps for each group, starting with the current one. Nothing is changed.
   std::vector<std::vector<double>> rates(int64_t steps) const {
     check_steps(steps);
     std::vector<std::vector<double>> curves;
     for (size_t i = 0; i < optimizer_.param_groups.size(); ++i) {
       double now = optimizer_.param_groups[i].options.lr;
-      const double base = int64_t(i) < state_.base_lrs.size() ? state_.base_lrs[int64_t(i)] : now;  // now: of a group that came later
+      const double base = int64_t(i) < state_.base_lrs.size() ? state_.base_lrs[int64_t(i)] : now;  // now: for a group that was added later
       auto& curve = curves.emplace_back(1, now);
       for (int64_t step = 1; step < steps; ++step) curve.push_back(now = rule_({base, now, state_.last_epoch + step}));
     }
     return curves;
   }
   const SchedulerState& state_dict() const { return state_; }
-  void load_state_dict(SchedulerState state) { state_ = std::move(state); }  // the rates are in the optimiser's
+  void load_state_dict(SchedulerState state) { state_ = std::move(state); }  // the rates are in the optimiser's groups
 
  private:
   using Options = std::remove_reference_t<decltype(std::declval<Optimizer&>().param_groups[0].options)>;
@@ -185,7 +185,7 @@ class LRScheduler {
   void set_rates() {
     for (size_t i = 0; i < optimizer_.param_groups.size(); ++i) {
       Options& options = optimizer_.param_groups[i].options;
-      if (int64_t(i) == state_.base_lrs.size()) state_.base_lrs.push_back(options.lr);  // a group that came later
+      if (int64_t(i) == state_.base_lrs.size()) state_.base_lrs.push_back(options.lr);  // a group that was added later
       options.lr = rule_({state_.base_lrs[int64_t(i)], options.lr, state_.last_epoch});
       if (!momentum_) continue;
       if constexpr (has_momentum) options.momentum = momentum_(state_.last_epoch);

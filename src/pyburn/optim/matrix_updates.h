@@ -1,4 +1,4 @@
-// Optimisers that look at parameters as matrices: Muon and Adafactor.
+// Optimisers that treat parameters as matrices: Muon and Adafactor.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace pyburn::optim {
 
-// The averaged gradient of a matrix, made orthogonal by Newton and Schulz's iteration. For matrices only.
+// Orthogonalises the momentum of a matrix by a Newton-Schulz iteration. For matrices only.
 struct MuonOptions {
   double lr = 1e-3, weight_decay = 0.1, momentum = 0.95;
   bool nesterov = true;
@@ -23,10 +23,10 @@ struct MuonState {
 void update(const MuonOptions&, const std::vector<TensorHandle>& parameters, const std::vector<MuonState*>& states,
     const GradientClipping& clip = {});
 
-// Adam whose average of squares is kept as a row and a column, with step sizes relative to the parameter.
+// Adam with factored second moments (a row and a column), and step sizes relative to the parameter.
 struct AdafactorOptions {
   double lr = 1e-2, beta2_decay = -0.8;
-  std::optional<Scalar> eps1;  // the smallest number of the dtype that 1 notices, if absent
+  std::optional<Scalar> eps1;  // default: the machine epsilon of the dtype
   double eps2 = 1e-3, d = 1, weight_decay = 0;
   bool maximize = false;
   PB_FIELDS(lr, beta2_decay, eps1, eps2, d, weight_decay, maximize)

@@ -1,4 +1,4 @@
-// Optimisers that follow running averages of the gradient and of its square: Adam and its kin.
+// Optimisers with running averages of the gradient and its square: Adam and variants.
 #pragma once
 #include "pyburn/optim/update.h"
 
@@ -6,12 +6,12 @@ namespace pyburn::optim {
 
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
-  bool amsgrad = false, maximize = false, decoupled_weight_decay = false;  // decoupled: AdamW
-  bool cautious_weight_decay = false;                                      // decay only where the step goes towards zero too
+  bool amsgrad = false, maximize = false, decoupled_weight_decay = false;  // decoupled weight decay: AdamW
+  bool cautious_weight_decay = false;                                      // decay only if the step moves towards zero, too
   PB_FIELDS(lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, decoupled_weight_decay, cautious_weight_decay)
   void check() const;  // ValueError
 };
-// The same with AdamW's defaults: the decay does not pass through the averages.
+// AdamW: the same with decoupled weight decay by default.
 struct AdamWOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
   bool amsgrad = false, maximize = false, cautious_weight_decay = false;
@@ -19,7 +19,7 @@ struct AdamWOptions {
   AdamOptions as_adam() const { return {lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, true, cautious_weight_decay}; }
   void check() const { as_adam().check(); }
 };
-// Tensors of state are undefined before the first step; the last one is there only with amsgrad.
+// State tensors are undefined before the first step; the last one exists only with amsgrad.
 struct AdamState {
   int64_t step = 0;
   TensorHandle exp_avg, exp_avg_sq, max_exp_avg_sq;
@@ -82,7 +82,7 @@ UpdateOf<LionStep> advance(const LionOptions&, LionState&, const TensorHandle& p
 
 struct AdanOptions {
   double lr = 1e-3, beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, eps = 1e-8, weight_decay = 0;
-  bool no_prox = false, maximize = false;  // no_prox: the decay comes before the step, as AdamW's, not after it
+  bool no_prox = false, maximize = false;  // no_prox: weight decay before the step, as in AdamW, instead of after it
   PB_FIELDS(lr, beta1, beta2, beta3, eps, weight_decay, no_prox, maximize)
   void check() const;
 };

@@ -1,4 +1,4 @@
-// The optimisers of C++: groups of parameters with options of their own, and what is remembered of each parameter.
+// The C++ optimisers: parameter groups with their own options, and the state of each parameter.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,11 +12,11 @@
 
 namespace pyburn::optim {
 
-// Refuses empty lists, tensors with a history and tensors that are in `taken` already; ValueError.
+// Rejects empty lists, tensors with a history and tensors that are already in `taken`; ValueError.
 void check_group(const std::vector<TensorHandle>& parameters, const std::vector<TensorHandle>& taken);
 void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none);
 
-// The layout of PyTorch's optimiser state dicts: parameters by their position, state where a step was made.
+// The layout of PyTorch's optimiser state dicts: parameters by index, with state if a step was made.
 template <class Options, class State>
 struct OptimizerState {
   struct Group {
@@ -65,7 +65,7 @@ class Optimizer {
     }
     for (const Hook& hook : after_step) hook(*this);
   }
-  // The same after `closure`, which computes the loss and its gradients and gives the loss; so does this.
+  // As above after calling `closure`, which computes the loss and gradients; returns the loss.
   template <class Closure>
   requires std::is_invocable_v<Closure&>
   auto step(Closure&& closure) {
@@ -91,7 +91,7 @@ class Optimizer {
     return saved;
   }
 
-  // The tensors are copied, so that a saved state stays as it was.
+  // Copies the tensors, so that a saved state does not change.
   void load_state_dict(const StateDict& saved) {
     require<ValueError>(saved.param_groups.size() == param_groups.size(), "loaded state dict has a different number of parameter groups");
     for (size_t i = 0; i < param_groups.size(); ++i)
@@ -124,9 +124,9 @@ class Optimizer {
   static void own(TensorHandle& t) {
     if (t.defined()) t = fn::clone(t);
   }
-  static void own(auto&) {}  // numbers
+  static void own(auto&) {}  // indices
 
-  std::map<const TensorImpl*, State> state_;  // of the parameters that the groups keep alive
+  std::map<const TensorImpl*, State> state_;  // of the parameters, which the groups keep alive
 };
 
 using SGD = Optimizer<SgdOptions, SgdState>;
@@ -143,6 +143,6 @@ using Adadelta = Optimizer<AdadeltaOptions, AdadeltaState>;
 using RMSprop = Optimizer<RmspropOptions, RmspropState>;
 using Rprop = Optimizer<RpropOptions, RpropState>;
 using Muon = Optimizer<MuonOptions, MuonState>;
-using Adafactor = Optimizer<AdafactorOptions, AdafactorState>;  // LBFGS, which evaluates the function itself: lbfgs.h
+using Adafactor = Optimizer<AdafactorOptions, AdafactorState>;  // LBFGS, which evaluates the loss itself: lbfgs.h
 
 }  // namespace pyburn::optim

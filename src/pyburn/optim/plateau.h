@@ -1,4 +1,4 @@
-// A learning rate that falls when a metric has not become better for a while.
+// Reduces the learning rate when a metric has stopped improving.
 #pragma once
 #include <string>
 
@@ -7,18 +7,18 @@
 namespace pyburn::optim {
 
 struct PlateauOptions {
-  std::string mode = "min";  // or "max": what is better
+  std::string mode = "min";  // or "max"
   double factor = 0.1;
-  int64_t patience = 10;  // steps without a better metric
+  int64_t patience = 10;  // steps without improvement
   double threshold = 1e-4;
   std::string threshold_mode = "rel";  // or "abs"
-  int64_t cooldown = 0;                // steps after a fall that do not count
-  double min_lr = 0, eps = 1e-8;       // eps: smaller changes are not made
+  int64_t cooldown = 0;                // steps to ignore after a reduction
+  double min_lr = 0, eps = 1e-8;       // eps: smaller changes of the rate are ignored
   PB_FIELDS(mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps)
   void check() const;  // ValueError
 };
 
-// Where it stands; io::to_json writes it.
+// The state; io::to_json writes it.
 struct PlateauState {
   double best = 0;
   int64_t num_bad_epochs = 0, cooldown_counter = 0;
@@ -28,7 +28,7 @@ struct PlateauState {
 class ReduceLROnPlateau {
  public:
   explicit ReduceLROnPlateau(PlateauOptions options = {});
-  // Looks at a metric, and lowers the rates of all groups where it is time.
+  // Processes a metric, and reduces the rates of all groups if it has stopped improving.
   template <class Optimizer>
   void step(Optimizer& optimizer, double metric) {
     if (!is_time(metric)) return;

@@ -1,4 +1,4 @@
-// Optimisers that give each element a step size of its own: Adagrad, Adadelta, RMSprop, Rprop.
+// Optimisers with a separate step size for each element: Adagrad, Adadelta, RMSprop, Rprop.
 #pragma once
 #include "pyburn/optim/update.h"
 
@@ -38,13 +38,13 @@ struct RmspropOptions {
 };
 struct RmspropState {
   int64_t step = 0;
-  TensorHandle square_avg, momentum_buffer, grad_avg;  // the latter two with momentum, and if centered
+  TensorHandle square_avg, momentum_buffer, grad_avg;  // the latter two only with momentum, and if centered
   PB_FIELDS(step, square_avg, momentum_buffer, grad_avg)
 };
 UpdateOf<RmspropStep> advance(const RmspropOptions&, RmspropState&, const TensorHandle& parameter);
 
 struct RpropOptions {
-  double lr = 1e-2, eta_minus = 0.5, eta_plus = 1.2, step_size_min = 1e-6, step_size_max = 50;  // lr: the size of the first step
+  double lr = 1e-2, eta_minus = 0.5, eta_plus = 1.2, step_size_min = 1e-6, step_size_max = 50;  // lr: the initial step size
   bool maximize = false;
   PB_FIELDS(lr, eta_minus, eta_plus, step_size_min, step_size_max, maximize)
   void check() const;

@@ -1,5 +1,5 @@
-// SparseAdam: Adam that leaves elements, and their running averages, alone where the gradient is zero: the rows of a table that no
-// index named. Gradients are dense here; PyTorch's has the same steps for sparse ones.
+// SparseAdam: Adam that does not update elements, and their averages, whose gradient is zero, such as rows of a table that were not looked
+// up. Gradients are dense here; the steps equal PyTorch's for sparse ones.
 #pragma once
 #include "pyburn/optim/optimizer.h"
 

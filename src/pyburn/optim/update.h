@@ -1,9 +1,9 @@
-// One step of many parameters. An optimiser is its options, its state of a parameter, and a function that brings the state forward:
+// One step of many parameters. An optimiser consists of options, per-parameter state, and a function that advances the state:
 //
 //   UpdateOf<AdamStep> advance(const AdamOptions&, AdamState&, const TensorHandle& parameter);
 //
-// which counts the step, makes tensors of state that are not there yet, and gives the numbers of the formula (ops/optimise.h).
-// Parameters with the same numbers, dtype and device are updated by one operation.
+// which counts the step, creates missing state tensors, and returns the coefficients of the update (ops/optimise.h). Parameters with the
+// same coefficients, dtype and device are updated by one operation.
 #pragma once
 #include <vector>
 
@@ -18,19 +18,19 @@ namespace pyburn::optim {
 template <class Step>
 struct UpdateOf {
   Step step;
-  Tensors state;  // as many as step.states(), in its order
+  Tensors state;  // as many as step.states(), in that order
 };
 
-// Makes `state` if it is undefined: zeros, or `value`, like the parameter.
+// Creates `state` if it is undefined: zeros, or `value`, with the shape of the parameter.
 const TensorHandle& started(TensorHandle& state, const TensorHandle& parameter, double value = 0);
 
-// Refusals that many options share; ValueError in PyTorch's words.
+// Checks shared by many options; ValueError with PyTorch's wording.
 void check_not_negative(const char* what, double value);  // "Invalid {what}: {value}"
 void check_beta(int index, double beta);
 
-// `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. `differentiable`: the step is recorded, from the
-// gradients and the old values to the new ones, so the parameters must not be leaves. `found_inf`, if defined: a tensor with one element;
-// where it is not zero, parameters and tensors of state stay as they are (counts of steps, which the host keeps, go on).
+// `states[i]` belongs to `parameters[i]`; parameters without a gradient are skipped. `differentiable`: records the step from the gradients
+// and old values to the new ones, so the parameters must not be leaves. `found_inf`, if defined, has one element; if it is not zero,
+// parameters and state tensors stay unchanged (step counts, which the host keeps, advance).
 template <class Options, class State>
 void update(const Options& options, const std::vector<TensorHandle>& parameters, const std::vector<State*>& states,
     const GradientClipping& clip = {}, bool differentiable = false, const TensorHandle& found_inf = {}) {

@@ -1,4 +1,4 @@
-// Running statistics of batch norms computed anew: for a model with averaged weights, whose activations nobody has seen.
+// Recomputes the running statistics of batch norms, for averaged weights whose activations have not been seen in training.
 //
 //   model->load_state_dict(average.state_dict());
 //   optim::update_bn(batches, *model);  // any range of inputs
@@ -9,7 +9,7 @@
 
 namespace pyburn::optim {
 
-// While it lives, the batch norms of a model forget what they knew and take plain means over the batches of the model, which trains.
+// While it lives, the batch norms of a model reset their statistics and average over the batches; the model is in training mode.
 class FreshStatistics {
  public:
   explicit FreshStatistics(nn::Module& model);
@@ -27,7 +27,7 @@ class FreshStatistics {
   bool was_training_;
 };
 
-// Over the inputs in `batches`, moved to `device` where one is given.
+// Runs the model on `batches`, moved to `device` if given.
 template <class Batches>
 void update_bn(Batches&& batches, nn::Module& model, Device* device = nullptr) {
   const FreshStatistics statistics(model);

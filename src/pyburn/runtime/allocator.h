@@ -1,14 +1,14 @@
-// Host memory for tensors: 64-byte aligned, cached, in huge pages where large. Fresh pages cost more than arithmetic.
+// Host memory for tensors: 64-byte aligned, cached, in huge pages for large blocks. Page faults cost more than arithmetic.
 #pragma once
 #include "pyburn/runtime/backend.h"
 
 namespace pyburn {
 
 void* host_allocate(int64_t bytes);               // OutOfMemoryError
-void host_free(void* p, int64_t bytes) noexcept;  // `bytes` as asked for
+void host_free(void* p, int64_t bytes) noexcept;  // `bytes` as requested
 MemoryStatistics host_memory();
-// What all tensors together may take: memory and swap of the machine or its container, and at most PYBURN_MEMORY_LIMIT.
+// The limit for all tensors: memory and swap of the machine or container, and at most PYBURN_MEMORY_LIMIT.
 int64_t host_memory_limit();
-void empty_host_cache();  // gives cached blocks back to the system
+void empty_host_cache();  // returns cached blocks to the system
 
 }  // namespace pyburn

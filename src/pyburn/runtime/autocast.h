@@ -1,5 +1,5 @@
-// Mixed precision: while autocast is on, operations that gain by it (products) compute in a lower dtype, and those that need it
-// (exponentials, sums, norms) in float32. A row says which it is; the door casts, above autodiff, so that gradients flow back.
+// Mixed precision: while autocast is on, products run in a lower-precision dtype, and operations that need precision (exponentials, sums,
+// norms) in float32, as their rows say. The door casts, above autodiff, so that gradients flow back.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
@@ -7,13 +7,13 @@ namespace pyburn {
 
 struct AutocastMode {
   bool enabled = false;
-  bool cache = true;  // casts of parameters are kept until the outermost scope ends
+  bool cache = true;  // casts of parameters are cached until the outermost scope ends
   DType dtype = DType::bfloat16;
 };
 AutocastMode autocast_mode();  // of this thread
 
-AutocastMode enter_autocast(AutocastMode mode);  // gives the mode before; DTypeError unless float16, bfloat16 or float32
-void leave_autocast(AutocastMode previous);      // the last one to leave clears the cache
+AutocastMode enter_autocast(AutocastMode mode);  // returns the previous mode; DTypeError unless float16, bfloat16 or float32
+void leave_autocast(AutocastMode previous);      // the last scope clears the cache
 
 class AutocastScope {
  public:
@@ -26,13 +26,13 @@ class AutocastScope {
 };
 void clear_autocast_cache();
 
-// For functions that look at dtypes before they reach the door. Without autocast: x, and d.
+// For functions that depend on dtypes before they reach the door. Without autocast: x, and d.
 TensorHandle lowered(const TensorHandle& x);
 TensorHandle widened(const TensorHandle& x);
 DType full_precision(DType d);
 
-// What the door does to an input of an operation of that class.
+// Casts an input of an operation of that class.
 TensorHandle autocast(Autocast wanted, const TensorHandle& x);
-bool autocast_active();  // is on, and this is not inside of an operation
+bool autocast_active();  // is on, and the call is not nested in an operation
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Backend: an object that runs operations. Leaves own memory; decorators hold another backend.
+// Backend: an object that runs operations. Leaves own memory; decorators wrap another backend.
 #pragma once
 #include <string>
 
@@ -9,17 +9,17 @@ namespace pyburn {
 enum class KernelSupport : uint8_t {
   none,
   native,
-  depends,  // on the attributes, shapes or dtypes of the call: supports_call() is asked
-  by_row,   // the backend has none, but the row brings one that run() calls; support() never answers so
+  depends,  // depends on the attributes, shapes or dtypes of the call: supports_call() is called
+  by_row,   // the backend has none, but the row has one that run() calls; support() never returns this
 };
 
-// What a backend is like. Code asks for this, never for a name.
+// The capabilities of a backend. Code queries these, never a name.
 struct Capabilities {
-  bool host_memory = false;    // Storage::host is set, and may be read and written as soon as execute() has returned
-  bool values = true;          // false on null, which has shapes and dtypes only
+  bool host_memory = false;    // Storage::host is set, and may be accessed as soon as execute() has returned
+  bool values = true;          // false on null, which has only shapes and dtypes
   bool asynchronous = false;   // operations may run, and fail, after execute() has returned
-  bool byte_views = false;     // view(dtype) may alias the bytes of a storage: no part of the stack must see it as an operation
-  bool channels_last = false;  // convolutions are faster on channels-last tensors
+  bool byte_views = false;     // view(dtype) may alias the bytes of a storage: no part of the stack needs to see it as an operation
+  bool channels_last = false;  // convolutions are faster for channels-last tensors
   DTypeSet dtypes = DTypeSet::all();
 };
 
@@ -34,7 +34,7 @@ struct HostArray {
   int64_t bytes() const { return bytes_of(meta.dtype, meta.shape.numel()); }
 };
 
-// A call that is made again and again: whatever follows from attributes, dtypes, shapes and strides has been done.
+// A repeated call: everything that follows from attributes, dtypes, shapes and strides is precomputed.
 class PreparedCall : public Counted {
  public:
   virtual void run() = 0;
@@ -42,31 +42,31 @@ class PreparedCall : public Counted {
 
 class Backend : public Counted {
  public:
-  // Runs op. Inputs are valid: the door has checked, promoted and broadcast them. Each output is defined; its storage
-  // has been made by allocate() unless the op is dynamic, where the backend also makes the tensors.
+  // Runs op. Inputs are valid: the door has checked, promoted and broadcast them. Each output is defined, with a storage from allocate()
+  // unless the op is dynamic; the backend then creates the tensors, too.
   virtual void execute(OpRef op, Inputs in, Outputs out) = 0;
-  // May execute() be given this op, with this dtype of its key input? Asked once, then cached.
+  // Can execute() run this op with this dtype of its key input? Called once, then cached.
   virtual KernelSupport support(const OpInfo& op, DType key) const = 0;
-  // Where the answer was `depends`: may execute() be given this call? Looks at attributes, shapes, strides and dtypes, never at storages;
-  // outputs of dynamic operations are undefined.
+  // If the answer was `depends`: can execute() run this call? May use attributes, shapes, strides and dtypes, never storages; outputs of
+  // dynamic operations are undefined.
   virtual bool supports_call(OpRef op, Inputs in, Outputs out) const;
-  // For execute(op, in, out) many times over. The tensors outlive the result and keep their dtypes, shapes and strides; their storages and
-  // offsets may change between runs, and are missing before the first. Null: execute() is as good.
+  // Prepares repeated calls of execute(op, in, out). The tensors outlive the result and keep dtypes, shapes and strides; their storages and
+  // offsets may change between runs, and are missing before the first. Null: use execute().
   virtual Ref<PreparedCall> prepare(OpRef op, Inputs in, Outputs out) { return (void)op, (void)in, (void)out, nullptr; }
   virtual Capabilities capabilities() const { return inner() ? inner()->capabilities() : Capabilities{}; }
   virtual Ref<Storage> allocate(DType dtype, int64_t elements) = 0;
-  virtual void upload(const HostArray& from, const TensorHandle& to) = 0;    // `to` is contiguous and fresh
+  virtual void upload(const HostArray& from, const TensorHandle& to) = 0;    // `to` is contiguous and new
   virtual void download(const TensorHandle& from, const HostArray& to) = 0;  // any layout; see read_elements() in spoiled.h
-  // Waits until everything that was asked has been done. Errors stay with the storages they spoiled; a lost device raises.
+  // Waits until all pending work is complete. Errors stay with the storages they affected; a lost device raises.
   virtual void synchronize() {}
   virtual MemoryStatistics memory() const { return {}; }
   virtual std::string name() const = 0;
 
   // Decorators only.
   virtual Backend* inner() const { return nullptr; }
-  virtual bool sees_views() const { return false; }   // execute() is also given views
-  virtual bool owns_storage() const { return true; }  // run() calls allocate() for fresh outputs
-  // Throws where outputs that exist must not be written. Asked before anything changes, the version included.
+  virtual bool sees_views() const { return false; }   // execute() also receives views
+  virtual bool owns_storage() const { return true; }  // run() calls allocate() for new outputs
+  // Throws if existing outputs must not be written. Called before anything changes, including the version.
   virtual void check_write(Inputs in, Outputs out) const {
     if (const Backend* below = inner()) below->check_write(in, out);
   }
@@ -74,11 +74,11 @@ class Backend : public Counted {
     if (const Backend* below = inner()) below->forget_base(view);
   }
 
-  // The cached answer of support(), or by_row; see run.cpp.
+  // The cached result of support(), or by_row; see run.cpp.
   KernelSupport known_support(const OpInfo& op, DType key) const;
   bool supports(OpRef op, Inputs in, Outputs out) const;
 
-  // Set when the device behind the backend is lost: all of its storages are spoiled by this error, for good.
+  // Set when the device of the backend is lost: all of its storages then permanently raise this error.
   LateError lost;
 
  protected:
@@ -89,11 +89,11 @@ class Backend : public Counted {
   mutable std::atomic<Routes*> routes_{nullptr};
 };
 
-// The backend at or below this one that makes the storages of its tensors.
+// The backend at or below this one that allocates the storages of its tensors.
 Backend& storage_maker(Backend&);
-// float64, or float32 where the backend has none: for intermediate results that should be exact.
+// float64, or float32 if the backend does not support it: for precise intermediate results.
 DType widest_float(const Backend&);
-// For allocate(): DTypeError where the backend cannot store the dtype.
+// For allocate(): DTypeError if the backend cannot store the dtype.
 void require_dtype(const Backend&, DType);
 
 }  // namespace pyburn

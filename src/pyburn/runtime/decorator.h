@@ -1,4 +1,4 @@
-// Decorator: a backend that holds a backend and passes on what it does not change.
+// Decorator: a backend that wraps another one and forwards whatever it does not change.
 #pragma once
 #include "pyburn/runtime/backend.h"
 
@@ -8,11 +8,11 @@ class Decorator : public Backend {
  public:
   explicit Decorator(Ref<Backend> inner) : inner_(std::move(inner)) {}
 
-  // Everything is passed on; what the inner backend has no kernel for is decomposed below this decorator.
+  // Forwards everything; operations that the inner backend does not support are decomposed below this decorator.
   KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }
   Capabilities capabilities() const override {
     Capabilities c = inner_->capabilities();
-    c.byte_views = false;  // this decorator may have to see them
+    c.byte_views = false;  // this decorator may need to see the parts
     return c;
   }
   Ref<Storage> allocate(DType dtype, int64_t elements) override { return inner_->allocate(dtype, elements); }

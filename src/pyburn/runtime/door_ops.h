@@ -1,5 +1,5 @@
-// The two operations that the door itself calls: promotion is a cast, broadcasting an expand. Their rows and rules
-// stand with their families in ops/.
+// The two operations that the door itself calls: promotion uses cast, broadcasting uses expand. Their rows and rules are defined with their
+// families in ops/.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
@@ -12,7 +12,7 @@ struct CastTo {
 struct Expand {
   Shape shape;  // of the result
   PB_FIELDS(shape)
-  static Expand from(const TensorHandle& x, const Dims& size);  // -1 keeps an extent
+  static Expand from(const TensorHandle& x, const Dims& size);  // -1 keeps a size
 };
 
 namespace op {

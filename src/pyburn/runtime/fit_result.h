@@ -1,20 +1,20 @@
-// Tensors that take results.
+// Output tensors that take the shape of a result.
 #pragma once
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn {
 
-// An empty tensor that is given to take a result (out=) takes its shape as well, on memory of its own. Others do where a ResultScope
-// lives, and stay as they are elsewhere.
+// An empty tensor passed as out= takes the shape of the result, on its own memory. Other tensors do so while a ResultScope lives, and
+// otherwise keep their shape.
 void fit_result(const TensorHandle& out, const Shape& shape);
 
-// While one lives, this thread calls a function with out=: a target of another shape takes that of the result, as in PyTorch.
+// While one lives, this thread runs a function with out=: a target of another shape takes that of the result, as in PyTorch.
 class ResultScope {
  public:
   ResultScope();
   ~ResultScope();
   ResultScope(const ResultScope&) = delete;
-  bool resized() const { return resized_; }  // was a target with elements?
+  bool resized() const { return resized_; }  // was the target not empty?
 
  private:
   friend void fit_result(const TensorHandle& out, const Shape& shape);

@@ -1,5 +1,5 @@
-// Counter-based random numbers (Philox 4x32-10). A (seed, offset) pair travels with each random operation, so a seed
-// gives the same numbers on every backend, queued or not, with any number of threads.
+// Counter-based random numbers (Philox 4x32-10). A (seed, offset) pair is stored in each random operation, so a seed gives the same numbers
+// on every backend, queued or not, with any number of threads.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct RandomState {
 class Generator : public Counted {
  public:
   explicit Generator(uint64_t seed = 67280421310721u) : state_{seed, 0} {}
-  // Reserves the counters for `numbers` random words and says where they start.
+  // Reserves counters for `numbers` random words and returns the first.
   RandomState reserve(int64_t numbers);
   void manual_seed(uint64_t seed);
   RandomState state() const;
@@ -40,10 +40,10 @@ class Generator : public Counted {
   RandomState state_;
 };
 
-// What is drawn from where no generator is given: the process's own, or the one that this thread uses for a while.
+// The default generator: the process's own, or one set for this thread.
 Generator& default_generator();
-// From now on this thread draws from `generator` by default (null: from the process's own). Returns what it drew from before.
-// Whoever loads a sample does so with a generator of the sample, so that neither other threads nor their number matter.
+// Sets the default generator of this thread (null: the process's own). Returns the previous one.
+// Data loaders use one generator per sample, so that neither the number of threads nor their order matters.
 Ref<Generator> use_generator(Ref<Generator> generator);
 uint64_t entropy();  // a seed from the system
 

@@ -1,4 +1,4 @@
-// The device of a backend that a decorator holds.
+// The device of a backend that a decorator wraps.
 #pragma once
 #include <atomic>
 
@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-// Looked up when it is first needed: devices stay for good, and a stack that is never used should leave none behind.
+// Created on first use: devices are permanent, and a stack that is never used should not create one.
 class InnerDevice {
  public:
   Device& operator()(const Ref<Backend>& inner) {

@@ -1,4 +1,4 @@
-// The door: every operation enters here, is checked once, and goes down the stack of its device.
+// The door: every operation enters here, is checked once, and is passed down the stack of its device.
 #pragma once
 #include <array>
 
@@ -9,7 +9,7 @@ namespace pyburn {
 
 class Generator;
 
-// A tensor or a number, where an operation takes either. Borrowed.
+// A tensor or a number, for operations that accept either. Borrowed.
 class Operand {
  public:
   Operand(const TensorHandle& t) : tensor_(&t) {}
@@ -42,8 +42,8 @@ class InputList {
   SmallVector<const TensorHandle*, 8> list_;
 };
 
-// Runs op on the device of its inputs; `device` decides where there are none. Outputs that are defined are written
-// into (in-place and out= forms); the others are made.
+// Runs op on the device of its inputs, or on `device` if there are none. Defined outputs are written to (in-place and out= forms); the
+// others are created.
 void dispatch(OpRef op, Inputs in, Outputs out, Device* device = nullptr);
 
 // `outputs` is the number of results, for operations with several.
@@ -79,7 +79,7 @@ Tensors call_many(const OpInfo& info, const A& attrs, const InputList& in, int o
   return out;
 }
 
-// make(), with the function's name put before the message of an error.
+// Calls make(), and prefixes error messages with the function's name.
 template <class Make>
 auto naming(std::string_view function, Make make) {
   try {
@@ -90,7 +90,7 @@ auto naming(std::string_view function, Make make) {
   }
 }
 template <class Make>
-auto naming(const OpInfo& info, Make make) {  // the name is looked for only when it is wanted
+auto naming(const OpInfo& info, Make make) {  // the name is computed only if needed
   try {
     return make();
   } catch (Error& e) {
@@ -98,26 +98,26 @@ auto naming(const OpInfo& info, Make make) {  // the name is looked for only whe
     throw;
   }
 }
-// Creation functions: a leaf that asks for a gradient. DTypeError unless floating.
+// Creation functions: a leaf that requires grad. DTypeError unless floating point.
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);
 
-// A composite may reach the shape of its result by a view of a tensor that nobody else sees: then the result counts as a
-// tensor of its own, not as a view.
+// A composite may compute its result as a view of a tensor that nothing else references: such a result does not count as a
+// view.
 TensorHandle independent(TensorHandle view);
 
 // For decorators: native kernel, else the decomposition at this level, else UnsupportedOp.
 void run(Backend& backend, OpRef op, Inputs in, Outputs out);
-// What a decomposition or a row's kernel computed, as the outputs of the call: at the level where they were asked for.
+// Converts the results of a decomposition or a row's kernel to the outputs of the call, at the level where they were requested.
 void place_results(Tensors results, Outputs out);
 // The decomposition at this level; the operation must have one.
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out);
-DType key_dtype(const OpInfo& info, Inputs in, Outputs out);  // the dtype by which run() asks for a kernel
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out);  // the dtype by which run() selects a kernel
 
-// While it lives, operations called on this thread enter the stack at `backend`, not at the top.
+// While it lives, operations called on this thread enter the stack at `backend` instead of at the top.
 class LevelScope {
  public:
   explicit LevelScope(Backend& backend);
-  explicit LevelScope(std::nullptr_t);  // at the top again: for kernels that call operations of their own
+  explicit LevelScope(std::nullptr_t);  // back to the top: for kernels that call operations themselves
   ~LevelScope();
 
  private:

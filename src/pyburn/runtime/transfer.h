@@ -1,4 +1,4 @@
-// Values in and out of tensors, and from device to device.
+// Transfers of tensor values to and from the host, and between devices.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -7,18 +7,18 @@
 
 namespace pyburn {
 
-// Where the elements of x's storage lie in host memory that may be read at once; null where they do not.
+// The address of x's storage in readable host memory; null if it is elsewhere.
 void* host_memory(const TensorHandle& x);
 TensorHandle from_host(Device& device, const HostArray& from);
-// The elements in row-major order; any layout. CaptureError where they are not known: on null, and while capturing.
+// The elements in row-major order; any layout. CaptureError if they are unknown: on null, and while capturing.
 void to_host(const TensorHandle& from, const HostArray& to);
 std::vector<std::byte> host_bytes(const TensorHandle& from);
-// A copy on another device, without a history; x itself when it is there.
+// A copy on another device, without a history; x itself if it is already there.
 TensorHandle moved_to(Device& device, const TensorHandle& x);
-// The device whose tensors lie in host memory: numpy arrays, files and DLPack enter there without a copy.
+// The device whose tensors are in host memory: numpy arrays, files and DLPack enter there without a copy.
 Device& host_device();
-// x, or a copy of it on the host where its device has no float64.
+// x, or a copy on the host if its device does not support float64.
 TensorHandle where_float64_is(const TensorHandle& x);
-double read_number(const TensorHandle& x);  // the one element of x; ShapeError when there are others
+double read_number(const TensorHandle& x);  // the single element of x; ShapeError if there are several
 
 }  // namespace pyburn

@@ -1,5 +1,5 @@
-// Tells AddressSanitizer which bytes of a block may be used: it sees the system's blocks only, not those that a cache hands out. Without
-// the sanitizer these functions do nothing.
+// Tells AddressSanitizer which bytes of a block are valid: it tracks blocks of the system, not those from a cache. Without the sanitizer
+// these functions do nothing.
 #pragma once
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// The error of what PyTorch writes as assert: Python sees it as an AssertionError, too.
+// The error for PyTorch's asserts: also an AssertionError in Python.
 #pragma once
 #include "pyburn/support/error.h"
 

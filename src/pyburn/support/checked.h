@@ -1,4 +1,4 @@
-// Checked: arithmetic of sizes (extents, strides, offsets, counts, bytes) in which an overflow is an error, never a wrong number.
+// Checked: arithmetic on sizes (extents, strides, offsets, counts, bytes) that raises an error on overflow.
 //
 //   const int64_t end = Checked(offset) + Checked(stride) * (extent - 1);
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace pyburn {
 
-[[gnu::cold]] int64_t size_overflow(int64_t wrapped);  // ShapeError; gives what it got where that bug is planted (fault.h)
+[[gnu::cold]] int64_t size_overflow(int64_t wrapped);  // ShapeError; returns the wrapped value if that fault is injected (fault.h)
 
 class Checked {
  public:
@@ -33,7 +33,7 @@ class Checked {
   int64_t value_;
 };
 
-// Either side may be a plain integer.
+// Either operand may be a plain integer.
 template <class A, class B>
 concept OneIsChecked = (std::same_as<A, Checked> && (std::same_as<B, Checked> || std::integral<B>)) ||
                        (std::integral<A> && std::same_as<B, Checked>);
@@ -44,9 +44,9 @@ requires OneIsChecked<A, B> Checked operator-(A a, B b) { return Checked(a).minu
 template <class A, class B>
 requires OneIsChecked<A, B> Checked operator*(A a, B b) { return Checked(a).times(b); }
 
-// How many steps of this length cover n: the quotient, rounded up. n >= 0, step > 0.
+// The number of steps of this length that cover n: the quotient, rounded up. n >= 0, step > 0.
 constexpr int64_t divide_up(int64_t n, int64_t step) { return n / step + (n % step != 0); }
-// Where a part begins when n is cut into equal parts; n times their number may not fit into 64 bits.
+// The start of a part when n is divided into equal parts; n times their number may exceed 64 bits.
 constexpr int64_t part_begin(int64_t n, int64_t part, int64_t parts) { return n / parts * part + n % parts * part / parts; }
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Every user mistake is one of these exceptions. Message form: "[op] what: got ...".
+// Every user mistake raises one of these exceptions. Message format: "[op] what: got ...".
 #pragma once
 #include <exception>
 #include <string>

@@ -1,4 +1,4 @@
-// Bugs planted on purpose, so that a test can show that it would have caught them. Off in every ordinary process.
+// Injected faults, with which tests show that they would detect the bug. Off in every ordinary process.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,10 +10,10 @@ enum class Fault : uint8_t {
   missing_version_bump,
   missing_flush,
   missing_overlap_copy,
-  unchecked_sizes,        // sizes wrap around where they do not fit into 64 bits
-  unchecked_view_bounds,  // as_strided reaches out of its storage
+  unchecked_sizes,        // sizes wrap around instead of raising on overflow
+  unchecked_view_bounds,  // as_strided reaches outside its storage
   rounded_up_slices,      // the length of a slice with a huge step wraps around
-  negated_exponent,       // of matrix_power, which the smallest integer does not survive
+  negated_exponent,       // matrix_power fails for the smallest integer
   unchecked_casts,        // std::bad_cast instead of a TypeError
   unchecked_positions,    // positions near the largest integer wrap around: narrow, triu, the first dimension of an index
   rounded_bounds,         // randint computes its bounds in floating point and draws 32 bits

@@ -1,4 +1,4 @@
-// An error of the file system, with what the system says. Python: what open() raises, such as FileNotFoundError.
+// A file system error, with the message of the system. Python: the exception that open() raises, such as FileNotFoundError.
 #pragma once
 #include "pyburn/support/error.h"
 

@@ -1,5 +1,5 @@
-// Mutexes that survive fork(). A child has only the thread that forked, so a mutex that another thread of the parent held would stay locked
-// for ever, with half an update behind it. fork() therefore takes all of these mutexes first, and both sides give them back.
+// Mutexes that survive fork(). A child has only the forking thread, so a mutex held by another thread of the parent would stay locked
+// forever, with an incomplete update. fork() therefore acquires all of these mutexes first, and both processes release them.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 namespace pyburn {
 
-// What fork() takes: an entry of a list of the process. The class that derives from it enters itself when it is complete, and leaves before
-// any part of it is destroyed, since another thread may fork at any moment.
+// An entry of the list of mutexes that fork() acquires. The derived class adds itself when its construction is complete, and removes itself
+// before any part is destroyed, since another thread may fork at any time.
 class ForkLock {
  public:
   ForkLock() = default;
@@ -25,7 +25,7 @@ class ForkLock {
   friend class ForkLocks;
   virtual bool try_lock_for_fork() noexcept = 0;
   virtual void unlock_after_fork() noexcept = 0;
-  virtual void renew_in_child() noexcept = 0;  // nobody but the forking thread can hold it there
+  virtual void renew_in_child() noexcept = 0;  // no other thread can hold it there
   ForkLock *previous_ = nullptr, *next_ = nullptr;
   bool taken_ = false;
 };
@@ -56,13 +56,13 @@ class ForkSafe final : ForkLock {
     static thread_local constinit char here = 0;
     return &here;
   }
-  // What the forking thread holds itself goes on being held, on both sides. Relaxed: only the thread itself writes its own address.
+  // Mutexes that the forking thread holds stay held in both processes. Relaxed: only the thread itself writes its own address.
   bool mine() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
   bool try_lock_for_fork() noexcept override { return mine() || (mutex_.try_lock() && (for_fork_ = true)); }
   void unlock_after_fork() noexcept override {
     if (for_fork_) for_fork_ = false, mutex_.unlock();
   }
-  // A new one in any case: glibc knows the writer of a shared mutex by its thread id, which is another one in the child.
+  // Always a new mutex: glibc identifies the writer of a shared mutex by its thread id, which differs in the child.
   void renew_in_child() noexcept override {
     new (&mutex_) Mutex;
     for_fork_ = false;

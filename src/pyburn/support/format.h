@@ -1,4 +1,4 @@
-// "{}" formatting for messages, light enough for every header. Types join by an overload of to_text(const T&).
+// "{}" formatting for messages, light enough for every header. Types are supported by an overload of to_text(const T&).
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace pyburn {
 
 std::string to_text(int64_t v);
 std::string to_text(uint64_t v);
-std::string to_text(double v);  // shortest text that reads back as the same double
+std::string to_text(double v);  // the shortest text that parses to the same double
 inline std::string to_text(bool v) { return v ? "True" : "False"; }
 inline std::string to_text(std::string_view v) { return std::string(v); }
 inline std::string to_text(const std::string& v) { return v; }

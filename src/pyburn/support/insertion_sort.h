@@ -1,4 +1,4 @@
-// A stable sort of a few items that, unlike std::stable_sort, takes nothing from the heap.
+// A stable sort of a few items that, unlike std::stable_sort, does not allocate.
 #pragma once
 #include <utility>
 

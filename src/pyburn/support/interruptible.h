@@ -1,12 +1,12 @@
-// Work that cannot look for Ctrl-C itself.
+// Runs work that does not check for Ctrl-C itself.
 #pragma once
 #include <functional>
 
 namespace pyburn {
 
-// Runs `work` on another thread and polls for Ctrl-C meanwhile; an exception of the work reaches the caller. When the poll throws, the call
-// ends with that exception at once. The work is told to stop (its next check_interrupt() throws) and left behind, so it must own everything
-// that it touches. Runs it on this thread where nothing polls. Costs some 30 microseconds.
+// Runs `work` on another thread and polls for Ctrl-C meanwhile; exceptions of the work reach the caller. If the poll throws, the call ends
+// with that exception at once: the work is told to stop (its next check_interrupt() throws) and abandoned, so it must own everything that
+// it uses. Without a poll, runs on this thread. Costs about 30 microseconds.
 void run_interruptible(std::function<void()> work);
 
 }  // namespace pyburn

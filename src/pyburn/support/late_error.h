@@ -1,4 +1,4 @@
-// A place for an error that arose after the call that caused it.
+// Storage for an error that occurred after the call that caused it.
 #pragma once
 #include <atomic>
 #include <exception>

@@ -1,4 +1,4 @@
-// Messages for the user that are not errors. One sink, replaceable; the bindings send it to Python's logging.
+// Messages for the user that are not errors. One replaceable sink; the bindings send messages to Python's logging.
 #pragma once
 #include <string>
 
@@ -9,9 +9,9 @@ void set_log_sink(LogSink);  // null restores stderr
 void log(const std::string& message);
 void log_once(const std::string& message);  // each text once per process
 
-// What a program does is allowed, and likely a mistake: a UserWarning in Python, a line of the log elsewhere.
+// Reports a likely mistake: a UserWarning in Python, a log line elsewhere.
 using WarningSink = void (*)(const std::string& message);
-void set_warning_sink(WarningSink);  // may throw: users can make errors of warnings
+void set_warning_sink(WarningSink);  // may throw: users can turn warnings into errors
 void warn(const std::string& message);
 
 }  // namespace pyburn

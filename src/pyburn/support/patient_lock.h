@@ -1,4 +1,4 @@
-// Waiting for a lock that another thread may hold as long as its work takes.
+// Waiting for a lock that another thread may hold for a long time.
 #pragma once
 #include <mutex>
 
@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-// Calls wait(on). Set by the bindings to give up Python's lock meanwhile: the thread that works may need it.
+// Calls wait(on). Set by the bindings to release Python's lock meanwhile: the other thread may need it.
 extern void (*while_waiting)(void (*wait)(void* on), void* on);
 
 class PatientLock {

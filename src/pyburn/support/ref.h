@@ -17,14 +17,14 @@ class Counted {
   void release() const noexcept {
     if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
-  // Takes a reference only while another one exists; for weak pointers that are guarded by a lock.
+  // Takes a reference only if another one exists; for weak pointers that are guarded by a lock.
   bool try_retain() const noexcept {
     uint32_t n = count_.load(std::memory_order_relaxed);
     while (n != 0)
       if (count_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) return true;
     return false;
   }
-  // The first reference to an object that no other thread knows yet: spares the locked instruction.
+  // The first reference to an object that no other thread knows yet: avoids the atomic instruction.
   void retain_alone() const noexcept { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
   uint32_t use_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 

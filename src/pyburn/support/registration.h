@@ -1,5 +1,5 @@
-// Registration that succeeds as a whole or leaves nothing behind: while a scope is open on a thread, whoever adds an entry to a table
-// says how it is taken back.
+// Registration that succeeds completely or leaves nothing behind: while a scope is open on a thread, code that adds an entry to a table
+// registers how to undo it.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,7 +9,7 @@ namespace pyburn {
 class RegistrationScope {
  public:
   RegistrationScope();
-  ~RegistrationScope();  // takes back what was registered, the latest first, unless keep() was called
+  ~RegistrationScope();  // undoes the registrations, latest first, unless keep() was called
   RegistrationScope(const RegistrationScope&) = delete;
   RegistrationScope& operator=(const RegistrationScope&) = delete;
   void keep() { undo_.clear(); }
@@ -21,7 +21,7 @@ class RegistrationScope {
 };
 
 bool in_registration_scope();
-// For the innermost scope of this thread; outside of scopes a registration stays. `undo` must not throw.
+// For the innermost scope of this thread; outside of scopes a registration is permanent. `undo` must not throw.
 void undo_registration_by(std::function<void()> undo);
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// A vector with N elements inline: shapes, strides and argument lists never touch the heap at ordinary ranks.
+// A vector with N inline elements: shapes, strides and argument lists of common ranks need no heap.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace pyburn {
 
-[[gnu::cold]] void small_vector_overflow();  // std::bad_alloc; returns where that bug is planted (fault.h)
+[[gnu::cold]] void small_vector_overflow();  // std::bad_alloc; returns if that fault is injected (fault.h)
 
 template <class T, int N>
 class SmallVector {
@@ -135,13 +135,13 @@ class SmallVector {
       o.size_ = 0;
     }
   }
-  // Short lists of plain values are copied whole: cheaper than a copy of the right length. False: not one of them.
+  // Short lists of plain values are copied as a whole, which is cheaper than copying the exact length. False: not one of them.
   bool copy_inline(const SmallVector& o) {  // this is empty and inline
     if constexpr (std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64) {
       if (o.heap_) return false;
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // what lies behind the last element comes along unread
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // elements past the end are copied but never read
 #endif
       std::memcpy(inline_, o.inline_, sizeof(inline_));
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,9 +1,9 @@
-// Text that came from outside: is it UTF-8?
+// Validates UTF-8 in text from outside.
 #pragma once
 #include <string_view>
 
 namespace pyburn {
 
-bool is_utf8(std::string_view text);  // surrogates and overlong forms are not
+bool is_utf8(std::string_view text);  // rejects surrogates and overlong encodings
 
 }  // namespace pyburn

@@ -26,24 +26,24 @@ enum class DType : uint8_t {
 
 enum class DTypeCategory : uint8_t { floating, signed_integer, unsigned_integer, boolean };
 
-// What is known about a dtype: one row of the table in dtype.cpp. A new dtype is a new row; code asks the row instead of comparing dtypes.
+// The properties of a dtype: one row of the table in dtype.cpp. A new dtype is a new row; code queries the row instead of comparing dtypes.
 struct DTypeInfo {
   std::string_view name;
   DTypeCategory category;
-  uint8_t bits;               // of one element; elements of fewer than 8 bits share bytes
+  uint8_t bits;               // of one element; elements of fewer than 8 bits are packed into bytes
   DType compute;              // the dtype in which element-wise kernels compute: float16 as float32, int8 as int32
-  const char* buffer_format;  // how Python's buffer protocol writes it (PEP 3118); null: it cannot
-  uint8_t dlpack_code;        // how DLPack writes its category
+  const char* buffer_format;  // the format character of Python's buffer protocol (PEP 3118); null: none
+  uint8_t dlpack_code;        // the type code in DLPack
 };
 namespace detail {
-extern const DTypeInfo dtype_rows[];  // in the library, so that plugins need not be compiled again for a new row
+extern const DTypeInfo dtype_rows[];  // defined in the library, so that plugins need not be recompiled for a new row
 }
 inline const DTypeInfo& dtype_info(DType t) { return detail::dtype_rows[int(t)]; }
 std::span<const DType> all_dtypes();
 inline constexpr int kMaxDTypes = 64;  // a DTypeSet is one word
 
 inline int64_t size_of(DType t) { return dtype_info(t).bits / 8; }  // bytes of one element, for dtypes of whole bytes
-// Bytes of that many elements. ValueError on overflow: never computed by a plain product.
+// Bytes of that many elements. ValueError on overflow.
 int64_t bytes_of(DType, int64_t elements);
 inline std::string_view name_of(DType t) { return dtype_info(t).name; }  // "float32", "bool"
 std::string to_text(DType);
@@ -57,7 +57,7 @@ inline bool is_integral(DType t) {  // bool counts, as in PyTorch
   return is_signed_integer(t) || is_unsigned_integer(t) || dtype_info(t).category == DTypeCategory::boolean;
 }
 
-// Some of the dtypes: what a backend can store.
+// A set of dtypes: those that a backend can store.
 class DTypeSet {
  public:
   static constexpr DTypeSet all() { return DTypeSet(~uint64_t(0)); }
@@ -71,10 +71,10 @@ class DTypeSet {
 };
 
 DType promote(DType a, DType b);
-// May a result of dtype `from` be written into a tensor of dtype `to`? Never float into int, nor number into bool.
+// Can a result of dtype `from` be written to a tensor of dtype `to`? Never floating to integer, nor a number to bool.
 bool can_cast(DType from, DType to);
 
 DType default_dtype();
-void set_default_dtype(DType);  // DTypeError unless floating
+void set_default_dtype(DType);  // DTypeError unless floating point
 
 }  // namespace pyburn

@@ -1,5 +1,5 @@
-// float16 and bfloat16 as storage types: they convert to and from float, and compute as float. The conversions choose between values
-// instead of branching, so that loops over them become vectors.
+// float16 and bfloat16 as storage types: they convert to and from float, and compute as float. The conversions use selects instead of
+// branches, so that loops over them vectorise.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -23,13 +23,13 @@ struct Half {
   explicit Half(float f) {
     const uint32_t u = std::bit_cast<uint32_t>(f), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
     const uint32_t normal = (a + 0xfffu + ((a >> 13) & 1) - 0x38000000u) >> 13;
-    const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(a) + 0.5f) - 0x3f000000u;  // the float unit rounds
+    const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(a) + 0.5f) - 0x3f000000u;  // rounding by the float unit
     const uint32_t large = a > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        // NaN, or rounds to infinity
     bits = uint16_t(sign | (a >= 0x477ff000u ? large : a < 0x38800000u ? subnormal : normal));
   }
   operator float() const {
     const uint32_t sign = uint32_t(bits & 0x8000u) << 16, a = uint32_t(bits & 0x7fffu) << 13;
-    const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(a) * 5.192296858534828e33f);  // 2^112, the distance of the biases
+    const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(a) * 5.192296858534828e33f);  // 2^112: difference of the biases
     return std::bit_cast<float>(sign | (a >= 0x0f800000u ? a | 0x7f800000u : finite));
   }
 };

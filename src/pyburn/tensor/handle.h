@@ -1,5 +1,5 @@
-// TensorHandle: everything about a tensor except the generated methods. Kernels, backends and decorators use this
-// class; users use Tensor (tensor/tensor.h), which adds the methods and no data.
+// TensorHandle: a tensor without the generated methods. Kernels, backends and decorators use this class; users use Tensor (ops/tensor.h),
+// which adds the methods and no data.
 #pragma once
 #include <memory>
 
@@ -17,16 +17,16 @@ struct Meta {
   bool operator==(const Meta&) const = default;
 };
 
-// Interface only: the body lives in decorators/autodiff, and nothing below it looks inside.
+// Interface only: implemented in decorators/autodiff; lower layers do not look inside.
 struct AutogradMeta : Pooled {
   virtual ~AutogradMeta() = default;
 };
 
 enum class Flag : uint8_t {
-  requires_grad = 1,  // a leaf that asks for a gradient, or a result that has a history
-  parameter = 2,      // made by Parameter(): optimisers and modules look for it
-  untracked = 4,      // `.data`: writes do not raise the storage's version
-  inference = 8,      // made under inference_mode: has no history and never will
+  requires_grad = 1,  // a leaf that requires grad, or a result with a history
+  parameter = 2,      // created by Parameter(): recognised by optimisers and modules
+  untracked = 4,      // `.data`: writes do not increment the storage's version
+  inference = 8,      // created under inference_mode: never has a history
 };
 
 struct TensorImpl final : Counted, Pooled {
@@ -36,13 +36,13 @@ struct TensorImpl final : Counted, Pooled {
 
   DType dtype;
   uint8_t flags = 0;
-  Device* device;        // the whole stack, e.g. autodiff(fusion(ndarray)); lives as long as the process
-  Ref<Storage> storage;  // null only between the door and the backend that makes it
+  Device* device;        // the whole stack, e.g. autodiff(fusion(ndarray)); lives until the process ends
+  Ref<Storage> storage;  // null only between the door and the backend that allocates it
   Layout layout;
   std::unique_ptr<AutogradMeta> autograd;  // null on most tensors
-  void* py = nullptr;                      // bindings only: the Python object, or what is kept of it while none lives
+  void* py = nullptr;                      // bindings only: the Python object, or what is kept of it after it was released
 
-  static void (*forget_python)(void* py);  // set by the bindings: called when an impl with py != null dies
+  static void (*forget_python)(void* py);  // set by the bindings: called when an impl with py != null is destroyed
 };
 
 class TensorHandle {
@@ -87,6 +87,6 @@ inline TensorHandle alias(const TensorHandle& x, Layout layout) {
 }
 
 using Inputs = std::span<const TensorHandle* const>;  // an absent optional input is an undefined tensor, never null
-using Outputs = std::span<TensorHandle>;              // defined: write into it; without storage: make it first
+using Outputs = std::span<TensorHandle>;              // defined: write to it; without storage: allocate it first
 
 }  // namespace pyburn

@@ -28,7 +28,7 @@ class Scalar {
     else if constexpr (std::floating_point<T>) return T(to_double());
     else return T(to_int());
   }
-  // The dtype of this number alone: bool, int64, or the default floating dtype.
+  // The dtype of this number: bool, int64, or the default floating-point dtype.
   DType dtype() const;
   bool operator==(const Scalar& o) const {
     return kind_ == o.kind_ && (is_floating() ? d_ == o.d_ || (d_ != d_ && o.d_ != o.d_) : i_ == o.i_);

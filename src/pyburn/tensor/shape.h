@@ -1,4 +1,4 @@
-// Shape, strides and the lists of axes that operations take.
+// Shape, strides and the lists of dimensions that operations take.
 #pragma once
 #include <optional>
 #include <string>
@@ -32,16 +32,16 @@ struct Shape : Dims {
 
 std::string to_text(const Dims&);  // "(2, 3)", "(4,)", "()"
 
-int normalise_dim(int64_t dim, int rank);                // negative counts from the end; IndexError when out of range
-Dims normalise_dims(const OptionalDims& dim, int rank);  // sorted; all axes when empty or absent; IndexError on repeats
-// Rules also meet attributes that no user argument was normalised to: those of files and networks. IndexError.
+int normalise_dim(int64_t dim, int rank);                // negative values count from the end; IndexError if out of range
+Dims normalise_dims(const OptionalDims& dim, int rank);  // sorted; all dimensions if empty or absent; IndexError on repeats
+// Validates attributes that were not normalised from user arguments: those from files and networks. IndexError.
 void check_dim(int64_t dim, int rank);       // in range and not negative
-void check_dims(const Dims& dim, int rank);  // the same for each; growing, and some unless rank is 0
+void check_dims(const Dims& dim, int rank);  // as above for each; increasing, and non-empty unless rank is 0
 Shape reduced_shape(const Shape&, const Dims& dim, bool keepdim);
-int64_t count(const Shape&, const Dims& dim);            // elements along these axes
-Shape broadcast_shapes(const Shape& a, const Shape& b);  // ShapeError when they do not fit
+int64_t count(const Shape&, const Dims& dim);            // number of elements along these dimensions
+Shape broadcast_shapes(const Shape& a, const Shape& b);  // ShapeError if they do not broadcast
 inline constexpr int kMaxRank = 64;                      // as in NumPy
 void check_rank(const Shape&);                           // ShapeError above kMaxRank
-int64_t checked_numel(const Shape&);                     // ShapeError for negative extents, overflow or too many dimensions
+int64_t checked_numel(const Shape&);                     // ShapeError for negative sizes, overflow or too many dimensions
 
 }  // namespace pyburn

@@ -45,7 +45,11 @@ class NumpyBackend(
     ctc_loss.CtcLossKernels,
     Backend,
 ):
-    """Implements every operation in numpy."""
+    """Implements every operation in numpy. The reference for conformance tests; available as ``device="numpy"``.
+
+    >>> pyburn.ones(2, device="numpy").exp()
+    tensor([2.7183, 2.7183], device='numpy')
+    """
 
     name = "numpy"
     capabilities = Capabilities(host_memory=True)

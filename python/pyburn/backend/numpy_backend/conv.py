@@ -10,6 +10,23 @@ from .arrays import at, kernels, wide
 
 
 def conv(x, weight, bias=None, *, stride, padding, dilation, groups):
+    """Computes an n-d convolution with one sum of products over windows.
+
+    Args:
+        x: The input, (N, C, ...).
+        weight: The kernels, (O, C / groups, ...).
+        bias: Added to each output channel, (O,); optional.
+        stride: The step between windows, per spatial dimension.
+        padding: The zero padding on both sides, per spatial dimension.
+        dilation: The distance between kernel elements, per spatial dimension.
+        groups: The number of channel groups.
+
+    Returns:
+        The output, (N, O, ...).
+
+    >>> conv(np.ones((1, 1, 3)), np.ones((1, 1, 2)), stride=(1,), padding=(0,), dilation=(1,), groups=1)
+    array([[[2., 2.]]])
+    """
     views = windows(wide(x), weight.shape[2:], stride, padding, dilation)
     axes = x.ndim - 2
     pixels, taps = "hwd"[:axes], "ijk"[:axes]

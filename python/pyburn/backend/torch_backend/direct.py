@@ -116,6 +116,19 @@ def call(op: str, function: Any, attributes: str) -> Any:
 
 
 def unary(op: str, function: Any) -> Any:
+    """Makes the kernel of an operation on one tensor.
+
+    Args:
+        op: The name of the operation.
+        function: The PyTorch function.
+
+    Returns:
+        The kernel.
+
+    >>> unary("exp", abs)(None, -1.0)
+    1.0
+    """
+
     @kernel(op)
     def run(self: Any, x: Any) -> Any:
         return function(x)
@@ -124,6 +137,19 @@ def unary(op: str, function: Any) -> Any:
 
 
 def binary(op: str, function: Any) -> Any:
+    """Makes the kernel of an operation on two operands, one of which may be a number.
+
+    Args:
+        op: The name of the operation.
+        function: The PyTorch function.
+
+    Returns:
+        The kernel.
+
+    >>> binary("add", lambda a, b: a + b)(None, 1.0, 2.0)
+    3.0
+    """
+
     @kernel(op)
     def run(self: Any, *tensors: Any, scalar: int = 0, value: Any = None) -> Any:
         return function(*operands(tensors, scalar, value)) if scalar else function(*tensors)
@@ -142,6 +168,12 @@ def of_tensors(function: Any) -> Any:
 
 
 class DirectKernels:
+    """Kernels that are one call of a PyTorch function with the same arguments; see the tables above.
+
+    >>> sorted(name for name in vars(DirectKernels) if name in ("exp", "matmul", "sqrt"))
+    ['exp', 'sqrt']
+    """
+
     locals().update({op: unary(op, function_of(op)) for op in UNARY.split()})
     locals().update({op: binary(op, function) for op, function in BINARY.items()})
     locals().update({op: binary(op, of_tensors(function_of(op))) for op in BINARY_OF_TENSORS.split()})

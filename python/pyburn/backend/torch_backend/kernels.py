@@ -17,6 +17,12 @@ REFLECT, EDGE, WRAP = range(3)  # padding modes
 
 
 class OtherKernels:
+    """Kernels whose arguments or results differ from those of the PyTorch function.
+
+    >>> "clamp" in vars(OtherKernels)
+    True
+    """
+
     torch_device: torch.device
 
     @kernel

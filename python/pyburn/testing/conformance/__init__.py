@@ -35,7 +35,11 @@ __all__ = ["Case", "ConformanceError", "Report", "cases", "run"]
 
 
 class ConformanceError(AssertionError):
-    """A device gives wrong results; they are listed in `report`."""
+    """A device gives wrong results; they are listed in `report`.
+
+    Args:
+        report: The report of run().
+    """
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -44,7 +48,19 @@ class ConformanceError(AssertionError):
 
 @dataclass(frozen=True)
 class Case:
-    """A check on a device."""
+    """A check on a device.
+
+    Attributes:
+        kind: value, gradient, derivative, out, in_place, error, or the name of a check of the device itself.
+        device: The device.
+        sample: The call to check; None for a check of the device itself.
+        complete: Whether a missing operation is a failure.
+
+    >>> case = cases("cpu", ops="exp", kinds="value")[0]
+    >>> print(case)
+    value: exp(t(2, 3))
+    >>> case.check()
+    """
 
     kind: str  # value, gradient, derivative, out, in_place, error, or a key of BASICS
     device: Any
@@ -86,7 +102,18 @@ class Case:
 
 @dataclass
 class Report:
-    """The result of run()."""
+    """The result of run().
+
+    Attributes:
+        device: The name of the device.
+        passed: The number of checks that passed.
+        skipped: The number of checks that do not apply to the device.
+        missing: For each missing operation, the number of checks that need it.
+        failures: The failed checks, with their errors.
+
+    >>> print(Report("cpu", passed=12))
+    [conformance] cpu: 12 checks passed, 0 failed, 0 skipped
+    """
 
     device: str
     passed: int = 0
@@ -127,7 +154,10 @@ def cases(device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str]
         complete: Whether missing operations are failures.
 
     Raises:
-        ValueError: A kind is unknown.
+        ValueError: A kind or an operation is unknown.
+
+    >>> [case.kind for case in cases("cpu", kinds="basics")]
+    ['round_trip', 'views', 'random', 'training', 'synchronize']
     """
     place = _device_of(device)
     wanted_ops = None if ops is None else {ops} if isinstance(ops, str) else set(ops)
@@ -159,6 +189,9 @@ def run(
 
     Raises:
         ConformanceError: A result is wrong, or an operation is missing and complete is True.
+
+    >>> run("cpu", ops="sigmoid", kinds="value", quiet=True).failures
+    []
     """
     report = Report(str(_core.Device(_device_of(device))))
     for case in cases(device, ops=ops, kinds=kinds, complete=complete):

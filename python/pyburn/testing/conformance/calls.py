@@ -20,10 +20,24 @@ TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-
 
 @cache
 def all_samples() -> list[Sample]:
+    """Returns the samples of all operations.
+
+    >>> len(all_samples()) > 1000
+    True
+    """
     return [sample for row in TABLE.values() for sample in samples_of(row)]
 
 
 def name_of(sample: Sample) -> str:
+    """Returns the name of a sample in test reports: the call that it makes.
+
+    Args:
+        sample: The sample.
+
+    >>> from .samples import read_sample
+    >>> name_of(read_sample("exp", "t(2, 3)"))
+    'exp(t(2, 3))'
+    """
     return f"{sample.op}({sample.line})"
 
 
@@ -40,7 +54,15 @@ def has_float64(device: Any) -> bool:
 
 
 def fits(sample: Sample, device: Any) -> bool:
-    """Returns whether the device can store all dtypes of a sample, including those of the results."""
+    """Returns whether the device can store all dtypes of a sample, including those of the results.
+
+    Args:
+        sample: The sample.
+        device: The device.
+
+    >>> fits(all_samples()[0], "cpu")
+    True
+    """
     have = dtypes_of(device)
     if len(have) == len(dtypes_of("cpu")):
         return True
@@ -88,6 +110,15 @@ def download(t: Any) -> np.ndarray:
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
+    """Raises AssertionError unless the arrays have the same shape and, within the tolerance of the dtype, the same elements.
+
+    Args:
+        actual: The result.
+        expected: The expected array.
+        dtype: The name of the dtype that decides the tolerance; integers are compared exactly.
+
+    >>> assert_close(np.ones(2), np.ones(2), "float32")
+    """
     assert actual.shape == expected.shape, f"shape: got {actual.shape}, expected {expected.shape}"
     if dtype in TOLERANCE:
         tolerance = TOLERANCE[dtype]

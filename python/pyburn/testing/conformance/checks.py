@@ -65,7 +65,14 @@ def cpu_gradients(sample: Sample) -> dict[str, Any]:
 
 
 def lacks_dtype(error: Exception) -> bool:
-    """Returns whether the device lacks a dtype that was to be stored, such as that of an index."""
+    """Returns whether the device cannot store a dtype that was needed, such as that of an index.
+
+    Args:
+        error: The error of the device.
+
+    >>> lacks_dtype(pyburn.DTypeError("[to] mine cannot store float64"))
+    True
+    """
     return isinstance(error, pyburn.DTypeError) and "cannot store" in str(error)
 
 

@@ -98,6 +98,19 @@ class Input:
 
 @dataclass(frozen=True)
 class Sample:
+    """A call of an operation, with its arguments.
+
+    Attributes:
+        op: The row of the operation, such as max.dim.
+        line: The line that the sample was read from.
+        arguments: The positional arguments.
+        keywords: The keyword arguments.
+        error: Words of the expected error message; None if the call succeeds.
+
+    >>> read_sample("sum", "t(2, 3), dim=1").keywords
+    {'dim': 1}
+    """
+
     op: str
     line: str
     arguments: tuple[Any, ...]
@@ -115,7 +128,11 @@ class Sample:
         return [x for a in given for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, Input)]
 
     def map(self, make: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Returns the arguments with make() applied to tensors and dtypes, each once and in order."""
+        """Returns the arguments with make() applied to tensors and dtypes, each once and in order.
+
+        Args:
+            make: A function of an Input or a DTypeName.
+        """
 
         def one(value: Any) -> Any:
             if isinstance(value, (list, tuple)):

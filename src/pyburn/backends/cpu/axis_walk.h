@@ -1,11 +1,11 @@
-// What kernels that work along one axis of contiguous tensors share.
+// Helpers shared by kernels that work along one axis of contiguous tensors.
 #pragma once
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::cpu {
 
-// A contiguous tensor as (outer, extent, inner), with `extent` along the axis.
+// A contiguous tensor viewed as (outer, extent, inner), where `extent` is the size along the axis.
 struct Axis {
   int64_t outer = 1, extent = 1, inner = 1;
   Axis() = default;
@@ -14,18 +14,18 @@ struct Axis {
   }
 };
 
-// x with plain order, in the given dtype: itself when it is so already.
+// Returns x as a contiguous tensor of the given dtype; x itself if it already is one.
 inline TensorHandle plain(const TensorHandle& x, DType dtype) {
   return x.dtype() == dtype && x.layout().is_contiguous() ? x : converted(x, dtype);
 }
-// An optional input with `elements` elements; undefined where it is absent. Inference cannot tell an absent tensor from one
-// without axes, so the number is checked here.
+// An optional input with `elements` elements; undefined if it is absent. Inference cannot tell an absent tensor from a 0-d one, so the
+// number of elements is checked here.
 inline TensorHandle optional_plain(const TensorHandle& x, DType dtype, int64_t elements) {
   if (!x.defined()) return {};
   require(x.numel() == elements, "expected {} elements: got {}", elements, x.shape());
   return plain(x, dtype);
 }
-// Where a kernel that writes plain order in the given dtype writes; finish() brings it to where it belongs.
+// The contiguous buffer of the given dtype that a kernel writes to; finish() copies it to the output if needed.
 class PlainTarget {
  public:
   PlainTarget(const TensorHandle& y, DType dtype)

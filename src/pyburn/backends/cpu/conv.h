@@ -1,22 +1,22 @@
-// Two-dimensional convolutions of tensors, for kernels that are made of them, and what is done to the results of convolutions on the way.
+// 2-d convolutions of tensors, for kernels composed of them, and epilogues applied to their results.
 #pragma once
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/ops/conv.h"
 
 namespace pyburn::cpu {
 
-// A convolution or a transposed one (the gradient of an input), of images or volumes.
+// A convolution or transposed convolution (the gradient of an input), of images or volumes.
 bool is_convolution(const OpInfo&);
 
-// y = what `op`, a convolution of floating tensors, makes of `in`. finish(i, rows, j, columns) is called as gemm/gemm.h says, for y as a
-// matrix in the order of its memory, which has no holes: a row is a plane, or a pixel where channels come last. A single row may run on
-// into the rows behind it.
+// y = op(in), where `op` is a convolution of floating-point tensors. finish(i, rows, j, columns) is called as described in gemm/gemm.h,
+// with y as a matrix in memory order, without holes: a row is a plane, or a pixel if channels come last. A single row may extend into the
+// following rows.
 void convolve(OpRef op, Inputs in, TensorHandle& y, Finish finish = {});
 
-// Packs the weight in[1] as convolve() will want it, for all calls until it is written. Of x and y only layouts are looked at.
+// Packs the weight in[1] as convolve() needs it, for all calls until it is written to. Only the layouts of x and y are read.
 void pack_convolution_weight(OpRef op, Inputs in, const TensorHandle& y);
 
-// T is what they compute in; results may be strided, unless they are finished.
+// T is the compute type. Results may be strided unless an epilogue is applied.
 
 template <class T>
 void convolve_images(

@@ -1,4 +1,4 @@
-// Conversions between dtypes by vectors, for those that are asked for often.
+// Vectorised conversions between frequently used dtypes.
 #pragma once
 #include <cstdint>
 
@@ -6,14 +6,14 @@
 
 namespace pyburn::cpu {
 
-// Converts n elements that lie one after the other. False where one of them does not fit, as 1e20 in an integer: then nothing is said
-// about what was written, and the slow way has to be taken.
+// Converts n contiguous elements. Returns false if an element does not fit, such as 1e20 in an integer: the output is then unspecified, and
+// the caller must use the scalar path.
 using Conversion = bool (*)(const void* from, void* to, int64_t n);
 
-// nullptr where there is none.
+// Returns nullptr if there is no such conversion.
 Conversion find_conversion(DType from, DType to);
 
-// y = x of another dtype, both in plain order.
+// y = x in a different dtype; both contiguous.
 void convert_plain(const TensorHandle& x, const TensorHandle& y);
 
 }  // namespace pyburn::cpu

@@ -17,17 +17,17 @@ class CpuBackend final : public Backend {
   void download(const TensorHandle& from, const HostArray& to) override;
   MemoryStatistics memory() const override;
   std::string name() const override { return "ndarray"; }
-  // Plugins add kernels for their operations here, before the first tensor is made.
+  // Plugins add kernels for their operations here, before the first tensor is created.
   KernelTable& kernels() { return kernels_; }
 
  private:
   KernelTable kernels_;
 };
 
-// The one CPU backend of the process.
+// The CPU backend of the process (singleton).
 CpuBackend& cpu_backend();
 
-// Host memory that somebody else owns (numpy, DLPack, a mapped file); `release` is called when the last tensor dies.
+// Host memory owned by others (NumPy, DLPack, a mapped file); `release` is called when the last tensor is destroyed.
 Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*release)(void* context));
 
 // Kernel families; one file each.

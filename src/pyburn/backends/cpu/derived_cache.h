@@ -1,5 +1,5 @@
-// What is computed from the elements of a tensor and used again while they stay the same: packed weights. Kept on the storage, one at a
-// time.
+// Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage,
+// one entry at a time.
 #pragma once
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/fork_safe_mutex.h"
@@ -15,14 +15,14 @@ struct Derived final : Counted {
   }
   ScratchBuffer<std::byte> buffer;
   uint32_t writes = 0;
-  Layout layout;  // of the tensor it was computed from
+  Layout layout;  // version of the tensor it was computed from
   DType dtype = DType::float32;
-  Dims key;  // what else it depends on
+  Dims key;  // what else the value depends on
 };
 
 ForkSafeMutex& derived_mutex();
 
-// What was computed from x for this key, if it is kept and x has not been written since; null otherwise.
+// The cached result for x and this key; null if there is none or x has been written to since.
 inline Ref<Derived> kept_for(const TensorHandle& x, const Dims& key) {
   Storage& storage = *x.storage();
   if (storage.exposed) return {};
@@ -38,7 +38,7 @@ inline bool is_anything_kept(const TensorHandle& x) {
   return bool(x.storage()->derived);
 }
 
-// The elements that make(T*) computes from x, for a key that names the computation. Storage that others can write to unseen keeps nothing.
+// The elements that make(T*) computes from x, cached under a key. Storage that others can modify unnoticed is not cached.
 template <class T, class Make>
 Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elements, Make make) {
   Storage& storage = *x.storage();

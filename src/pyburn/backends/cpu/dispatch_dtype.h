@@ -1,4 +1,4 @@
-// From a dtype at run time to a C++ type: with_storage_type(dtype, []<class T>(T*) { ... }).
+// Maps a run-time dtype to a C++ type: with_storage_type(dtype, []<class T>(T*) { ... }).
 #pragma once
 #include <limits>
 
@@ -8,14 +8,14 @@
 
 namespace pyburn::cpu {
 
-// Half and BFloat16 as float, everything else as it is.
+// Maps Half and BFloat16 to float, other types to themselves.
 template <class T>
 auto float_of(T v) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float(v);
   else return v;
 }
 
-// A number as an element.
+// Converts a number to an element.
 template <class T>
 T from_scalar(const Scalar& s) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(s.to<float>());
@@ -69,7 +69,7 @@ void with_element_size(int64_t bytes, F&& f) {
   }
 }
 
-// The dtype of a type that tiles are computed in.
+// The dtype of a tile type.
 template <class T>
 inline constexpr DType dtype_of = std::is_same_v<T, double>     ? DType::float64
                                   : std::is_same_v<T, float>    ? DType::float32
@@ -77,7 +77,7 @@ inline constexpr DType dtype_of = std::is_same_v<T, double>     ? DType::float64
                                   : std::is_same_v<T, uint64_t> ? DType::uint64
                                                                 : DType::int64;
 
-// The types that tiles are computed in; see compute_dtype().
+// The tile types; see compute_dtype().
 template <class F>
 void with_compute_type(DType t, F&& f) {
   switch (t) {

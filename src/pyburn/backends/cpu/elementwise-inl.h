@@ -1,5 +1,5 @@
-// Loops of the elementwise kernels and their registration: one line per operation. Compiled for each instruction set:
-// include after foreach_target.h. Expressions are lambdas with HWY_ATTR, which lets them be compiled for it as well.
+// Loops of the element-wise kernels and their registration: one line per operation. Compiled for each instruction set: include after
+// foreach_target.h. Expressions are lambdas marked HWY_ATTR, so that they are compiled for the same instruction set.
 #if defined(PYBURN_ELEMENTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_ELEMENTWISE_INL_H
 #undef PYBURN_ELEMENTWISE_INL_H
@@ -15,14 +15,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// The dtypes in which tiles are computed; others are converted on the way.
+// The tile dtypes; other dtypes are converted on the way.
 template <class... T>
 struct Types {};
 using Floats = Types<float, double>;
 using Integers = Types<int32_t, int64_t, uint64_t>;
 using AllTypes = Types<float, double, int32_t, int64_t, uint64_t>;
 
-// Integer arithmetic wraps around: computed without sign, where overflow has a meaning.
+// Integer arithmetic wraps around: it is computed on unsigned integers, where overflow is defined.
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
@@ -40,7 +40,7 @@ void unary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
   (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T())), bool>}), ...);
 }
 
-// fn is a function of vectors of floats, and of doubles.
+// fn works on vectors of floats and of doubles.
 template <class Fn>
 void vector_tile(const void*, const void* const* in, void* out, int64_t n) {
   map_vectors(Fn(), static_cast<float*>(out), n, static_cast<const float*>(in[0]));
@@ -51,7 +51,7 @@ void by_vectors(KernelTable& kernels, const char* op, Fn) {
   kernels.add_tile(op, DType::float64, {unary_tile<double, Fn>});
 }
 
-// With attributes: make(attributes, T()) gives fn, which holds what it needs of them as T.
+// With attributes: make(attributes, T()) returns fn, which stores the attributes it needs as T.
 template <class T, class A, class Make>
 void unary_tile_with(const void* attrs, const void* const* in, void* out, int64_t n) {
   const auto fn = Make()(*static_cast<const A*>(attrs), T());
@@ -66,7 +66,7 @@ void unary_with(KernelTable& kernels, const char* op, Types<T...>, Make) {
 
 // --- two operands, one of which may be a number: fn(x, y) ---
 
-// The output may be one of the inputs (in place): same index, so the loop is still a vector loop.
+// The output may alias an input (in place): reads and writes use the same index, so the loop still vectorises.
 template <class T, class R, class A, class Fn>
 void binary_loop(const A& a, Fn fn, const void* const* in, void* out, int64_t n) {
   const T* x = static_cast<const T*>(in[0]);
@@ -92,7 +92,7 @@ void binary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
   (kernels.add_tile(op, dtype_of<T>, {.fn = binary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T(), T())), bool>}), ...);
 }
 
-// --- two or three tensors, and attributes: make(attributes, T()) gives fn(x, y) or fn(x, y, z) ---
+// --- two or three tensors, and attributes: make(attributes, T()) returns fn(x, y) or fn(x, y, z) ---
 
 template <class T, class A, class Make>
 void tile_with(const void* attrs, const void* const* in, void* out, int64_t n) {

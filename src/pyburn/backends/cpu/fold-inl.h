@@ -1,4 +1,4 @@
-// Folding many elements into one, compiled for each instruction set: include after foreach_target.h.
+// Reductions ("folds") of many elements to one, compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_FOLD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_FOLD_INL_H
 #undef PYBURN_FOLD_INL_H
@@ -18,9 +18,9 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each fold: where it starts, what is taken of an element, how two partial results join (of numbers and of vectors), what
-// becomes of the last one, and the type in which elements of type T are gathered. Floats are summed in double: exact enough
-// for any length. `p` is the fold's parameter, where it has one.
+// Each fold defines its initial value, what it takes from an element, how two partial results are combined (scalars and vectors), the final
+// step, and the accumulator type for elements of type T. Floats are summed in double, which is precise enough for any length. `p` is the
+// parameter of the fold, if it has one.
 struct Sum {
   static constexpr bool vectors = true;
   template <class T>
@@ -51,7 +51,7 @@ struct Sum {
     return y;
   }
 };
-// For runs of at most some thousand elements, whose totals go on in double: each lane adds few enough to sum floats as floats.
+// For runs of at most a few thousand elements whose totals are accumulated in double: each lane adds so few elements that floats suffice.
 template <class Fold>
 struct InRuns : Fold {
   template <class T>
@@ -147,7 +147,7 @@ struct Amax : Sum {
   template <class A>
   static A join(A a, A b) {
     return b > a || b != b ? b : a;
-  }  // NaN wins, as in PyTorch
+  }  // NaN propagates, as in PyTorch
   template <class V>
   static V join_vectors(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
@@ -208,9 +208,9 @@ hn::Vec<D> load_promoted(D d, const T* p) {
   else return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
-inline constexpr int64_t kAhead = 2048;  // bytes
+inline constexpr int64_t kAhead = 2048;  // in bytes
 
-// Contiguous elements. Floating sums are not associative, so the vectors are written out; integer loops the compiler finds itself.
+// Contiguous elements. Float sums are not associative, so their vector loop is explicit; the compiler vectorises integers.
 template <class Fold, class T, class A = typename Fold::template Partial<T>>
 A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
   A total = Fold::template first<A>();
@@ -219,11 +219,11 @@ A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
     const hn::ScalableTag<A> d;
     const int64_t lanes = int64_t(hn::Lanes(d));
     if (n >= lanes) {
-      auto a = hn::Set(d, total), b = a, c = a, e = a;  // four chains hide the latency
+      auto a = hn::Set(d, total), b = a, c = a, e = a;  // four accumulator chains hide the latency
       auto joined = [&](auto part, int64_t at)
                         HWY_ATTR { return Fold::join_vectors(part, Fold::load_vector(d, load_promoted(d, p + at), parameter)); };
       for (; i + 4 * lanes <= n; i += 4 * lanes) {
-        for (int64_t line = 0; line < 4 * lanes * int64_t(sizeof(T)); line += 64)  // the processor's own prefetching stops at pages
+        for (int64_t line = 0; line < 4 * lanes * int64_t(sizeof(T)); line += 64)  // hardware prefetching stops at page boundaries
           hwy::Prefetch(reinterpret_cast<const char*>(p + i) + kAhead + line);
         a = joined(a, i);
         b = joined(b, i + lanes);
@@ -240,7 +240,7 @@ A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
   return total;
 }
 
-// The total of a fold in double: runs of floats are folded as floats, which is fast, and then joined.
+// Accumulates in double: runs of floats are folded as floats, which is fast, and then combined.
 template <class Fold, class T>
 double fold_in_runs(const T* p, int64_t n, double parameter = 0) {
   constexpr int64_t kRun = 512;
@@ -249,13 +249,13 @@ double fold_in_runs(const T* p, int64_t n, double parameter = 0) {
   return total;
 }
 
-// acc[r] joins p[r * kept_stride + j * stride] for all j < n. Walks memory in its order: along rows or down columns.
+// Combines acc[r] with p[r * kept_stride + j * stride] for all j < n. Walks memory in order: along rows or down columns.
 template <class Fold, class T, class A = typename Fold::template Partial<T>>
 void fold_block(const T* p, int64_t kept_stride, int64_t results, int64_t stride, int64_t n, A* HWY_RESTRICT acc, double parameter = 0) {
   auto load = [parameter](T x) HWY_ATTR { return Fold::template load<A>(x, parameter); };
   if (kept_stride == 1 && results > 1 && stride != 1) {
     int64_t j = 0;
-    for (; j + 4 <= n; j += 4, p += 4 * stride) {  // four rows per pass: the results are loaded and stored less often
+    for (; j + 4 <= n; j += 4, p += 4 * stride) {  // four rows per pass, so that results are loaded and stored less often
       const T *q = p + stride, *r = q + stride, *s = r + stride;
       for (int64_t i = 0; i < results; ++i)
         acc[i] = Fold::join(Fold::join(Fold::join(Fold::join(acc[i], load(p[i])), load(q[i])), load(r[i])), load(s[i]));

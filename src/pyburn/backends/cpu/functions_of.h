@@ -1,17 +1,17 @@
-// Functions that are compiled for each instruction set and for several element types: a file lists them in a struct template, makes one
-// struct per type for each instruction set, and picks by type where it calls.
+// Functions compiled for each instruction set and several element types. A file lists them in a struct template, creates one struct per
+// type and instruction set, and selects by type at the call.
 #pragma once
 
 namespace pyburn::cpu {
 
-// Functions<T> of each T.
+// Functions<T> for each T.
 template <template <class> class Functions, class... T>
 struct FunctionsOf : Functions<T>... {};
 
 }  // namespace pyburn::cpu
 
-// functions<T>(): Functions<T> as make_functions(), which gives a FunctionsOf, makes it for the best instruction set of this machine.
-// Inside of HWY_ONCE.
+// Defines functions<T>() from make_functions(), which returns a FunctionsOf, for the best instruction set of this machine. Use inside
+// HWY_ONCE.
 #define PYBURN_FUNCTIONS(Functions)                                  \
   HWY_EXPORT(make_functions);                                        \
   template <class T>                                                 \

@@ -1,4 +1,4 @@
-// The elements around the places of a grid, by vectors of places. Compiled for each instruction set: include after foreach_target.h.
+// The elements around the points of a grid, by vectors of points. Compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_GRID_TAPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_GRID_TAPS_INL_H
 #undef PYBURN_GRID_TAPS_INL_H
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements of a plane at places, and those behind them: one load brings both, and processors take long to gather.
+// Elements of a plane at the points, and their right neighbours: one load fetches both, because gathers are slow.
 template <class D>
 struct PairVectors {
   hn::Vec<D> first, second;
@@ -27,7 +27,7 @@ HWY_INLINE __m128 two_pairs(const float* plane, const int32_t* places) {
   const __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(plane + places[0]));
   return _mm_loadh_pi(_mm_castsi128_ps(first), reinterpret_cast<const __m64*>(plane + places[1]));
 }
-HWY_INLINE __m256 four_pairs(const float* plane, const int32_t* places) {  // 0, 1, 4 and 5: a shuffle then gives the order of the places
+HWY_INLINE __m256 four_pairs(const float* plane, const int32_t* places) {  // 0, 1, 4 and 5: a shuffle then restores the order of the points
   return _mm256_insertf128_ps(_mm256_castps128_ps256(two_pairs(plane, places)), two_pairs(plane, places + 4), 1);
 }
 HWY_INLINE __m256d two_pairs(const double* plane, const int64_t* places) {  // 0 and 2
@@ -71,7 +71,7 @@ HWY_INLINE PairVectors<D> load_pairs(D d, const T* plane, const Place<T>* places
 }
 #endif
 
-// Coordinates outside, moved inside as the padding mode says, and how fast they move with the grid.
+// Maps coordinates outside the image as the padding mode says, and computes the derivative of the mapping.
 template <class D, class T>
 HWY_INLINE void pad(D d, const GridAxis<T>& a, hn::Vec<D>& x, hn::Vec<D>& pace) {
   const auto zero = hn::Zero(d), one = hn::Set(d, T(1));
@@ -91,7 +91,7 @@ HWY_INLINE void pad(D d, const GridAxis<T>& a, hn::Vec<D>& x, hn::Vec<D>& pace) 
   }
 }
 
-// The taps of vectors of places along one axis.
+// The taps of vectors of points along one dimension.
 template <int taps, class D>
 struct AxisVectors {
   hn::Vec<D> element[taps], share[taps], slope[taps];
@@ -106,7 +106,7 @@ HWY_INLINE AxisVectors<taps, D> axis_vectors(D d, const GridAxis<T>& a, hn::Vec<
   const auto lower = hn::Floor(at), x = hn::Sub(at, lower);
   if constexpr (taps == 2) {
     return {{lower, hn::Add(lower, one)}, {hn::Sub(one, x), x}, {hn::Neg(pace), pace}};
-  } else if constexpr (taps == 4) {  // as cubic_shares() and cubic_slopes() in ops/grid_taps.cpp
+  } else if constexpr (taps == 4) {  // see cubic_shares() and cubic_slopes() in ops/grid_taps.cpp
     auto set = [&](double c) HWY_ATTR { return hn::Set(d, T(c)); };
     auto near = [&](auto v) HWY_ATTR { return hn::MulAdd(hn::Mul(hn::MulAdd(v, set(1.25), set(-2.25)), v), v, one); };
     auto far = [&](auto v) HWY_ATTR { return hn::MulAdd(hn::MulAdd(hn::MulAdd(v, set(-0.75), set(3.75)), v, set(-6)), v, set(3)); };
@@ -121,7 +121,7 @@ HWY_INLINE AxisVectors<taps, D> axis_vectors(D d, const GridAxis<T>& a, hn::Vec<
   }
 }
 
-// The number of an element, axis by axis: in doubles where elements are doubles, because few processors multiply such integers.
+// Combines indices of all dimensions to a linear index: in doubles for double elements, because few processors multiply 64-bit integers.
 template <class D>
 HWY_INLINE auto number(D d, hn::Vec<D> element) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) return hn::ConvertTo(hn::RebindToSigned<D>(), element);
@@ -151,12 +151,12 @@ void find_taps_of(const GridImage<T>& image, const T* grid, int64_t n, GridBlock
   for (int64_t i = 0; i < n; i += lanes) {
     HWY_ALIGN T rest[axes * HWY_LANES(T)];
     const T* from = grid + i * axes;
-    if (n - i < lanes) {  // places in the middle of the image follow the last one
+    if (n - i < lanes) {  // points in the interior of the image are appended at the end
       std::fill_n(rest, axes * lanes, T(0));
       std::copy_n(from, (n - i) * axes, rest);
       from = rest;
     }
-    V coordinate[axes];  // the last one belongs to the first axis
+    V coordinate[axes];  // the last one belongs to the first dimension
     if constexpr (axes == 2) hn::LoadInterleaved2(d, from, coordinate[1], coordinate[0]);
     else hn::LoadInterleaved3(d, from, coordinate[2], coordinate[1], coordinate[0]);
     AxisVectors<taps, D> v[axes];
@@ -168,7 +168,7 @@ void find_taps_of(const GridImage<T>& image, const T* grid, int64_t n, GridBlock
 
     block.neighbours[i] = false;
     if constexpr (taps > 1) {
-      auto side_by_side = [&](int j) HWY_ATTR {  // and inside: mirrors and borders leave such elements where they are
+      auto side_by_side = [&](int j) HWY_ATTR {  // and inside: reflection and border padding always yield such elements
         const V &first = v[j].element[0], &last = v[j].element[taps - 1];
         const auto inside = hn::And(hn::Ge(first, hn::Zero(d)), hn::Le(last, hn::Set(d, a[j].last)));
         return hn::And(inside, hn::Eq(last, hn::Add(first, hn::Set(d, T(taps - 1)))));
@@ -193,7 +193,7 @@ void find_taps_of(const GridImage<T>& image, const T* grid, int64_t n, GridBlock
     hn::Mask<D> inside[axes][taps];
     for (int j = 0; j < axes; ++j)
       for (int k = 0; k < taps; ++k) {
-        V& e = v[j].element[k];  // NaN lies outside, too
+        V& e = v[j].element[k];  // NaN counts as outside
         inside[j][k] = hn::And(hn::Ge(e, hn::Zero(d)), hn::Le(e, hn::Set(d, a[j].last)));
         e = hn::IfThenElseZero(inside[j][k], e);
       }
@@ -224,7 +224,7 @@ void find_taps(const GridImage<T>& image, const T* grid, int64_t n, GridBlock<T>
   (flat ? of_two : of_three)(image, grid, n, block);
 }
 
-// The gradient towards the grid, from what arrives at the weight of each tap.
+// The gradient with respect to the grid, from the gradients of the tap weights.
 template <int taps, int axes, class T>
 void grid_of_sums_of(const GridBlock<T>& block, const T* sums, T* dgrid, int64_t n) {
   const hn::ScalableTag<T> d;
@@ -232,7 +232,7 @@ void grid_of_sums_of(const GridBlock<T>& block, const T* sums, T* dgrid, int64_t
   for (int64_t i = 0; i < n; i += lanes) {
     hn::Vec<decltype(d)> coordinate[axes];
     for (int moving = 0; moving < axes; ++moving) {
-      hn::Vec<decltype(d)> left[combinations(taps, axes)];  // summed axis by axis, the last first
+      hn::Vec<decltype(d)> left[combinations(taps, axes)];  // summed dimension by dimension, last first
       for (int k = 0; k < combinations(taps, axes); ++k) left[k] = hn::Load(d, sums + k * kGridBlock + i);
       for (int j = axes - 1; j >= 0; --j)
         for (int row = 0; row < combinations(taps, j); ++row) {

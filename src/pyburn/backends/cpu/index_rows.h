@@ -1,4 +1,4 @@
-// Rows of memory that an index names: what all kernels that index along axes share.
+// Indexed rows of memory: shared by all kernels that index along axes.
 #pragma once
 #include <optional>
 
@@ -7,29 +7,29 @@
 
 namespace pyburn::cpu {
 
-// A tensor seen as (outer axes, places along the axes from `axis` on, a plain row). The places are offsets in memory.
+// A tensor viewed as (outer axes, positions along the axes from `axis` on, a contiguous row). Positions are memory offsets.
 class IndexedRows {
  public:
-  // Makes a plain copy of x where its rows are not plain.
+  // Copies x to contiguous memory if its rows are not contiguous.
   IndexedRows(const TensorHandle& x, int axis, int count);
-  // The places that the indices (one per axis; broadcast to `shape`) name. IndexError when they point outside.
+  // The memory offsets of the given indices (one tensor per axis, broadcast to `shape`). Raises IndexError if one is out of range.
   void find_places(Inputs indices, const Shape& shape, bool negative_counts_from_end);
 
   const TensorHandle& tensor() const { return x_; }
   int64_t places() const { return count_; }
 
-  void read_into(const TensorHandle& y);                    // y is plain: (outer, places, row)
-  void write_from(const TensorHandle& values);              // values are plain; of equal places the last stays
+  void read_into(const TensorHandle& y);                    // y is contiguous: (outer, positions, row)
+  void write_from(const TensorHandle& values);              // values are contiguous; for equal positions the last one is kept
   void add_from(const TensorHandle& values, Scalar alpha);  // not for float16 and bfloat16
 
  private:
   template <class Row>
-  void visit_places(Row row);  // row(offset in x, number of the row); those of one place in order and on one thread
+  void visit_places(Row row);  // row(offset in x, number of the row); rows of the same position are passed in order and on one thread
   int64_t offset_of_outer(int64_t o) const;
 
   TensorHandle x_;
   int axis_;
-  int64_t outer_ = 1, row_ = 1, span_ = 1, count_ = 0;  // span: one more than the largest place
+  int64_t outer_ = 1, row_ = 1, span_ = 1, count_ = 0;  // span: one more than the largest position
   std::optional<ScratchBuffer<int64_t>> offsets_;
 };
 

@@ -11,18 +11,18 @@ namespace pyburn::cpu {
 using KernelFn = void (*)(const void* attrs, Inputs in, Outputs out);
 using AcceptsFn = bool (*)(const void* attrs, Inputs in);
 
-// Computes n contiguous elements in the compute dtype: the one expression behind the plain and the fused kernel.
+// Computes n contiguous elements in the compute dtype: the same expression serves the plain and the fused kernel.
 using TileFn = void (*)(const void* attrs, const void* const* in, void* out, int64_t n);
 struct Tile {
   TileFn fn = nullptr;
-  bool boolean = false;    // the result is one byte of bool per element
+  bool boolean = false;    // the result is one bool byte per element
   bool condition = false;  // the first input stays bool
 };
 
-// The dtype in which a tile of `t` is computed: float16 as float32, int8 as int32.
+// The dtype in which a tile of `t` is computed: float32 for float16, int32 for int8.
 inline DType compute_dtype(DType t) { return dtype_info(t).compute; }
 
-// Kernels may be found on any thread while a plugin adds others.
+// Kernels may be looked up on any thread while a plugin adds others.
 class KernelTable {
  public:
   KernelTable() = default;
@@ -38,14 +38,14 @@ class KernelTable {
   void add(const OpInfo& op, std::initializer_list<DType> keys) {
     for (DType k : keys) add<kernel>(op, k);
   }
-  // A kernel that looks at the dtypes itself.
+  // A kernel that dispatches on dtypes itself.
   template <auto kernel>
   void add_for_all(const OpInfo& op) {
     for (DType k : all_dtypes()) add<kernel>(op, k);
   }
-  // The kernels of op take only the calls that `accepts` returns true for; its decomposition is faster for the others.
+  // The kernels of op handle only the calls for which `accepts` returns true; for the others its decomposition is faster.
   void only_if(const OpInfo& op, AcceptsFn accepts) { conditions_.emplace_back(&op, accepts); }
-  // Elementwise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
+  // Element-wise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
   void add_tile(const OpInfo& op, DType compute, Tile tile);
   void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
 
@@ -57,7 +57,7 @@ class KernelTable {
     const Slot* row = rows_[op.index].load(std::memory_order_acquire);
     return row ? row[size_t(compute)].tile : Tile{};
   }
-  AcceptsFn condition(const OpInfo& op) const {  // null where the kernels take every call
+  AcceptsFn condition(const OpInfo& op) const {  // null if the kernels handle every call
     for (const auto& [row, accepts] : conditions_)
       if (row == &op) return accepts;
     return nullptr;
@@ -92,7 +92,7 @@ class KernelTable {
     else if constexpr (sizeof...(P) == 3) kernel(a, *in[0], *in[1], out[0]);
     else kernel(a, *in[0], *in[1], *in[2], out[0]);
   }
-  // Per operation, a slot for each dtype. Made with the first kernel, and never moved.
+  // A slot for each dtype, per operation. Created with the first kernel and never moved.
   const std::unique_ptr<std::atomic<Slot*>[]> rows_ { new std::atomic<Slot*>[OpTable::kMost] {} };
   std::vector<std::pair<const OpInfo*, AcceptsFn>> conditions_;  // few; complete before the first call
 };

@@ -1,4 +1,4 @@
-// Batches of matrices as the kernels of linear algebra see them.
+// Batches of matrices, as used by the linear algebra kernels.
 #pragma once
 #include <algorithm>
 
@@ -19,7 +19,7 @@ struct Matrices {
   int64_t rows, columns, count = 1;
 };
 
-// The results of a batch; row-major, whatever their last axes are.
+// The results of a batch; row-major, whatever their last dimensions are.
 template <class T>
 struct MatricesOut {
   explicit MatricesOut(const TensorHandle& y, int axes = 2) : tensor(y) {
@@ -31,7 +31,7 @@ struct MatricesOut {
   int64_t size = 1;
 };
 
-// `results` is the number of elements of all results: where there are none, the extents of the batch may be any numbers.
+// `results` is the number of elements of all results: if it is 0, the batch sizes may be arbitrary.
 template <class T, class Body>
 void for_matrices(const Matrices<T>& all, int64_t results, Body body) {
   if (results == 0) return;

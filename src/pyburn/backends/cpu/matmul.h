@@ -1,4 +1,4 @@
-// Batches of products, and what is done to their results on the way.
+// Batches of matrix products, and epilogues applied to their results.
 #pragma once
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/ir/operation.h"
@@ -6,8 +6,8 @@
 
 namespace pyburn::cpu {
 
-// c = what `op`, which is bmm, bmm_plus or a linear that is one product, makes of `in`. Where each piece of c is complete, finish(i, rows,
-// j, columns) is called for it, as gemm/gemm.h says; row i of the batch is row i % M of its matrix i / M.
+// c = op(in), where op is bmm, bmm_plus or a linear that is one product. finish(i, rows, j, columns) is called for each completed piece of
+// c, as described in gemm/gemm.h; row i of the batch is row i % M of its matrix i / M.
 void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish = {});
 
 // Packs the weight of a linear once for all that follow, until it is written. The products of a packed weight need no other form of it.

@@ -1,4 +1,4 @@
-// Elementwise kernels out of functions of numbers in double precision, for what is too rare or too long for vectors.
+// Element-wise kernels from scalar functions in double precision, for functions that are too rare or too complex to vectorise.
 #pragma once
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/ops/binary.h"

@@ -1,4 +1,4 @@
-// Some lanes of a vector, read and written without touching what lies around them: include after foreach_target.h.
+// Reads and writes some lanes of a vector without touching the memory around them: include after foreach_target.h.
 #if defined(PYBURN_PARTIAL_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_PARTIAL_VECTOR_INL_H
 #undef PYBURN_PARTIAL_VECTOR_INL_H
@@ -15,11 +15,11 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements from p on, zero from the n-th on.
+// Elements from p on; lanes from the n-th on are zero.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(D d, const T* p, int64_t n) {
   if (n >= int64_t(hn::Lanes(d))) return hn::LoadU(d, p);
-#if HWY_TARGET <= HWY_AVX2  // elsewhere a masked load reads the whole vector
+#if HWY_TARGET <= HWY_AVX2  // on other targets a masked load reads the whole vector
   return hn::MaskedLoad(hn::FirstN(d, size_t(std::max<int64_t>(n, 0))), d, p);
 #else
   HWY_ALIGN T lanes[HWY_LANES(T)] = {};
@@ -40,8 +40,8 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* p, int64_t n) {
 #endif
 }
 
-// The lanes of a vector that lie inside of a row, where lane 0 is element `at` of [0, size); the others are zero and not read. Made once
-// for a column of vectors below each other.
+// The lanes of a vector that are inside a row, where lane 0 is element `at` of [0, size); the others are zero and not read. Created once
+// for a column of vectors.
 template <class D>
 class LanesInside {
  public:
@@ -50,13 +50,13 @@ class LanesInside {
   LanesInside(D d, int64_t at, int64_t size) {
     const int64_t lanes = int64_t(hn::Lanes(d)), first = std::clamp<int64_t>(-at, 0, lanes),
                   last = std::clamp<int64_t>(size - at, 0, lanes);
-#if HWY_TARGET <= HWY_AVX2  // elsewhere a masked load reads the whole vector
+#if HWY_TARGET <= HWY_AVX2  // on other targets a masked load reads the whole vector
     mask_ = hn::AndNot(hn::FirstN(d, size_t(first)), hn::FirstN(d, size_t(last)));
 #else
     first_ = first, last_ = last;
 #endif
   }
-  // The same, but odd lanes are zero, wherever they lie.
+  // As above, but odd lanes are always zero.
   static LanesInside even(D d, int64_t at, int64_t size) {
     LanesInside found(d, at, size);
 #if HWY_TARGET <= HWY_AVX2
@@ -75,7 +75,7 @@ class LanesInside {
     return hn::Load(d, lanes);
 #endif
   }
-  // The same with `outside` for the other lanes.
+  // As above with `outside` in the other lanes.
   HWY_INLINE hn::Vec<D> load_or(D d, const T* p, hn::Vec<D> outside) const {
 #if HWY_TARGET <= HWY_AVX2
     return hn::IfThenElse(mask_, hn::MaskedLoad(mask_, d, p), outside);

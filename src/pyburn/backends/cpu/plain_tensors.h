@@ -1,4 +1,4 @@
-// Tensors as most kernels want them: contiguous, in the type that the kernel computes in. Copies are made only where needed.
+// Tensors in the form most kernels expect: contiguous, in the compute type of the kernel. Copies are made only if needed.
 #pragma once
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -14,14 +14,14 @@ template <class T>
 class PlainInput {
  public:
   explicit PlainInput(const TensorHandle& x) : tensor_(!x.defined() || is_plain<T>(x) ? x : converted(x, dtype_of<T>)) {}
-  const T* data() const { return tensor_.defined() ? tensor_.template data<T>() : nullptr; }  // null where an optional one is absent
+  const T* data() const { return tensor_.defined() ? tensor_.template data<T>() : nullptr; }  // null if an optional input is absent
   const Shape& shape() const { return tensor_.shape(); }
 
  private:
   TensorHandle tensor_;
 };
 
-// What is written to data() arrives in y when this goes out of scope.
+// The contents of data() are copied to y when this object goes out of scope.
 template <class T>
 class PlainOutput {
  public:

@@ -1,5 +1,5 @@
-// The windows of a pool, a vector of them side by side at a time, for each instruction set: include after foreach_target.h. Lines are
-// joined along x once and kept; a window joins the lines that it covers.
+// Pooling windows, one vector of neighbouring windows at a time, for each instruction set: include after foreach_target.h. Rows are reduced
+// along x once and kept; a window combines the rows that it covers.
 #if defined(PYBURN_POOL_WINDOWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_POOL_WINDOWS_INL_H
 #undef PYBURN_POOL_WINDOWS_INL_H
@@ -28,7 +28,7 @@ struct Largest {
   template <class V>
   static HWY_INLINE V join_lanes(V a, V b) {
     if constexpr (!std::is_floating_point_v<hn::TFromV<V>>) return hn::Max(a, b);
-    else if constexpr (HWY_TARGET <= HWY_AVX2) return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // there, max gives a NaN second
+    else if constexpr (HWY_TARGET <= HWY_AVX2) return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // second: max returns its NaN
     else return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
   }
 };
@@ -66,16 +66,16 @@ T join_all(const T* x, int64_t n) {
   return value;
 }
 
-inline constexpr int64_t kPoolTaps = 16, kPoolLines = 128;  // of a window along x; lines that are kept
+inline constexpr int64_t kPoolTaps = 16, kPoolLines = 128;  // elements of a window along x; rows that are kept
 
-// Do vectors of windows pay? Few taps, in steps that vectors can be read in.
+// Is the vectorised method faster? Requires few taps and strides that vector loads support.
 inline bool has_regular_windows(const PoolWindows& w) {
   const bool steps = w.x.stride == 1 || (w.x.stride == 2 && HWY_TARGET != HWY_SCALAR);
   const bool regular = !w.z.adaptive && !w.y.adaptive && !w.x.adaptive;
   return regular && steps && w.x.kernel <= kPoolTaps && w.z.kernel * (w.y.dilation * (w.y.kernel - 1) + 1) <= kPoolLines;
 }
 
-// A line of windows, joined along x. `kernel`: the number of taps, 0 where it is only known now.
+// A row of windows, reduced along x. `kernel`: the number of taps, 0 if known only at run time.
 template <class Fold, int kernel, int stride, class T>
 class alignas(64) LineOfWindows {
   using D = hn::ScalableTag<T>;
@@ -111,8 +111,8 @@ class alignas(64) LineOfWindows {
   LanesInside<D> inside_[(kernel ? kernel : kPoolTaps) * stride];
 };
 
-// y = make(value, z, y, x) for the join of each window of a plane, for any number of planes. make is given vectors, the last of which may
-// reach behind the row.
+// y = make(value, z, y, x) for each window of a plane, for any number of planes. make receives vectors; the last one may extend past the
+// row.
 template <class Fold, int kernel, int stride, class T>
 class RegularWindows {
  public:
@@ -128,7 +128,7 @@ class RegularWindows {
     HWY_ALIGN T kept[kPoolLines * kLanes];
     for (int64_t i = 0; i < w.z.out; ++i) {
       const int64_t z = w.z.first(i), depth = divided(w.z.last(i) - z, w.z.dilation), most = kPoolLines / std::max<int64_t>(1, depth);
-      for (int64_t begin = 0, end; begin < w.y.out; begin = end) {  // rows of windows whose lines are kept together
+      for (int64_t begin = 0, end; begin < w.y.out; begin = end) {  // rows of windows whose source rows are kept together
         const int64_t line = std::max<int64_t>(0, w.y.begin(begin));
         for (end = begin + 1; end < w.y.out && rows_[size_t(end)].last - line <= most;) ++end;
         const int64_t count = std::max<int64_t>(0, rows_[size_t(end - 1)].last - line);
@@ -163,7 +163,7 @@ class RegularWindows {
   std::vector<Range> rows_;
 };
 
-// body(windows) with the windows that suit w.
+// Calls body(windows) with the window reduction that suits w.
 template <class Fold, class T, class Body>
 void with_regular_windows(const PoolWindows& w, Body body) {
   const bool twice = w.x.stride == 2;

@@ -1,4 +1,4 @@
-// The windows of a pool over a plane.
+// The windows of a pooling operation over a plane.
 #pragma once
 #include <algorithm>
 
@@ -6,17 +6,17 @@
 
 namespace pyburn::cpu {
 
-// Missing axes have extent 1.
+// Missing dimensions have size 1.
 struct PoolWindows {
   PoolAxis z, y, x;
   bool count_padding = false;
   int64_t divisor = 0;
   int64_t plane() const { return z.in * y.in * x.in; }
   int64_t windows() const { return z.out * y.out * x.out; }
-  int64_t elements() const {  // read for one plane
+  int64_t elements() const {  // elements read per plane
     return windows() * std::max<int64_t>(1, z.kernel * y.kernel * x.kernel) + plane();
   }
-  // One window over everything.
+  // One window over the whole plane.
   bool whole() const { return windows() == 1 && covers(z) && covers(y) && covers(x); }
 
  private:

@@ -1,14 +1,14 @@
-// One driver for all reductions: cuts the work into blocks, the same whatever the number of threads, and calls the folds of
-// fold-inl.h through a table.
+// The driver of all reductions: divides the work into blocks, independently of the number of threads, and calls the folds of fold-inl.h
+// through a table.
 #pragma once
 #include "pyburn/ops/reduce.h"
 
 namespace pyburn::cpu {
 
-inline constexpr int64_t kPartialBytes = 24;  // the largest partial result
-inline constexpr int64_t kResults = 1024;     // of one block: a page of each row is read before the next
+inline constexpr int64_t kPartialBytes = 24;  // the size of the largest partial result
+inline constexpr int64_t kResults = 1024;     // elements per block: a page of each row is read before the next
 
-// One fold of one element type.
+// One fold for one element type.
 struct FoldFunctions {
   int64_t element, result, partial;  // sizes in bytes
   void (*start)(void* acc, int64_t n);
@@ -18,7 +18,7 @@ struct FoldFunctions {
   void (*finish)(const void* acc, int64_t n, int64_t folded, double parameter, void* y, void* second, int64_t stride);
 };
 
-// Folds x over a.dim into y and, if it is given, `second`, which has the layout of y.
+// Folds x over a.dim into y and, if given, `second`, which has the layout of y.
 void reduce_with(const FoldFunctions& fold, const Reduce& a, double parameter, const TensorHandle& x, const TensorHandle& y,
     const TensorHandle* second = nullptr);
 

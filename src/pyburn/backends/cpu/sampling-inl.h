@@ -1,4 +1,4 @@
-// Weighted sums of elements of planes, gathered by vectors. Compiled for each instruction set: include after foreach_target.h.
+// Weighted sums of gathered plane elements, by vectors. Compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_SAMPLING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_SAMPLING_INL_H
 #undef PYBURN_SAMPLING_INL_H
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum + factor * the elements of the plane, which is not empty, at the places; what lies below 0 counts nothing, even times infinity.
+// sum + factor * the elements at the given indices of a non-empty plane; negative indices contribute nothing, even times infinity.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> add_elements(D d, const T* plane, const Place<T>* places, hn::Vec<D> factor, hn::Vec<D> sum) {
   const hn::RebindToSigned<D> di;

@@ -1,4 +1,4 @@
-// How places in planes are counted where elements are gathered by vectors.
+// Index types for vector gathers from planes.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -6,6 +6,6 @@
 namespace pyburn::cpu {
 
 template <class T>
-using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;  // as wide as an element: lanes of a gather
+using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;  // as wide as an element, as gathers require
 
 }  // namespace pyburn::cpu

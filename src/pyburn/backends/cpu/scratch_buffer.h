@@ -1,4 +1,4 @@
-// Memory that a kernel needs while it runs: uninitialised, 64-byte aligned, from the cache of the allocator.
+// Temporary memory of a kernel: uninitialised, 64-byte aligned, from the allocator's cache.
 #pragma once
 #include "pyburn/runtime/allocator.h"
 

@@ -1,4 +1,4 @@
-// Storages whose elements several processes see.
+// Storages whose elements are shared between processes.
 #pragma once
 #include <memory>
 
@@ -6,12 +6,12 @@
 
 namespace pyburn::cpu {
 
-// An anonymous file and its mapping. No name leads to it, so nothing is left behind when the last process that maps it ends, however it
-// ends.
+// An anonymous memory file and its mapping. It has no name, so nothing is left behind when the last process that maps it ends, even if it
+// is killed.
 class SharedSegment {
  public:
   explicit SharedSegment(int64_t bytes);
-  explicit SharedSegment(int descriptor);  // of another segment; duplicated
+  explicit SharedSegment(int descriptor);  // descriptor of an existing segment; duplicated
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
 
@@ -26,7 +26,7 @@ class SharedSegment {
   void* data_ = nullptr;
 };
 
-// Memory of the CPU. share() moves the elements into a segment; all tensors on the storage follow.
+// CPU memory. share() moves the elements into a segment; all tensors on the storage follow.
 class HostStorage : public Storage {
  public:
   using Storage::Storage;
@@ -36,18 +36,18 @@ class HostStorage : public Storage {
 
  protected:
   HostStorage(Backend* owner, std::unique_ptr<SharedSegment> segment);
-  virtual void free_memory(void* first) noexcept = 0;  // the memory that the storage was made with
+  virtual void free_memory(void* first) noexcept = 0;  // the memory that the storage was created with
   void* first_memory() const { return segment_ ? kept_ : host; }
 
  private:
   std::unique_ptr<SharedSegment> segment_;
-  void* kept_ = nullptr;  // the first memory, where others than tensors may look at it
+  void* kept_ = nullptr;  // the original memory, if objects other than tensors may still access it
 };
 
-// DeviceError for storages that are not memory of the CPU.
+// DeviceError for storages outside CPU memory.
 void share_memory(Storage&);
-const SharedSegment* segment_of(const Storage&);  // null where it is not shared
-// The storage on the segment of a descriptor that came from another process; the same one while it lives.
+const SharedSegment* segment_of(const Storage&);  // null if it is not shared
+// The storage on the segment of a descriptor from another process; the same object while it lives.
 Ref<Storage> map_shared_memory(int descriptor);
 
 }  // namespace pyburn::cpu

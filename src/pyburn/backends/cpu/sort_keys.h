@@ -1,5 +1,5 @@
-// Sorting numbers by keys: unsigned integers in the same order, on which a radix sort works. NaN is the largest key; -0 and
-// 0 share one.
+// Keys for sorting numbers: unsigned integers in the same order, suitable for a radix sort. NaN is the largest key; -0 and 0 have the same
+// key.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -31,7 +31,7 @@ KeyOf<T> key_of(T x) {
   }
 }
 
-// Whether value_of_key() gives the number back: many NaN share a key, and the two zeros.
+// Whether value_of_key() restores the number: many NaNs share a key, as do the two zeros.
 template <class T>
 bool is_unique(KeyOf<T> key) {
   return !std::is_floating_point_v<T> || (key != std::numeric_limits<KeyOf<T>>::max() && key != key_of(T(0)));
@@ -44,7 +44,7 @@ T value_of_key(KeyOf<T> key) {
   else return std::is_signed_v<T> ? T(key ^ sign) : T(key);
 }
 
-// An element of a line and where it was. Equal keys are in order of position, so that every sort is stable.
+// An element of a row and its index. Equal keys are ordered by index, so every sort is stable.
 template <class K>
 struct Entry {
   K key;
@@ -52,15 +52,15 @@ struct Entry {
   bool operator<(const Entry& o) const { return key != o.key ? key < o.key : at < o.at; }
 };
 
-// The entries of a line of n elements, `stride` apart; `flip` reverses the order of keys.
+// The entries of a row of n elements, `stride` apart; `flip` reverses the order of keys.
 template <class T>
 void make_entries(const T* p, int64_t stride, int64_t n, bool flip, Entry<KeyOf<T>>* entries) {
   const KeyOf<T> mask = flip ? KeyOf<T>(~KeyOf<T>(0)) : KeyOf<T>(0);
   for (int64_t i = 0; i < n; ++i) entries[i] = {KeyOf<T>(key_of(p[i * stride]) ^ mask), uint32_t(i)};
 }
 
-// Sorts entries whose positions grow by the low `bits` bits of their keys, and gives the place of the result: `entries`, or `spare`, which
-// has room for n more. Digits of at most 12 bits, or 8 where there are few entries, from the lowest; one that all keys share costs nothing.
+// Sorts entries with increasing indices by the low `bits` bits of their keys; returns `entries` or `spare` (room for n more), whichever
+// holds the result. Digits have at most 12 bits, or 8 for few entries, lowest first; digits shared by all keys are skipped.
 template <class K>
 Entry<K>* sort_by_digits(Entry<K>* entries, Entry<K>* spare, int64_t n, int bits) {
   const int most = n < 1024 ? 8 : 12, digits = (bits + most - 1) / most, width = digits ? (bits + digits - 1) / digits : 0;
@@ -80,9 +80,9 @@ Entry<K>* sort_by_digits(Entry<K>* entries, Entry<K>* spare, int64_t n, int bits
 }
 
 template <class K>
-inline constexpr int64_t kFewEntries = sizeof(K) == 4 ? 64 : 256;  // below, digits do not pay
+inline constexpr int64_t kFewEntries = sizeof(K) == 4 ? 64 : 256;  // below, a radix sort does not pay off
 
-// The same by whole keys; the result is in `entries`.
+// As above for whole keys; the result is in `entries`.
 template <class K>
 void sort_entries(Entry<K>* entries, Entry<K>* spare, int64_t n) {
   if (n < kFewEntries<K>) return std::sort(entries, entries + n);

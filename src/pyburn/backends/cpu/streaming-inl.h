@@ -1,5 +1,5 @@
-// Results that no cache of a core holds are written around the caches: memory need not be read before it is overwritten. Compiled for
-// each instruction set: include after foreach_target.h.
+// Non-temporal stores for results that exceed the caches: memory need not be read before it is overwritten. Compiled for each instruction
+// set: include after foreach_target.h.
 #if defined(PYBURN_STREAMING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_STREAMING_INL_H
 #undef PYBURN_STREAMING_INL_H
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole lines of the cache at a time, where a register is as long as a line: parts of one would wait for each other.
+// Writes whole cache lines if a register is as long as a line: partial lines would have to wait for each other.
 HWY_INLINE void stream_bytes(const void* from, void* to, int64_t bytes) {
   const hn::ScalableTag<uint8_t> d;
   constexpr int64_t step = HWY_LANES(uint8_t);
@@ -33,7 +33,7 @@ HWY_INLINE void stream_bytes(const void* from, void* to, int64_t bytes) {
   for (; i < bytes; ++i) y[i] = x[i];
 }
 
-// Rows of a plain result that are made one by one: where it lies, or next to each other in a buffer and then written around the caches.
+// Rows of a contiguous result that are computed one by one: in place, or in a buffer that is then written with non-temporal stores.
 template <class T>
 class RowWriter {
  public:

@@ -1,4 +1,4 @@
-// Strided memory in and out of contiguous tiles, with conversion; and the loop that runs a tile function over tensors.
+// Loads strided memory into contiguous tiles and back, with conversion; and the loop that runs a tile function over tensors.
 #pragma once
 #include "pyburn/backends/cpu/kernel_table.h"
 #include "pyburn/tensor/half.h"
@@ -8,14 +8,14 @@ namespace pyburn::cpu {
 inline constexpr int64_t kTile = 512;     // elements: 2 KiB of float per operand, several fit in L1
 inline constexpr int64_t kGrain = 32768;  // elements per claimed chunk
 
-// n elements of dtype `from`, `stride` apart, as the compute dtype `to`. And back.
+// Converts n elements of dtype `from`, `stride` apart, to the compute dtype `to`, and back.
 void load_tile(DType from, const void* p, int64_t stride, DType to, void* tile, int64_t n);
 void store_tile(DType from, const void* tile, DType to, void* p, int64_t stride, int64_t n);
 
-// The dtype that a cast goes through: load_tile() to it, then store_tile() from it.
+// The intermediate dtype of a cast: load_tile() to it, then store_tile() from it.
 DType conversion_dtype(DType from, DType to);
 
-// The common index space of several layouts of one shape, with as few axes as possible. strides[k] belongs to layout k.
+// The common index space of several layouts of one shape, with as few dimensions as possible. strides[k] belongs to layout k.
 struct Loop {
   Dims shape;
   SmallVector<Dims, 4> strides;
@@ -23,7 +23,7 @@ struct Loop {
 };
 Loop collapse(std::span<const Layout* const> layouts);
 
-// out = tile(in...). Inputs and output have one shape; dtypes convert to and from `compute`.
+// out = tile(in...). Inputs and output have the same shape; dtypes are converted from and to `compute`.
 void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const TensorHandle& out);
 
 // y = x, element by element, with conversion; any layouts.

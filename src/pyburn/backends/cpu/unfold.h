@@ -1,4 +1,4 @@
-// The patches of a volume as the columns of a matrix, and their sum back into the volume. Images are volumes of depth 1.
+// Patches of a volume as columns of a matrix (im2col), and their sum back into the volume. Images are volumes of depth 1.
 #pragma once
 #include "pyburn/backends/cpu/conv/geometry.h"
 
@@ -11,7 +11,7 @@ struct Volume {
   int64_t lines() const { return z.out * y.out; }  // rows of pixels of the output
   int64_t pixels() const { return lines() * x.out; }
 
-  // The axes from extents and attributes that have two or three entries.
+  // Geometry from sizes and attributes with two or three entries.
   Volume(const Dims& in, const Dims& kernel, const Dims& out, const Dims& stride, const Dims& padding, const Dims& dilation)
       : z{1, 1, 1, 1, 0, 1} {
     ConvAxis* axes[] = {&z, &y, &x};
@@ -20,11 +20,11 @@ struct Volume {
   }
 };
 
-// columns (channels * taps, pixels of the lines [begin, end) of the output) = what each tap meets at each pixel; 0 outside.
+// columns (channels * taps, pixels of the output rows [begin, end)) = the input value at each tap and pixel; 0 outside the image.
 template <class T>
 void unfold(const Volume& v, const T* image, int64_t channels, int64_t begin, int64_t end, T* columns);
 
-// Adds such columns to the places of the image that they came from.
+// Adds such columns to the positions of the image that they came from.
 template <class T>
 void fold(const Volume& v, const T* columns, int64_t channels, int64_t begin, int64_t end, T* image);
 

@@ -1,4 +1,4 @@
-// The null backend: runs every operation without data. Shapes, dtypes, layouts and errors are real, values are not.
+// The null (meta) backend: runs every operation without data. Shapes, dtypes, layouts and errors are computed, values are not.
 #pragma once
 #include <functional>
 
@@ -8,8 +8,8 @@ namespace pyburn {
 
 class NullBackend final : public Backend {
  public:
-  // With `like`, it decomposes exactly what that backend would, so that layouts come out as they would there.
-  // `unknown_extent` invents extents that follow from values, one by one; without it, such operations raise CaptureError.
+  // With `like`, decomposes the same operations as that backend, so that layouts agree.
+  // `unknown_extent` returns sizes for extents that depend on values, one at a time; without it, such operations raise CaptureError.
   explicit NullBackend(Ref<Backend> like = {}, std::function<int64_t()> unknown_extent = {})
       : like_(std::move(like)), unknown_extent_(std::move(unknown_extent)) {}
 

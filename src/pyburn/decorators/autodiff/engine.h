@@ -1,4 +1,4 @@
-// The backward pass: nodes in order of decreasing sequence number, on the calling thread.
+// The backward pass: processes nodes by decreasing sequence number, on the calling thread.
 #pragma once
 #include <functional>
 
@@ -9,17 +9,17 @@ namespace pyburn::autograd {
 struct BackwardOptions {
   bool retain_graph = false;
   bool create_graph = false;  // record the gradients themselves
-  bool accumulate = true;     // into the .grad of leaves
+  bool accumulate = true;     // accumulate into the .grad of leaves
 };
 
-// Calls `then` when the pass that runs on this thread is through. GradientError where none runs.
+// Calls `then` after the pass that runs on this thread. GradientError if none runs.
 void after_this_pass(std::function<void()> then);
-// Calls `then` when that pass ends, also where it fails: for what is kept during a pass. It must not throw.
+// Calls `then` when that pass ends, even if it fails; for state that exists during a pass. It must not throw.
 void at_end_of_this_pass(std::function<void()> then);
-uint64_t current_pass();  // a number of its own for each pass; 0 where none runs on this thread
+uint64_t current_pass();  // a unique number for each pass; 0 if none runs on this thread
 
-// Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and
-// their gradients are returned in order (undefined where none arrived).
+// Runs from `roots` with their gradients. If `wanted` is not empty, computes only the paths to these edges and returns their gradients in
+// order (undefined if none arrived).
 Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions&);
 
 }  // namespace pyburn::autograd

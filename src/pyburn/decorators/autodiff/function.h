@@ -1,4 +1,4 @@
-// Functions with a gradient of the program's own.
+// Functions with a user-defined gradient.
 //
 //   const Tensor y = [&] { const autograd::NoGrad no_grad; return round(x); }();
 //   autograd::attach_function("RoundStraight", {x}, {y}, [](const Grads& dy) { return dy; });
@@ -11,12 +11,12 @@
 
 namespace pyburn::autograd {
 
-// A reference to a node that does not keep it alive: what a function saves must not keep the function.
+// A reference to a node that does not keep it alive: tensors saved by a function must not keep the function alive.
 class WeakNode : public Counted {
  public:
   explicit WeakNode(Node* node) : node_(node) {}
-  Ref<Node> lock() const;  // null when the node is gone
-  void expire();           // by the node, when it dies
+  Ref<Node> lock() const;  // null after the node was destroyed
+  void expire();           // called by the node when it is destroyed
 
  private:
   mutable std::mutex mutex_;
@@ -25,10 +25,10 @@ class WeakNode : public Counted {
 
 using BackwardFunction = std::function<Grads(const Grads& dy)>;
 
-// Makes `outputs`, which were computed from `inputs` without being recorded, results of one step of the graph. `backward` turns their
-// gradients, undefined where none came, into those of `inputs`, undefined where there is none. What it does is recorded where the
-// gradients are to be differentiated again. Undefined inputs and outputs are passed over; `written` are outputs that existed before.
-// `held` is what `backward` holds of a host language. Returns the step.
+// Makes `outputs`, which were computed from `inputs` without recording, the results of one node of the graph. `backward` maps their
+// gradients (undefined if none arrived) to those of `inputs` (undefined if there is none); it is recorded if the gradients are to be
+// differentiated again. Undefined inputs and outputs are skipped; `written` are outputs that existed before. `held` lists the objects of a
+// host language that `backward` references. Returns the node.
 Ref<WeakNode> attach_function(std::string name, const Tensors& inputs, const Tensors& outputs, BackwardFunction backward,
     const std::vector<bool>& written = {}, Ref<HostReferences> held = {});
 

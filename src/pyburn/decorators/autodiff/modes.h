@@ -1,4 +1,4 @@
-// What this thread records: grad mode, inference mode, anomaly detection.
+// Recording modes of this thread: grad mode, inference mode, anomaly detection.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace pyburn::autograd {
 
-// What users do to tensors that are kept for backward: pack now, unpack in the backward pass.
+// User functions applied to tensors that are saved for backward: pack now, unpack in the backward pass.
 class SavedTensorHooks : public Counted {
  public:
   virtual Ref<PackedTensor> pack(const TensorHandle& t) = 0;
@@ -18,7 +18,7 @@ struct Modes {
   bool anomaly = false;
 };
 Modes& modes();                                            // of this thread
-std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks();  // of this thread; the last one is asked
+std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks();  // of this thread; the innermost one is used
 
 class GradMode {  // RAII: no_grad, enable_grad, set_grad_enabled
  public:
@@ -33,7 +33,7 @@ struct NoGrad : GradMode {
   NoGrad() : GradMode(false) {}
 };
 
-// Where the user's program is now, for anomaly detection; set by the bindings.
+// The user's current source line, for anomaly detection; set by the bindings.
 extern std::string (*describe_caller)();
 
 }  // namespace pyburn::autograd

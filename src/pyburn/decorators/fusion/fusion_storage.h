@@ -1,4 +1,4 @@
-// The storage of tensors on a fusion device: an identity now, memory of the inner backend once it has been computed.
+// The storage of tensors on a fusion device: an identity until it is computed, then memory of the inner backend.
 #pragma once
 #include "pyburn/tensor/dtype.h"
 #include "pyburn/tensor/storage.h"
@@ -7,13 +7,13 @@ namespace pyburn {
 
 class FusionStorage final : public Storage {
  public:
-  enum class Pending : uint8_t { no, read, written };  // what the queue has yet to do with it
+  enum class Pending : uint8_t { no, read, written };  // pending operations of the queue on it
 
   FusionStorage(Backend* owner, DType dtype, int64_t elements, Ref<Storage> inner = {})
       : Storage(owner, bytes_of(dtype, elements)), dtype(dtype), elements(elements), inner_(inner.detach()) {}
 
-  // Set and cleared under the queue's mutex. Read without it: a thread sees its own operations in order, and what
-  // another thread queued becomes visible with the tensor that it hands over.
+  // Set and cleared under the queue's mutex. Read without it: a thread sees its own operations in order, and operations queued by another
+  // thread become visible with the tensor that it passes on.
   std::atomic<Pending> pending{Pending::no};
 
   // Guarded by the queue's mutex while pending.
@@ -23,7 +23,7 @@ class FusionStorage final : public Storage {
 
   // Memory of the inner backend. Null until the first operation that reads or writes it has run.
   Storage* inner() const { return inner_.load(std::memory_order_acquire); }
-  // The same, made by `make` where there is none. Threads may read a tensor that nobody wrote at the same time: all get the memory of the
+  // As above, created by `make` if missing. Several threads may read a tensor that was never written: all get the memory created by the
   // first.
   template <class Make>
   Ref<Storage> inner_or(Make make) {

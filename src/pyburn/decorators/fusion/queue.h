@@ -15,9 +15,9 @@ class Queue {
   Queue() { nodes_.reserve(kMaxNodes); }
   void add(OpRef op, Inputs in, Outputs out);
   bool empty() const { return nodes_.empty(); }
-  // Should it run before more is added? Yes when it is long, or keeps much memory alive that nobody else wants.
+  // Should it run before more is added? Yes if it is long, or keeps much memory alive that is otherwise unused.
   bool full() const;
-  // A storage that only the queue holds cannot be seen by anybody after the queue has run.
+  // A storage that only the queue references is not visible to anyone after the queue has run.
   bool held_elsewhere(int32_t slot) const { return storages_[size_t(slot)]->use_count() > 1; }
   void release(int32_t slot);  // no later node uses it
   void clear();
@@ -31,7 +31,7 @@ class Queue {
 
   std::vector<LoweredNode> nodes_;
   std::vector<Ref<FusionStorage>> storages_;  // one reference each, however many nodes use it; null once released
-  int64_t computed_bytes_ = 0;                // of the storages that have memory: bounds what is held for nobody
+  int64_t computed_bytes_ = 0;                // bytes of the storages that have memory: bounds the memory kept by the queue alone
 };
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Channel: bytes there and back. A transport implements these two functions.
+// Channel: sends bytes and receives bytes. A transport implements these two functions.
 #pragma once
 #include "pyburn/ir/wire.h"
 
@@ -7,8 +7,8 @@ namespace pyburn::remote {
 class Channel {
  public:
   virtual ~Channel() = default;
-  virtual void send(BytesView message) = 0;  // RemoteError when the other side is gone
-  virtual Bytes receive() = 0;               // the answer to the oldest unanswered message
+  virtual void send(BytesView message) = 0;  // RemoteError if the peer is gone
+  virtual Bytes receive() = 0;               // the response to the oldest unanswered message
 };
 
 }  // namespace pyburn::remote

@@ -1,4 +1,4 @@
-// The remote backend: operations go over a channel to a server, and storages are ids.
+// The remote backend: operations are sent over a channel to a server, and storages are ids.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@ namespace pyburn {
 
 namespace remote {
 
-// Ids whose storages have died. Destructors push without a lock; the next request takes all.
+// Ids whose storages were destroyed. Destructors push without a lock; the next request takes all of them.
 class DeadIds : public Counted {
  public:
   struct Entry {
@@ -29,7 +29,7 @@ class DeadIds : public Counted {
 
 class Client final : public Backend {
  public:
-  explicit Client(std::unique_ptr<Channel> channel);  // says hello; RemoteError
+  explicit Client(std::unique_ptr<Channel> channel);  // performs the handshake; RemoteError
 
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
@@ -50,21 +50,21 @@ class Client final : public Backend {
   };
   uint64_t new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   Ref<Storage> storage_for(uint64_t id, int64_t bytes);
-  // Sends what has piled up (releases, allocations) and one command; hands the answer to `read`.
+  // Sends pending releases and allocations and one command; passes the response to `read`.
   template <class Write, class Read>
   void ask(Command, Write write, Read read) const;
   void prepend_housekeeping(WireWriter&) const;
   void execute_dynamic(OpRef op, Inputs in, Outputs out);
 
   std::unique_ptr<Channel> channel_;
-  mutable OpNames names_;  // the server's numbers; sealed after hello
+  mutable OpNames names_;  // the server's operation numbers; sealed after the handshake
   std::string name_;
   Capabilities capabilities_;
   std::atomic<uint64_t> next_id_{1};
   Ref<DeadIds> dead_;
   mutable ForkSafeMutex mutex_;
   mutable std::vector<Allocation> allocations_;
-  mutable std::map<Bytes, bool> known_calls_;  // the question on the wire -> the answer; bounded
+  mutable std::map<Bytes, bool> known_calls_;  // cache of bounded size: serialized question -> response
 };
 
 // A channel to a server in this process.

@@ -1,5 +1,5 @@
-// What client and server say to each other. A request is a list of commands; the answer is that of the last one, or the
-// first error. Tensors are named by the id of their storage, which the client chooses, and a layout.
+// The protocol between client and server. A request is a list of commands; the response is that of the last one, or the first error.
+// Tensors are identified by the id of their storage, which the client chooses, and a layout.
 #pragma once
 #include "pyburn/ir/wire.h"
 
@@ -8,7 +8,7 @@ namespace pyburn::remote {
 inline constexpr uint32_t kVersion = 2;
 
 enum class Command : uint8_t {
-  hello,            // version -> name of the backend, what it can do, names of the operations in the server's order
+  hello,            // version -> name of the backend, its capabilities, names of the operations in the server's order
   support,          // operation name, dtype -> KernelSupport
   supports_call,    // operation, a tensor without an id per input and output -> bool
   allocate,         // id, dtype, elements
@@ -30,7 +30,7 @@ struct RemoteTensor {
 void encode(WireWriter&, const RemoteTensor&);
 RemoteTensor decode_tensor(WireReader&);
 
-// Errors keep their class and message. encode_error reads the exception that is being handled.
+// Errors keep their class and message. encode_error reads the current exception.
 Bytes encode_error();
 std::function<void()> decode_error(WireReader&);  // raises it when called
 

@@ -1,4 +1,4 @@
-// Server: executes a client's commands on a backend. Whatever arrives, it answers; it does not crash.
+// Server: executes a client's commands on a backend. It answers every input and never crashes.
 #pragma once
 #include <unordered_map>
 
@@ -9,18 +9,18 @@
 
 namespace pyburn::remote {
 
-// What one client can make a server hold or read (docs/limits.md).
+// Limits on what one client can allocate or read (docs/limits.md).
 struct ServerLimits {
-  int64_t storage_bytes = host_memory_limit();  // all storages of the client together; an empty one counts as 64 bytes
-  int64_t stretched_bytes = int64_t(1) << 30;   // of a tensor whose layout repeats the elements of its storage
+  int64_t storage_bytes = host_memory_limit();  // bytes of all storages of the client; an empty one counts as 64 bytes
+  int64_t stretched_bytes = int64_t(1) << 30;   // elements of a tensor whose layout repeats elements of its storage
 };
 
 class Server {
  public:
   explicit Server(Ref<Backend> backend, ServerLimits limits = {});
   Bytes answer(BytesView request);
-  int64_t storages() const;       // held for the client
-  int64_t storage_bytes() const;  // in them
+  int64_t storages() const;       // storages of the client
+  int64_t storage_bytes() const;  // bytes in them
 
  private:
   void perform(Command, WireReader& in, WireWriter& out);
@@ -32,7 +32,7 @@ class Server {
   void upload(WireReader& in);
   void download(WireReader& in, WireWriter& out);
   TensorHandle tensor(WireReader& in) const;
-  Tensors tensors(WireReader& in) const;  // an absent one is undefined
+  Tensors tensors(WireReader& in) const;  // an absent tensor is undefined
   void require_room(int64_t bytes) const;
   void keep(uint64_t id, Ref<Storage> storage);
   void release(uint64_t id);

@@ -1,4 +1,4 @@
-// Transports: how a client reaches a server. "remote(unix:///tmp/pyburn.sock)" is opened by the transport of the scheme "unix".
+// Transports: how a client connects to a server. "remote(unix:///tmp/pyburn.sock)" uses the transport with the scheme "unix".
 #pragma once
 #include <memory>
 #include <string>
@@ -11,13 +11,13 @@ namespace pyburn::remote {
 struct Transport {
   std::string scheme;  // lower case
   std::string doc;
-  // Opens a channel to the server at an address, such as "unix:///tmp/pyburn.sock". RemoteError where nobody answers, DeviceError where the
-  // address makes no sense.
+  // Opens a channel to the server at an address, such as "unix:///tmp/pyburn.sock". RemoteError if the connection fails, DeviceError if the
+  // address is invalid.
   std::function<std::unique_ptr<Channel>(const std::string& address)> connect;
 };
-void register_transport(Transport);  // ValueError when the scheme is taken
+void register_transport(Transport);  // ValueError if the scheme is taken
 std::vector<Transport> transports();
 
-std::unique_ptr<Channel> connect(const std::string& address);  // by the transport of its scheme; DeviceError when there is none
+std::unique_ptr<Channel> connect(const std::string& address);  // by the transport of its scheme; DeviceError if there is none
 
 }  // namespace pyburn::remote

@@ -1,5 +1,5 @@
-// Router: runs an operation on the primary backend, or on a fallback where the primary has no kernel for it. Tensors
-// live on the primary; what the fallback needs is copied there and back.
+// Router: runs an operation on the primary backend, or on a fallback if the primary has no kernel for it. Tensors are stored on the
+// primary; the inputs and results of the fallback are copied.
 #pragma once
 #include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/inner_device.h"
@@ -11,7 +11,7 @@ class Router final : public Decorator {
   Router(Ref<Backend> primary, Ref<Backend> fallback);
 
   void execute(OpRef op, Inputs in, Outputs out) override;
-  // Before the fallback comes the decomposition, whose parts are routed one by one.
+  // Decomposition is tried before the fallback; its parts are routed one by one.
   KernelSupport support(const OpInfo& op, DType key) const override;
   bool supports_call(OpRef op, Inputs in, Outputs out) const override;
   std::string name() const override { return "router(" + primary_->name() + ", " + fallback_->name() + ")"; }

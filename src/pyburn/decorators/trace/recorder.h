@@ -1,6 +1,6 @@
-// Recorder: turns executed operations into a Graph. A value is a place in memory: (storage, layout, dtype). So aliases
-// and views resolve by themselves, and a write in place is a node that writes to an existing value; replaying the nodes
-// in program order does exactly what was done.
+// Recorder: builds a Graph from executed operations. A value is a region of memory: (storage, layout, dtype). Aliases and views therefore
+// need no special treatment, and an in-place write is a node that writes to an existing value; replaying the nodes in program order repeats
+// the execution exactly.
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace pyburn {
 
 class Recorder {
  public:
-  // `snapshot` copies a constant before the first write to it; empty where writes do not reach memory.
+  // `snapshot` copies a constant before the first write to it; empty if writes do not reach memory.
   using Snapshot = std::function<TensorHandle(const TensorHandle&)>;
   // `is_inside`: records a graph inside another one, whose tensors have no values; they become constants all the same.
   explicit Recorder(Snapshot snapshot, bool is_inside = false)
@@ -20,7 +20,7 @@ class Recorder {
   void add_input(const TensorHandle& x, std::string name);
   void name_constant(const TensorHandle& x, std::string name);
 
-  // What is known about an operation before it runs: its inputs, and the outputs it writes into (-1: it makes them).
+  // What is known before an operation runs: its inputs, and the outputs it writes to (-1: new outputs).
   struct Pending {
     SmallVector<ValueId, 4> in, written;
   };
@@ -28,7 +28,7 @@ class Recorder {
   void after(OpRef op, const Pending& pending, Outputs out);
 
   Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names);
-  // Has the recording written to it without changing its memory?
+  // Did the recording write to it without changing its memory?
   bool is_stale(const TensorHandle& x) const;
 
  private:
@@ -39,12 +39,12 @@ class Recorder {
   };
   enum class Origin : uint8_t { constant, input, made };
   struct Memory {
-    Ref<Storage> storage;  // kept alive, so that its address stays its own
+    Ref<Storage> storage;  // kept alive, so that its address is not reused
     Origin origin;
     bool written = false;
     std::vector<Region> regions;
-    std::vector<size_t> constants;  // indices into the graph's
-    int roots = 0;                  // regions that were not made by a recorded operation
+    std::vector<size_t> constants;  // indices into the graph's inputs
+    int roots = 0;                  // regions that were not created by a recorded operation
   };
   Memory& memory_of(const TensorHandle& x, Origin origin);
   static ValueId find(const Memory& m, const TensorHandle& x);

@@ -1,4 +1,4 @@
-// Trace: a backend that runs operations on another one and, while recording, notes them as a Graph.
+// Trace: a backend that runs operations on another one and, while recording, adds them to a Graph.
 #pragma once
 #include <memory>
 
@@ -13,8 +13,8 @@ class Trace final : public Decorator {
  public:
   explicit Trace(Ref<Backend> inner);
 
-  // Tensors that are neither inputs nor made by a recorded operation become constants.
-  // `is_inside`: of a graph inside the one that another trace records.
+  // Tensors that are neither inputs nor results of recorded operations become constants.
+  // `is_inside`: records a graph inside the one that another trace records.
   void start(std::span<const TensorHandle> inputs, std::vector<std::string> names = {}, bool is_inside = false);
   void name_constant(const TensorHandle& x, std::string name);
   Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names = {});
@@ -31,13 +31,13 @@ class Trace final : public Decorator {
   bool is_known(OpRef op, Inputs in, Outputs out) const;
   bool compute(OpRef op, Inputs in, Outputs out) const;
 
-  bool keeps_values_;  // false over null: what is computed is known by its shape only
+  bool keeps_values_;  // false on null: only the shapes of results are known
   ForkSafeMutex mutex_;
   std::unique_ptr<Recorder> recorder_;  // while recording
 };
 
-// A recording of this thread. Operations enter the stack at `trace`, whatever device their tensors are on: with
-// trace(null) a model is captured where it lives, without computing, and its tensors become the constants.
+// A recording of this thread. Operations enter the stack at `trace`, whatever device their tensors are on: with trace(null), a model is
+// captured without computing, and its tensors become the constants.
 class Recording {
  public:
   Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names = {}, bool is_inside = false);

@@ -1,5 +1,5 @@
-// The sums over the nine taps of a 3x3 kernel for instruction sets with 32 registers, which hold all of its weights and a column of 14
-// results: include after foreach_target.h. A line of the source is read once for all results and taps that meet it.
+// Sums over the nine taps of a 3x3 kernel, for instruction sets with 32 registers: they hold all weights and a column of 14 results.
+// Include after foreach_target.h. Each source row is read once for all results and taps that use it.
 #if defined(PYBURN_DEPTHWISE_NINE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DEPTHWISE_NINE_INL_H
 #undef PYBURN_DEPTHWISE_NINE_INL_H
@@ -17,10 +17,10 @@ inline constexpr bool kHasNine = true;
 using LineTag = hn::ScalableTag<float>;
 using LineVector = Lanes<float>;
 
-// What a vector of results meets of a line by each column of the kernel; zero where that lies outside of [0, size). The first result meets
-// `at` by the first column.
+// The source values that a vector of results multiplies with each kernel column; zero outside [0, size). `at` is the source column of the
+// first result and the first kernel column.
 template <int stride>
-class Neighbours {  // in steps of one: three loads
+class Neighbours {  // stride 1: three loads
  public:
   Neighbours(int64_t at, int64_t size) {
     for (int j = 0; j < 3; ++j) inside_[j] = {LineTag(), at + j, size};
@@ -35,7 +35,7 @@ class Neighbours {  // in steps of one: three loads
 };
 
 template <>
-class Neighbours<2> {  // two loads; the last column of the kernel meets what the first one of the next result does
+class Neighbours<2> {  // two loads; the last kernel column reads the same values as the first column of the next result
  public:
   Neighbours(int64_t at, int64_t size)
       : near_(LineTag(), at, size), far_(LineTag(), at + kLanes, size), last_(at + 2 * kLanes >= 0 && at + 2 * kLanes < size) {}
@@ -53,7 +53,7 @@ class Neighbours<2> {  // two loads; the last column of the kernel meets what th
   __mmask8 last_;
 };
 
-// A column of results, the first of which meets line `first` and column `at` of the source by the first tap; `columns` of a row are
+// A column of results. The first result uses row `first` and column `at` of the source for its first tap; `columns` results per row are
 // written.
 template <int rows, int stride>
 void sum_nine(const Lines<float>& source, int64_t first, int64_t at, const float* weights, float start, float* result, int64_t result_row,

@@ -1,5 +1,5 @@
-// A 3x3 kernel over planes with fewer columns of results than half a vector: two planes share the vectors. For each instruction set:
-// include after foreach_target.h.
+// 3x3 depthwise kernels over planes whose rows of results fill less than half a vector: two planes share each vector. For each instruction
+// set: include after foreach_target.h.
 #if defined(PYBURN_DEPTHWISE_PAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DEPTHWISE_PAIRS_INL_H
 #undef PYBURN_DEPTHWISE_PAIRS_INL_H
@@ -26,7 +26,7 @@ class PairedPlanes {
            (stride == 1 || !p.x.transposed) && p.x.result < kHalf && p.y.result <= kRows;
   }
   explicit PairedPlanes(const ConvPlan& p) : y_(p.y), x_(p.x), turned_(p.phases[0].front().index != 0) {
-    const ConvPlan::Tap& first = p.phases[0].front();  // in the order of the source
+    const ConvPlan::Tap& first = p.phases[0].front();  // in source order
     top_ = y_.base(0) + first.y, left_ = x_.base(0) + first.x;
     for (int64_t i = 0; i < kVector<float>; ++i) inside_ |= __mmask16((left_ + i >= 0 && left_ + i < x_.source) << i);
     results_ = __mmask8((1 << x_.result) - 1);
@@ -37,14 +37,14 @@ class PairedPlanes {
       }
   }
 
-  // Planes one after the other, each with weights of its own.
+  // Consecutive planes, each with its own weights.
   void sum(const float* source, const float* weights, const float* bias, int64_t count, float* result) const {
     static constexpr auto table = []<int... r>(std::integer_sequence<int, r...>) { return std::array{sum_planes<r + 1>...}; }
     (std::make_integer_sequence<int, kRows>());
     table[size_t(y_.result - 1)](*this, source, weights, bias, count, result);
   }
 
-  // sums[tap][lane] += x * dy for `count` planes of x and of dy, which lie `x_step` and `dy_step` apart.
+  // sums[tap][lane] += x * dy for `count` planes of x and dy, which are `x_step` and `dy_step` apart.
   void add_weight(const float* x, int64_t x_step, const float* dy, int64_t dy_step, int64_t count, float* sums) const {
     const D d;
     const V beside[3] = {indices(0), indices(1), indices(2)};
@@ -72,7 +72,7 @@ class PairedPlanes {
  private:
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
-  static constexpr int kHalf = kVector<float> / 2, kRows = 7;  // lanes of a plane; results below each other
+  static constexpr int kHalf = kVector<float> / 2, kRows = 7;  // lanes per plane; results one row below the other
 
   V indices(int column) const { return V{_mm512_castsi512_ps(_mm512_load_si512(beside_[column]))}; }
   __mmask16 both() const { return __mmask16(results_ | results_ << kHalf); }
@@ -80,7 +80,7 @@ class PairedPlanes {
     return V{_mm512_mask_broadcastss_ps(_mm512_set1_ps(*low), 0xff00, _mm_load_ss(high))};
   }
 
-  // What `results` of both planes, which are `other` apart, meet of line k by each column of the kernel; the other lanes are zero.
+  // The source values of row k that the results of both planes (`other` apart) use per kernel column; other lanes are zero.
   HWY_INLINE void load(const float* plane, int64_t other, int64_t k, const V* beside, __mmask16 results, V* x) const {
     const int64_t line = top_ + k;
     const __mmask16 inside = line >= 0 && line < y_.source ? inside_ : __mmask16(0);
@@ -99,7 +99,7 @@ class PairedPlanes {
     const int64_t from = p.y_.source * p.x_.source, to = rows * p.x_.result, width = p.x_.result;
     const int64_t first_weight = p.turned_ ? 8 : 0, step = p.turned_ ? -1 : 1;
     for (int64_t i = 0; i < count; i += 2) {
-      const int64_t other = i + 1 < count;  // an odd one is its own partner
+      const int64_t other = i + 1 < count;  // an odd last plane is paired with itself
       const float* w = weights + 9 * i + first_weight;
       V weight[9], sum[rows];
       HWY_UNROLL(9)
@@ -129,15 +129,15 @@ class PairedPlanes {
   }
 
   PlanAxis y_, x_;
-  bool turned_;                                    // are the weights in reverse order?
-  int64_t top_, left_;                             // where the first result meets the source by the first tap
-  __mmask16 inside_ = 0;                           // the lanes of a line from `left_` on that lie inside of it
-  __mmask8 results_;                               // the lanes of a plane that hold results
-  alignas(64) int32_t beside_[3][kVector<float>];  // lanes of two lines that results meet by each column of the kernel
+  bool turned_;                                    // weights in reverse order?
+  int64_t top_, left_;                             // source position of the first result and first tap
+  __mmask16 inside_ = 0;                           // lanes of a row, starting at `left_`, that are inside the image
+  __mmask8 results_;                               // lanes of a plane that hold results
+  alignas(64) int32_t beside_[3][kVector<float>];  // per kernel column: the lanes inside the image, for both planes
 };
 #else
 template <int stride>
-class PairedPlanes {  // vectors are too short
+class PairedPlanes {  // the vectors are too short
  public:
   static bool suit(const ConvPlan&) { return false; }
   explicit PairedPlanes(const ConvPlan&) {}

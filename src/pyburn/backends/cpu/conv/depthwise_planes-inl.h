@@ -1,5 +1,5 @@
-// The sums over taps of channels whose whole planes are a few vectors, for each instruction set: include after foreach_target.h. Rows of
-// such planes would leave most lanes empty, so a plane is one row, and what a tap meets outside of the image is masked.
+// Depthwise sums for planes of only a few vectors, for each instruction set: include after foreach_target.h. Processing such planes row by
+// row would leave most lanes empty, so a whole plane is treated as one row and taps outside the image are masked.
 #if defined(PYBURN_DEPTHWISE_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DEPTHWISE_PLANES_INL_H
 #undef PYBURN_DEPTHWISE_PLANES_INL_H
@@ -18,11 +18,11 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 
 class SmallPlanes {
  public:
-  // Is the source of the same size as the result, and are there clearly fewer vectors in a plane than rows?
+  // Do source and result have the same size, and does a plane have clearly fewer vectors than rows?
   static bool suit(const ConvPlan& p) {
     const int64_t size = p.y.result * p.x.result;
     const bool same = p.y.stride == 1 && p.x.stride == 1 && p.y.source == p.y.result && p.x.source == p.x.result;
-    // Elsewhere a masked load reads the whole vector.
+    // On other targets a masked load reads the whole vector.
     return HWY_TARGET <= HWY_AVX2 && same && size <= kVectors * kLanes && 3 * divided_up(size, kLanes) <= 2 * p.y.result;
   }
 
@@ -38,7 +38,7 @@ class SmallPlanes {
     }
   }
 
-  // Planes one after the other, each with weights of its own.
+  // Consecutive planes, each with its own weights.
   void sum(const float* source, const float* weights, const float* bias, int64_t count, float* result) const {
     const int64_t taps = int64_t(taps_.size());
     for (int64_t i = 0; i < count;) {
@@ -50,7 +50,7 @@ class SmallPlanes {
     }
   }
 
-  // sums[tap][lane] += x * dy for `count` planes of x and of dy, which lie `x_step` and `dy_step` apart.
+  // sums[tap][lane] += x * dy for `count` planes of x and dy, which are `x_step` and `dy_step` apart.
   void add_weight(const float* x, int64_t x_step, const float* dy, int64_t dy_step, int64_t count, float* sums) const {
     const D d;
     for (int64_t i = 0; i < count; ++i, x += x_step, dy += dy_step) {
@@ -70,11 +70,11 @@ class SmallPlanes {
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
   static constexpr int64_t kLanes = kVector<float>;
-  static constexpr int kVectors = 4, kPlanes = 4;  // of a plane at most; planes at a time, which share the masks
+  static constexpr int kVectors = 4, kPlanes = 4;  // maximum vectors per plane; planes processed together, which share the masks
 
   struct Tap {
-    int64_t offset, index;      // in the plane, among the weights
-    uint64_t inside[kVectors];  // the lanes of each vector that meet an element
+    int64_t offset, index;      // offset in the plane, index of the weight
+    uint64_t inside[kVectors];  // the lanes of each vector whose source element exists
     HWY_INLINE hn::Mask<D> mask(int v) const { return hn::LoadMaskBits(D(), reinterpret_cast<const uint8_t*>(inside + v)); }
   };
 
@@ -106,7 +106,7 @@ class SmallPlanes {
     }
   }
 
-  int64_t size_;  // of a plane
+  int64_t size_;  // elements per plane
   std::vector<Tap> taps_;
 };
 

@@ -1,5 +1,5 @@
-// The sums over taps of one channel, read where the image lies, for each instruction set: include after foreach_target.h. Rows are given by
-// pointers: those outside of the image point to zeros. Columns outside are masked.
+// Depthwise sums of one channel, reading the image in place, for each instruction set: include after foreach_target.h. Rows are passed as
+// pointers; rows outside the image point to zeros. Columns outside the image are masked.
 #if defined(PYBURN_DEPTHWISE_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DEPTHWISE_ROWS_INL_H
 #undef PYBURN_DEPTHWISE_ROWS_INL_H
@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// The rows of a plane by their place; those outside of it are zeros.
+// The rows of a plane by index; rows outside the plane are zeros.
 template <class T>
 struct Lines {
   const T* plane;
@@ -28,12 +28,12 @@ struct Lines {
   }
 };
 
-// --- what a vector of results meets of a row ---
+// --- loading the source values of a vector of results ---
 
 template <class T>
 using Lanes = hn::Vec<hn::ScalableTag<T>>;
 
-// A vector that several products use: compilers would read it again for each of them.
+// A vector used by several products. Compilers would otherwise load it again for each of them.
 template <class V>
 HWY_INLINE V read_once(V v) {
 #if HWY_TARGET <= HWY_SSSE3 && HWY_ARCH_X86
@@ -42,8 +42,8 @@ HWY_INLINE V read_once(V v) {
   return v;
 }
 
-// Elements of a row that are `stride` (1 or 2; 0: `step`) apart. In steps of two, even lanes hold the first half of them and odd lanes the
-// second: two loads and a blend, where their own order would take shuffles for every tap. `in_order` puts sums in order.
+// Elements of a row `stride` apart (1 or 2; 0: `step`). For stride 2, even lanes hold the first half and odd lanes the second half: two
+// loads and a blend, where memory order would need shuffles for every tap. `in_order` restores memory order.
 template <int stride, class T>
 class WholeColumns {
  public:
@@ -67,7 +67,7 @@ class WholeColumns {
   int64_t step_ = stride;
 };
 
-// The same where some lie outside of [0, size): these are zero. `at` is the place of the first.
+// As above, for elements partly outside [0, size), which are zero. `at` is the index of the first.
 template <int stride, class T>
 class InsideColumns {
  public:
@@ -93,7 +93,7 @@ class InsideColumns {
   int64_t step_, at_, size_;
 };
 
-// The same in steps of two for at most half a vector of results: even lanes hold them, the others zeros.
+// As above for stride 2 and at most half a vector of results: even lanes hold them, odd lanes are zero.
 template <class T>
 class EvenColumns {
  public:
@@ -105,7 +105,7 @@ class EvenColumns {
   LanesInside<hn::ScalableTag<T>> inside_;
 };
 
-// From lane order to the order of memory, and back.
+// Converts between lane order and memory order.
 template <int stride, class T>
 HWY_INLINE Lanes<T> in_order(Lanes<T> v) {
   if constexpr (stride != 2) return v;
@@ -129,11 +129,11 @@ HWY_INLINE Lanes<T> out_of_order(Lanes<T> v) {
   }
 }
 
-// --- a vector of columns of several rows below each other, for kernels of few rows ---
+// --- a vector of columns over several rows, for kernels with few rows ---
 
 inline constexpr int kColumnRows = 8;
 
-// Adds what one column of the kernel gives; each vector of the source is read once for all results that meet it.
+// Adds the products of one kernel column. Each source vector is loaded once for all results that use it.
 template <int ky, int rows, int stride, class T, class Load>
 HWY_INLINE void add_column(const T* const* lines, int64_t at, Load load, const T* weights, int64_t weight_row, Lanes<T>* sum) {
   const hn::ScalableTag<T> d;
@@ -150,8 +150,8 @@ HWY_INLINE void add_column(const T* const* lines, int64_t at, Load load, const T
   }
 }
 
-// Line k of the source meets, by row i of the kernel, row (k - i) / stride of the results; `at` is where the first column of the kernel
-// lies in it for the first result, `size` its length. Only `columns` results of a row are written.
+// Source row k contributes to result row (k - i) / stride through kernel row i. `at` is the source column of the first result and first
+// kernel column; `size` is the row length. Only `columns` results per row are written.
 template <int ky, int rows, int stride, class T>
 void sum_column(const T* const* lines, int64_t at, int64_t size, int64_t kx, int64_t dilation, const T* weights, T start, T* result,
     int64_t result_row, int64_t columns) {
@@ -182,12 +182,12 @@ SumColumn<T> sum_column_for(int64_t rows) {
 
 // --- any kernel, row by row ---
 
-// One product of a sum: the line of the source, where the first result meets it, and the weight.
+// One term of a sum: the source row, the source position of the first result, and the weight.
 struct RowTap {
   int64_t line, at;
 };
 
-// Results [first, first + vectors * lanes) of a row; `step` is the stride.
+// Computes results [first, first + vectors * lanes) of a row; `step` is the stride.
 template <int stride, int vectors, class T>
 HWY_INLINE void sum_taps(
     const T* const* lines, const RowTap* taps, const T* weights, int64_t count, int64_t first, int64_t step, T start, Lanes<T>* sum) {
@@ -214,14 +214,14 @@ HWY_INLINE Lanes<T> sum_taps_inside(
   return sum;
 }
 
-// The results of one row that meet the same taps: the first, how many, and the columns that all taps of all results reach.
+// The results of one row that use the same taps: the first one, their number, and the columns that every tap reaches for all of them.
 template <class T>
 struct RowPart {
   const RowTap* taps;
   const T* weights;
-  int64_t count;         // of taps
-  int64_t low, high;     // the least and the greatest `at`
-  int64_t first, total;  // results: the first column, how many there are
+  int64_t count;         // number of taps
+  int64_t low, high;     // the smallest and largest `at`
+  int64_t first, total;  // results: the first column and their number
 };
 
 template <int stride, class T>
@@ -240,7 +240,7 @@ void sum_row(const T* const* lines, const RowPart<T>& p, int64_t step, int64_t s
       c += 4 * lanes;
       continue;
     }
-    if (p.total >= lanes) c = std::min(c, p.total - lanes);  // whole vectors, which may begin before the last one ends
+    if (p.total >= lanes) c = std::min(c, p.total - lanes);  // whole vectors; the last one may overlap the previous one
     Lanes<T> sum[1];
     if (whole(c, 1)) sum_taps<stride, 1>(lines, p.taps, p.weights, p.count, c, step, start, sum);
     else sum[0] = sum_taps_inside<stride>(lines, p.taps, p.weights, p.count, c, step, size, start);
@@ -249,7 +249,7 @@ void sum_row(const T* const* lines, const RowPart<T>& p, int64_t step, int64_t s
   }
 }
 
-// A row of `width` results whose columns fall into `phases`, each of which is a part of its own.
+// A row of `width` results whose columns are divided into `phases`; each phase is computed separately.
 template <class T>
 void sum_interleaved(const T* const* lines, const RowPart<T>* parts, int64_t phases, int64_t size, T start, T* to, int64_t width) {
   const hn::ScalableTag<T> d;
@@ -282,9 +282,9 @@ void sum_interleaved(const T* const* lines, const RowPart<T>* parts, int64_t pha
     }
 }
 
-// --- the gradient of the input for a 3x3 kernel in steps of two ---
+// --- input gradient of a 3x3 kernel with stride 2 ---
 
-// Two rows by columns in turn; `count` elements in all.
+// Interleaves two rows; `count` elements in total.
 template <class T>
 HWY_INLINE void store_interleaved(Lanes<T> even, Lanes<T> odd, T* to, int64_t count) {
   const hn::ScalableTag<T> d;
@@ -292,7 +292,7 @@ HWY_INLINE void store_interleaved(Lanes<T> even, Lanes<T> odd, T* to, int64_t co
   if (count >= 2 * lanes) return hn::StoreInterleaved2(even, odd, d, to);
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   if constexpr (std::is_same_v<T, float>) {
-    const auto low = hn::InterleaveLower(d, even, odd), high = hn::InterleaveUpper(d, even, odd);  // of blocks of 128 bits
+    const auto low = hn::InterleaveLower(d, even, odd), high = hn::InterleaveUpper(d, even, odd);  // in blocks of 128 bits
     const __m512i blocks = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
     store_first(Lanes<T>{_mm512_permutex2var_ps(low.raw, blocks, high.raw)}, d, to, count);
     if (count > lanes) {
@@ -308,8 +308,8 @@ HWY_INLINE void store_interleaved(Lanes<T> even, Lanes<T> odd, T* to, int64_t co
   if (count > lanes) store_first(hn::Load(d, both + lanes), d, to + lanes, count - lanes);
 }
 
-// Sums that a row of the source gives to a pair of columns: by the middle column of the kernel to one of them, by the outer ones to the
-// other. Which comes first depends on the padding.
+// The sums that a source row adds to a pair of columns: the middle kernel column contributes to one of them, the outer columns to the
+// other. The padding decides which comes first.
 template <bool middle_first, class T>
 struct ColumnPair {
   Lanes<T> even, odd;
@@ -320,8 +320,8 @@ struct ColumnPair {
   }
 };
 
-// A vector of pairs of columns, results [row, row_end). Result i meets, by the rows of the kernel, lines (i + padding - tap) / 2 of the
-// source; lines[0] is the first that any meets. `at` is the place of the nearer of the two columns that the first pair meets.
+// A vector of column pairs, for results [row, row_end). Result i uses, by kernel row, source rows (i + padding - tap) / 2; lines[0] is the
+// first one in use. `at` is the smaller of the two columns that the first pair reads.
 template <bool middle_first, class T, class Load>
 HWY_INLINE void spread_column(const T* const* lines, int64_t at, const Load* load, int64_t padding, const T* weights, T start, int64_t row,
     int64_t row_end, T* result, int64_t result_row, int64_t columns) {
@@ -350,7 +350,7 @@ HWY_INLINE void spread_column(const T* const* lines, int64_t at, const Load* loa
   }
 }
 
-// All columns. `weights` are those of the kernel in its own order.
+// All columns. `weights` are in the kernel's own order.
 template <bool middle_first, class T>
 void spread_rows(const T* const* lines, int64_t at, int64_t size, int64_t padding, const T* weights, T start, int64_t row, int64_t row_end,
     T* result, int64_t width) {
@@ -366,7 +366,7 @@ void spread_rows(const T* const* lines, int64_t at, int64_t size, int64_t paddin
   }
 }
 
-// --- the gradient of the weights ---
+// --- weight gradient ---
 
 template <class T>
 T sum_of_lanes(const T* p) {
@@ -374,8 +374,8 @@ T sum_of_lanes(const T* p) {
   return hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, p)));
 }
 
-// sum[tap] += x * dy over `rows` rows of a vector of columns, for all taps of a 3x3 kernel. load(k, x) gives what dy meets of line k by
-// each column of the kernel, gradient(row) dy; a line is read once for the rows it meets.
+// sum[tap] += x * dy over `rows` rows of a vector of columns, for all taps of a 3x3 kernel. load(k, x) loads the values of source row k for
+// each kernel column, gradient(row) loads dy. Each source row is loaded once.
 template <int stride, class V, class Load, class Gradient>
 HWY_INLINE void roll_weight_rows(int64_t rows, Load load, Gradient gradient, V* sum) {
   const hn::DFromV<V> d;
@@ -420,8 +420,8 @@ HWY_INLINE void roll_weight_column(
       [&](int64_t row) HWY_ATTR { return out_of_order<stride, T>(load_first(d, dy + row * dy_row, columns)); }, sum);
 }
 
-// sums[tap][lane] += x * dy for a plane, kernel 3x3 with both strides equal; `at` is where the first column of the kernel lies for the
-// first result.
+// sums[tap][lane] += x * dy for a plane, for 3x3 kernels with equal strides; `at` is the source column of the first kernel column and first
+// result.
 template <int stride, class T>
 void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilation, const T* dy, int64_t rows, int64_t columns, T* sums) {
   const hn::ScalableTag<T> d;
@@ -441,7 +441,7 @@ void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilati
       EvenColumns<T> even[3];
       for (int j = 0; j < 3; ++j) even[j] = EvenColumns<T>(places[j], std::min(size, places[j] + reach));
       roll_weight_column<stride>(lines, places, even, dy + c, columns, rows, count, sum);
-    } else {  // what lies behind the last result must not meet the zeros of dy: it may be infinite
+    } else {  // values behind the last result must not be multiplied by the zeros of dy: they may be infinite
       Inside inside[3];
       for (int j = 0; j < 3; ++j) inside[j] = Inside(stride, places[j], std::min(size, places[j] + reach));
       roll_weight_column<stride>(lines, places, inside, dy + c, columns, rows, count, sum);
@@ -451,7 +451,7 @@ void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilati
   for (int t = 0; t < 9; ++t) hn::StoreU(sum[t], d, sums + t * lanes);
 }
 
-// The same for `taps` neighbours in a row of any kernel: results of row y meet lines[y].
+// As above for `taps` neighbouring taps in a row of any kernel: results of row y read lines[y].
 template <int taps, int stride, class T, class Load>
 HWY_INLINE void add_weight_column(
     const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
@@ -483,7 +483,7 @@ void add_weight(
     if (count == lanes && at >= 0 && places[taps - 1] + reach <= size) {
       for (int t = 0; t < taps; ++t) whole[t] = Whole(step);
       add_weight_column<taps, stride>(lines, places, whole, dy + c, columns, rows, count, sum);
-    } else {  // what lies behind the last result must not meet the zeros of dy: it may be infinite
+    } else {  // values behind the last result must not be multiplied by the zeros of dy: they may be infinite
       for (int t = 0; t < taps; ++t) inside[t] = Inside(step, places[t], std::min(size, places[t] + reach));
       add_weight_column<taps, stride>(lines, places, inside, dy + c, columns, rows, count, sum);
     }

@@ -1,20 +1,20 @@
-// What is done to the results of a convolution where they are complete, while they lie in the cache of the thread that made them.
+// Epilogues: functions applied to finished results of a convolution while these are still in the cache of the thread that computed them.
 #pragma once
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 
-// Results that are worth a call where they follow each other.
+// Minimum number of consecutive results for which a call pays off.
 inline constexpr int64_t kFinishedTogether = 4096;
 
-// Where nothing could be finished on the way.
+// Runs the epilogue over the complete result, for kernels that could not apply it on the way.
 inline void finish_all(int64_t elements, Finish finish) {
   parallel_for(elements, 8 * kFinishedTogether, [&](int64_t begin, int64_t end) { finish(0, 1, begin, end - begin); });
 }
 
-// Passes blocks of results on to a Finish that knows them as a matrix in the order of memory: a row is a plane (NCHW) or a pixel
-// (channels last). A block of a single row may run on into the rows behind it.
+// Passes blocks of results to a Finish that sees them as a matrix in memory order: a row is a plane (NCHW) or a pixel (channels last). A
+// block of a single row may extend into the following rows.
 class ImageFinish {
  public:
   ImageFinish() = default;
@@ -28,14 +28,14 @@ class ImageFinish {
     if (channels_last_) finish_(image * pixels_ + pixel, pixels, channel, channels);
     else finish_(image * channels_ + channel, channels, pixel, pixels);
   }
-  // Elements in the order of memory.
+  // Consecutive elements in memory order.
   void range(int64_t begin, int64_t count) const {
     if (finish_) finish_(0, 1, begin, count);
   }
 
  private:
   Finish finish_;
-  int64_t channels_ = 0, pixels_ = 0;  // of an image
+  int64_t channels_ = 0, pixels_ = 0;  // elements per image
   bool channels_last_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The numbers of one two-dimensional convolution.
+// The geometry of one 2-d convolution.
 #pragma once
 #include <algorithm>
 
@@ -8,13 +8,13 @@ namespace pyburn::cpu {
 
 inline int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-// One spatial axis.
+// One spatial dimension.
 struct ConvAxis {
   int64_t in, kernel, out, stride, padding, dilation;
 
-  // Where tap `t` of the kernel lies in the input for output `o`; may be outside.
+  // Input index of kernel tap `t` for output `o`; may be outside the input.
   int64_t position(int64_t o, int64_t t) const { return o * stride - padding + t * dilation; }
-  // The outputs [first, last) for which tap `t` lies inside the input.
+  // The outputs [first, last) for which tap `t` is inside the input.
   struct Range {
     int64_t first, last;
   };
@@ -27,7 +27,7 @@ struct ConvAxis {
 };
 
 struct ConvGeometry {
-  int64_t batch, groups, channels, outputs;  // channels and outputs per group
+  int64_t batch, groups, channels, outputs;  // input and output channels per group
   ConvAxis y, x;
 
   template <class A>
@@ -40,10 +40,10 @@ struct ConvGeometry {
         x{input[3], weight[3], output[3], a.stride[1], a.padding[1], a.dilation[1]} {}
 
   int64_t taps() const { return y.kernel * x.kernel; }
-  int64_t columns() const { return channels * taps(); }  // of the unfolded input: one per weight of an output
-  int64_t pixels() const { return y.out * x.out; }       // of an output plane
+  int64_t columns() const { return channels * taps(); }  // rows of the unfolded input: one per weight of an output
+  int64_t pixels() const { return y.out * x.out; }       // elements of an output plane
   int64_t plane() const { return y.in * x.in; }          // elements of an input plane
-  bool pointwise() const {                               // the unfolded input is the input
+  bool pointwise() const {                               // the unfolded input equals the input
     return one_tap() && y.stride == 1 && x.stride == 1;
   }
   bool one_tap() const { return taps() == 1 && unpadded(); }

@@ -1,5 +1,5 @@
-// A convolution as sums over taps: which elements of the source each element of the result meets. The gradient of the input is one as well,
-// in which the elements of the result fall into phases: those that meet the same taps.
+// A convolution as sums over taps: which source elements contribute to each result element. The input gradient has the same form; its
+// result elements fall into phases, which are sets of elements that use the same taps.
 #pragma once
 #include <vector>
 
@@ -13,11 +13,11 @@ struct PlanAxis {
 
   int64_t phases() const { return transposed ? stride : 1; }
   int64_t phase(int64_t i) const { return transposed ? (i + padding) % stride : 0; }
-  // Result i meets the source at base(i) + offset(its phase, tap), for each tap that the phase meets. May be outside.
+  // Result i reads source index base(i) + offset(its phase, tap) for each tap of its phase. The index may be outside the source.
   int64_t base(int64_t i) const { return transposed ? (i + padding) / stride : i * stride - padding; }
   bool meets(int64_t phase, int64_t tap) const { return !transposed || (tap * dilation) % stride == phase; }
   int64_t offset(int64_t phase, int64_t tap) const { return transposed ? -((tap * dilation - phase) / stride) : tap * dilation; }
-  // The elements of the source that the results [begin, end) reach; some may be outside.
+  // The range of source indices that the results [begin, end) read; parts of it may be outside the source.
   ConvAxis::Range reach(int64_t begin, int64_t end) const {
     const int64_t span = (kernel - 1) * dilation;
     return transposed ? ConvAxis::Range{base(begin) - span / stride, base(end - 1) + 1}
@@ -28,12 +28,12 @@ struct PlanAxis {
 struct ConvPlan {
   struct Tap {
     int64_t y, x;   // offset in the source
-    int64_t index;  // among the taps of the kernel
+    int64_t index;  // index among the taps of the kernel
   };
 
   int64_t images, groups, sources, results;  // channels per group
   PlanAxis y, x;
-  std::vector<std::vector<Tap>> phases;  // taps of phase y * x.phases() + x, in order of the source
+  std::vector<std::vector<Tap>> phases;  // taps of phase y * x.phases() + x, in source order
 
   static ConvPlan forward(const ConvGeometry& g) { return {g, g.channels, g.outputs, axis(g.y, false), axis(g.x, false)}; }
   static ConvPlan input_gradient(const ConvGeometry& g) { return {g, g.outputs, g.channels, axis(g.y, true), axis(g.x, true)}; }

@@ -1,4 +1,4 @@
-// Planes of the source split by strides, and the register tiles that read them, for each instruction set: include after foreach_target.h.
+// Source planes split by stride, and the register tiles that read them, for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_CONV_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_CONV_PLANES_INL_H
 #undef PYBURN_CONV_PLANES_INL_H
@@ -15,11 +15,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// --- results and sources by phases ---
+// --- results and sources by phase ---
 
 inline int64_t floor_division(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
-// The index of the m-th result of a phase, and how many it has.
+// The index of the m-th result of a phase, and the number of results in the phase.
 inline int64_t first_of_phase(const PlanAxis& a, int64_t phase, int64_t m) {
   if (!a.transposed) return m;
   return phase - a.padding - a.stride * floor_division(phase - a.padding, a.stride) + m * a.stride;
@@ -29,7 +29,7 @@ inline int64_t plan_count(const PlanAxis& a, int64_t phase) {
   return first < a.result ? divided_up(a.result - first, a.phases()) : 0;
 }
 
-// The m-th result of a phase meets, by a tap, element m + shift of those elements of the source whose index is `part` modulo the stride.
+// For a given tap, the m-th result of a phase reads element m + shift among the source elements whose index modulo the stride is `part`.
 struct AxisStep {
   int64_t part, shift;
 };
@@ -53,7 +53,7 @@ struct ShiftRange {
   int64_t span() const { return high - low; }
 };
 
-// Rows of `count` elements; what lies behind them, up to a vector, becomes zero.
+// Rows of `count` elements; the rest of the last vector is set to zero.
 template <class T>
 HWY_INLINE void copy_rows(const T* from, int64_t from_row, int64_t rows, int64_t count, T* to, int64_t to_row) {
   const hn::ScalableTag<T> d;
@@ -65,8 +65,8 @@ HWY_INLINE void copy_rows(const T* from, int64_t from_row, int64_t rows, int64_t
   }
 }
 
-// The same for elements that are `parts` apart, for each of the first `parts` elements, to places that are part_size apart; rows have
-// `count` elements in all.
+// As above for elements that are `parts` apart, for each of the first `parts` elements; the copies are part_size apart. Rows have `count`
+// elements in total.
 template <class T>
 HWY_INLINE void split_rows(
     const T* from, int64_t from_row, int64_t rows, int64_t count, int64_t parts, T* to, int64_t to_row, int64_t part_size) {
@@ -93,16 +93,16 @@ HWY_INLINE void split_rows(
   }
 }
 
-// A strip of a channel of the source as planes, one per residue of rows and columns modulo the stride, with the padding.
+// A strip of a source channel as padded planes, one per residue of the row and column index modulo the stride.
 template <class T>
 struct PlaneSplit {
-  static constexpr int64_t kBytes = 24 * 1024;  // of the planes of a channel at a time; of all channels, eight times as much
+  static constexpr int64_t kBytes = 24 * 1024;  // planes of one channel in L1; of all channels, eight times as much
   const ConvPlan& plan;
   ShiftRange shift_y, shift_x;
-  int64_t parts_y, parts_x;  // residues of the stride
-  int64_t width;             // of a plane
-  int64_t lead;              // elements before a plane, so that what is copied into it begins with a vector
-  int64_t rows;              // of results of a phase at a time
+  int64_t parts_y, parts_x;  // number of residues of the stride
+  int64_t width;             // elements per plane
+  int64_t lead;              // elements before a plane, so that the copied part is vector-aligned
+  int64_t rows;              // results of a phase per strip
 
   explicit PlaneSplit(const ConvPlan& p)
       : plan(p),
@@ -117,33 +117,33 @@ struct PlaneSplit {
     const int64_t strips = divided_up(most_rows(), std::clamp<int64_t>(most, 1, most_rows()));
     rows = divided_up(most_rows(), strips);
   }
-  int64_t first_column() const { return std::clamp<int64_t>(-shift_x.low, 0, width); }  // of a plane that lies in the source
+  int64_t first_column() const { return std::clamp<int64_t>(-shift_x.low, 0, width); }  // the part of the plane that is inside the source
   int64_t most_rows() const { return divided_up(plan.y.result, plan.y.phases()); }
   int64_t plane_size() const { return divided_up((rows + shift_y.span()) * width + 2 * kVector<T>, kVector<T>) * kVector<T>; }
   int64_t channel_size() const { return parts_y * parts_x * plane_size(); }
 
-  // From the first result of the strip to what a tap meets there.
+  // Offset from the first result of the strip to the element that a tap reads.
   int64_t offset(int64_t phase, int64_t tap) const {
     const AxisStep y = axis_step(plan.y, phase / plan.x.phases(), tap / plan.x.kernel);
     const AxisStep x = axis_step(plan.x, phase % plan.x.phases(), tap % plan.x.kernel);
     return lead + (y.part * parts_x + x.part) * plane_size() + (y.shift - shift_y.low) * width + x.shift - shift_x.low;
   }
 
-  // The rows of the source that the results of a strip reach.
+  // The source rows that the results of a strip read.
   ConvAxis::Range source_rows(int64_t strip) const {
     const int64_t first = (strip * rows + shift_y.low) * parts_y, last = ((strip + 1) * rows + shift_y.high) * parts_y;
     return {std::clamp<int64_t>(first, 0, plan.y.source), std::clamp<int64_t>(last, 0, plan.y.source)};
   }
 
-  // What results [row, row_end) of each phase reach of a channel. The planes must hold zeros or an earlier strip: columns outside of the
-  // source are not written.
+  // Copies the part of a channel that results [row, row_end) of each phase read. The planes must contain zeros or an earlier strip: columns
+  // outside the source are not written.
   void copy(const T* channel, int64_t row, int64_t row_end, T* planes) const {
-    // Columns from `first` on lie in the source; before them is padding, or the planes begin inside of the source.
+    // Columns from `first` on are inside the source; before them is padding, or the planes start inside the source.
     const int64_t first = first_column(), skipped = std::max<int64_t>(0, shift_x.low) * parts_x;
     const int64_t count = std::clamp<int64_t>(plan.x.source - skipped, 0, (width - first) * parts_x);
     const int64_t begin = row + shift_y.low, end = row_end + shift_y.high, source_row = plan.x.source * parts_y;
     for (int64_t part = 0; part < parts_y; ++part, planes += parts_x * plane_size()) {
-      // Rows [top, bottom) lie in the source.
+      // Rows [top, bottom) are inside the source.
       const int64_t top = std::clamp<int64_t>(0, begin, end);
       const int64_t bottom = std::clamp<int64_t>((plan.y.source - part + parts_y - 1) / parts_y, top, end);
       for (int64_t x = 0; x < parts_x; ++x) {
@@ -159,19 +159,19 @@ struct PlaneSplit {
   }
 
  private:
-  // Whole vectors where that is not much more: then all rows begin with one.
+  // Round up to whole vectors if that adds little: then every row is vector-aligned.
   static int64_t in_lines(int64_t width) {
     const int64_t whole = divided_up(width, kVector<T>) * kVector<T>;
     return 4 * whole <= 5 * width ? whole : width;
   }
-  // Whole vectors, so somewhat more: what follows is written later, or room.
+  // Copies whole vectors, so slightly too much: the excess is overwritten later or is spare room.
   static HWY_INLINE void zero(T* to, int64_t count) {
     const hn::ScalableTag<T> d;
     for (int64_t i = 0; i < count; i += kVector<T>) hn::StoreU(hn::Zero(d), d, to + i);
   }
 };
 
-// A row from its columns by residue modulo `phases`, each `width` apart.
+// Splits the columns of a row by residue modulo `phases`; the parts are `width` apart.
 template <class T>
 void interleave_row(const T* apart, int64_t width, int64_t phases, int64_t count, T* to) {
 #if HWY_TARGET != HWY_SCALAR
@@ -197,26 +197,26 @@ void interleave_row(const T* apart, int64_t width, int64_t phases, int64_t count
 
 // --- tiles ---
 
-// Results and vectors of pixels of a tile. Numbers of results are mostly multiples of 8.
+// Rows of results and vectors of pixels per tile. The number of output channels is usually a multiple of 8.
 #if HWY_TARGET <= HWY_AVX3
 inline constexpr int kSumRows = 8, kSumSlots = 3;
 #else
 inline constexpr int kSumRows = kTileRows, kSumSlots = kTileVectors;
 #endif
 
-// One product of a sum: where its element of the source and its weight lie.
+// One term of a sum: the offsets of its source element and its weight.
 struct Step {
   int64_t source, weight;
 };
 
-// Vectors of pixels of one tile: where each begins in the source, where its result goes, how many of its lanes there are.
+// The pixel vectors of one tile: offset in the source, offset in the result, number of valid lanes.
 template <class T>
 struct Slots {
   int64_t source[kSumSlots], row[kSumSlots], column[kSumSlots], lanes[kSumSlots];
   T* result[kSumSlots];
 };
 
-// For `rows` results and `slots` vectors of pixels. Weights of the results are weight_row apart, results result_row.
+// For `rows` results and `slots` pixel vectors. Weights of consecutive results are weight_row apart, results result_row.
 template <int rows, int slots, class T>
 void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>& at, const T* weight, int64_t weight_row, const T* bias,
     int64_t result_row) {

@@ -1,5 +1,5 @@
-// Convolution with columns in vectors, for groups of few channels: each plane of the source is copied with its
-// padding, split by strides, so that every product reads whole vectors at fixed distances. Nothing is transposed and no weight is packed.
+// Convolution vectorised over columns, for groups with few channels. Each source plane is copied with its padding and split by stride, so
+// that every product reads whole vectors at fixed distances. Nothing is transposed, and weights are not packed.
 #pragma once
 #include <vector>
 
@@ -8,11 +8,11 @@
 
 namespace pyburn::cpu {
 
-// Does it pay for this plan?
+// Is this method faster for the plan?
 bool suits_planes(const ConvPlan& plan);
 
-// Planes that lie anywhere: one pointer per image and channel of the source, null where there are only zeros; the results of an image and
-// of a channel are `image` and `channel` elements apart.
+// Planes at arbitrary addresses: one pointer per image and source channel, null for all-zero planes. Results of consecutive images and
+// channels are `image` and `channel` elements apart.
 template <class T>
 struct Planes {
   std::vector<const T*> source;
@@ -27,11 +27,11 @@ Planes<T> plain_planes(const ConvPlan& plan, const T* source, T* result) {
   return planes;
 }
 
-// `weight` is a plain tensor; bias may be null.
+// `weight` is a contiguous tensor; bias may be null.
 template <class T>
 void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* weight, const T* bias, ImageFinish finish = {});
 
-// The gradient of the weights in the same way; for one group. Tensors are plain.
+// Computes the weight gradient in the same way; one group only. Tensors are contiguous.
 bool suits_planes_weight(const ConvGeometry& g);
 template <class T>
 void convolve_planes_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);

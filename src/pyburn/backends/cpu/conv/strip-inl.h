@@ -1,4 +1,4 @@
-// Copies of images in the order in which convolutions read them, for each instruction set: include after foreach_target.h.
+// Copies parts of images into the order in which convolutions read them, for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_CONV_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_CONV_STRIP_INL_H
 #undef PYBURN_CONV_STRIP_INL_H
@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// A block of rows and columns of some channels of one image, channels contiguous, zero outside of the image.
+// A block of rows and columns of some channels of one image, channels contiguous, zero outside the image.
 template <class T>
 void copy_strip(
     Images<const T> from, int64_t channels, ConvAxis::Range rows, ConvAxis::Range columns, int64_t height, int64_t width, T* to) {

@@ -1,5 +1,5 @@
 // The register tile of the convolutions, compiled for each instruction set: include after foreach_target.h. Like the tile of the matrix
-// product, but the rows of A and C lie anywhere, and the sum runs over several stretches.
+// product, but the rows of A and C may be at any address, and the sum covers several stretches.
 #if defined(PYBURN_CONV_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_CONV_TILE_INL_H
 #undef PYBURN_CONV_TILE_INL_H
@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// `depth` elements of each row of A from `a` on, times rows of B that are `b_row` apart.
+// `depth` elements of each row of A, starting at `a`, times rows of B that are `b_row` apart.
 template <class T>
 struct Stretch {
   int64_t a;
@@ -23,7 +23,7 @@ struct Stretch {
   int64_t depth, b_row;
 };
 
-// What a tile starts from: zero, what C holds, or a row of numbers (as many as whole vectors).
+// Initial value of a tile: zero, the contents of C, or a row of numbers (padded to whole vectors).
 enum class Start { zero, result, row };
 
 template <int rows, int vectors, class T>

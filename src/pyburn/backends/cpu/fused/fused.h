@@ -5,7 +5,7 @@
 
 namespace pyburn::cpu {
 
-// For many runs; null where the body has no program and is replayed.
+// For repeated runs; null if the body has no program and is replayed.
 Ref<PreparedCall> prepare_fused(const Fused&, Inputs in, Outputs out);
 
 }  // namespace pyburn::cpu

@@ -1,4 +1,4 @@
-// A section of a fused body as a straight list of instructions on tiles: what one thread does for every kTile elements.
+// A section of a fused body as a linear list of instructions on tiles, which one thread executes for every kTile elements.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace pyburn::cpu {
 
-// Registers hold a tile each and are assigned once. A value of the graph is kept in its own dtype; where a node
-// computes in another one (float16 as float32), its operands are converted before it and its result after it, exactly
-// as they are between unfused operations. So fusion never changes a result.
+// Each register holds one tile and is assigned once. A graph value keeps its own dtype; if a node computes in another dtype (float16 as
+// float32), its operands are converted before it and its result after it, exactly as between unfused operations. So fusion never changes a
+// result.
 struct Instruction {
   enum class Action : uint8_t {
-    load,        // tile of input `input`, dtype `from`, as dtype `to`
+    load,        // loads a tile of input `input` with dtype `from` as dtype `to`
     compute,     // out = fn(in...)
-    to_compute,  // out = in[0], from a storage dtype to a compute dtype
-    to_storage,  // and back
+    to_compute,  // out = in[0], converted from a storage dtype to a compute dtype
+    to_storage,  // the reverse conversion
   };
   Action action;
   DType from, to;
@@ -29,12 +29,12 @@ struct Instruction {
 
 struct Register {
   DType dtype;
-  int made_by;      // index of the instruction
-  int last_use;     // index of the last instruction that reads it; code.size() when it is a result
-  int buffer = -1;  // registers that do not live at the same time share one
+  int made_by;      // index of the instruction that writes it
+  int last_use;     // index of the last instruction that reads it; code.size() for results
+  int buffer = -1;  // registers with disjoint lifetimes share a buffer
 };
 
-// The nodes of a body from `begin` on, the values that they need and those that they give.
+// The nodes of a body from `begin` on, the values they read and the values they produce.
 struct Section {
   const Graph& body;
   size_t begin = 0;
@@ -48,14 +48,14 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Register> registers;
   int buffers = 0;
-  std::vector<int> results;              // register of each elementwise output, in the order of the section's outputs
+  std::vector<int> results;              // register of each element-wise output, in the order of the section's outputs
   std::vector<int> last_read;            // per input: the last instruction that may read its memory
-  const GraphNode* reduction = nullptr;  // the last node, when it folds what the tiles hold
-  int folded = -1;                       // the register that it folds, in its compute dtype
+  const GraphNode* reduction = nullptr;  // the last node, if it reduces the tiles
+  int folded = -1;                       // the register that it reduces, in its compute dtype
 };
 
-// Absent when a node has no tile function, or the section is not of the form that ops/fused.h describes: it is then
-// replayed. `constant` marks inputs that are the same for every element; they are loaded once, so their buffers stay.
+// Empty if a node has no tile function or the section does not have the form described in ops/fused.h; it is then replayed. `constant`
+// marks inputs with the same value for every element: they are loaded once and keep their buffers.
 std::optional<Program> compile(const Section&, const KernelTable&, std::span<const bool> constant);
 
 }  // namespace pyburn::cpu

@@ -1,42 +1,42 @@
-// A section of a fused body over tensors: its program, run tile by tile.
+// Runs a section of a fused body on tensors, tile by tile.
 #pragma once
 #include "pyburn/backends/cpu/fused/program.h"
 #include "pyburn/backends/cpu/tiles.h"
 
 namespace pyburn::cpu {
 
-// Do the bytes between the first and the last element of both tensors overlap?
+// Do the byte ranges between the first and the last element of the two tensors overlap?
 bool overlap(const TensorHandle&, const TensorHandle&);
 
 class FusedRun {
  public:
-  // `in` and `out` are those of the section. Elements are counted in the order of `order`, a layout of their shape, or, where it is null,
-  // in the order in which the first output lies; a reduction counts them row by row.
+  // `in` and `out` are the tensors of the section. Elements are processed in the order of `order`, a layout of their shape, or if it is
+  // null in the memory order of the first output; a reduction processes them row by row.
   FusedRun(const Section&, Inputs in, Outputs out, const Layout* order);
   FusedRun(const FusedRun&) = delete;
 
-  // False: the section has no program over these tensors. Else it may be run.
+  // False if the section has no program for these tensors. Otherwise run() may be called.
   bool compile(const KernelTable&);
-  void find_memory();  // before another run: the tensors may lie elsewhere by now
+  void find_memory();  // call before another run: the tensors may have new addresses
   bool reduces() const { return program_.reduction; }
 
-  // All elements.
+  // Processes all elements.
   void run() const;
-  // Rows [i, i + rows) and columns [j, j + columns) of a matrix of that width: how the elements are counted. A single row may run on.
+  // Processes rows [i, i + rows) and columns [j, j + columns) of a matrix of this width. A single row may extend beyond its end.
   void run_piece(int64_t width, int64_t i, int64_t rows, int64_t j, int64_t columns) const;
 
  private:
-  // How a tensor is walked in the order of the loop.
+  // How a tensor is accessed in loop order.
   struct Access {
     const TensorHandle* tensor;
     char* base;
-    int64_t size;  // of an element
+    int64_t size;  // bytes per element
     const Dims* strides;
-    bool flat = true;      // its elements lie in the order of the loop, without holes
-    bool constant = true;  // one element for all
-    bool kept = false;     // its old elements are wanted when the tile is stored, which overwrites them
+    bool flat = true;      // its elements are in loop order, without holes
+    bool constant = true;  // one value for all elements
+    bool kept = false;     // its old values are read when the tile that overwrites them is stored
   };
-  // What one thread keeps: where each register is at the moment.
+  // Per-thread state: where each register currently points.
   struct State;
 
   Access access(const TensorHandle&, const Dims& strides) const;
@@ -54,7 +54,7 @@ class FusedRun {
 
   const Section& section_;
   const Inputs in_;
-  uint64_t id_;  // of this run among all
+  uint64_t id_;  // index of this run
   Program program_;
   Loop loop_;
   SmallVector<Access, 8> inputs_, outputs_;

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Accumulators of a tile: 6 rows of 4 vectors where there are 32 registers, of 2 vectors where there are 16.
+// Accumulators of a tile: 6 rows of 4 vectors with 32 registers, of 2 vectors with 16.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
 inline constexpr int kTileVectors = 4;
 #else

@@ -10,8 +10,8 @@ struct Matrix {
   int64_t row, column;  // strides
 };
 
-// What is done to C where it is complete, piece by piece and by the thread that made the piece, while it lies in its cache: called for
-// rows [i, i + rows) and columns [j, j + columns), for every element once, in no order. It refers to what it was made of.
+// An epilogue applied to C piece by piece, by the thread that computed the piece and while it is in its cache. Called for rows [i, i +
+// rows) and columns [j, j + columns), once for every element, in any order. It keeps references to its arguments.
 class Finish {
  public:
   Finish() = default;
@@ -30,14 +30,14 @@ class Finish {
 
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate = false);
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate = false);
-// C = start + A B, where rows of `start` may be one and the same (stride 0: a bias).
+// C = start + A B. All rows of `start` may be the same (stride 0: a bias).
 void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c,
     Finish finish = {});
 void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
     Matrix<double> c, Finish finish = {});
 
-// A right factor (depth x columns) of many products, packed once, and the part of it that one product uses: from row k0 and column j0 on,
-// where j0 is a multiple of kPackedUnit.
+// A right factor (depth x columns) of many products, packed once, and the part that one product uses: from row k0 and column j0, where j0
+// is a multiple of kPackedUnit.
 template <class T>
 struct Packed {
   const T* data;
@@ -45,14 +45,14 @@ struct Packed {
   int64_t k0 = 0, j0 = 0;
 };
 inline constexpr int64_t kPackedUnit = 64;
-inline int64_t packed_size(int64_t depth, int64_t columns) { return depth * ((columns + 15) / 16 * 16); }  // elements
+inline int64_t packed_size(int64_t depth, int64_t columns) { return depth * ((columns + 15) / 16 * 16); }  // number of elements
 void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to);
 void pack_right(int64_t k, int64_t n, Matrix<const double> b, double* to);
 // Rows of A and C are contiguous.
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate = false);
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate = false);
 
-// to[c][r] = from[r][c] for a matrix of rows x columns; the rows of both are contiguous, `from_row` and `to_row` apart.
+// to[c][r] = from[r][c] for a matrix of rows x columns. Rows are contiguous and `from_row` and `to_row` apart.
 void transpose_matrix(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row);
 void transpose_matrix(int64_t rows, int64_t columns, const double* from, int64_t from_row, double* to, int64_t to_row);
 

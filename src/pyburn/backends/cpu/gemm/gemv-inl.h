@@ -1,4 +1,4 @@
-// Products with very few rows, bound by reading B once; for each instruction set: include after foreach_target.h.
+// Products with very few rows, which are bound by reading B once; for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_GEMV_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_GEMV_INL_H
 #undef PYBURN_GEMV_INL_H
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// c[0, n) += sum over `rows` of x[r] * b[r][0, n): several rows per pass, so that c is loaded and stored less often.
+// c[0, n) += sum over `rows` of x[r] * b[r][0, n). Handles several rows per pass, so that c is loaded and stored less often.
 template <int rows, class T>
 void add_scaled_rows(int64_t n, const T* x, const T* b, int64_t b_row, T* c) {
   const hn::ScalableTag<T> d;
@@ -36,7 +36,7 @@ void add_scaled_rows(int64_t n, const T* x, const T* b, int64_t b_row, T* c) {
 // c (1 x n) = or += x (1 x k) B (k x n); the rows of B are contiguous.
 template <class T>
 void row_times_matrix(int64_t n, int64_t k, const T* x, const T* b, int64_t b_row, T* c, bool accumulate) {
-  constexpr int64_t kStrip = 16384 / int64_t(sizeof(T));  // of c: stays in L1 during the passes
+  constexpr int64_t kStrip = 16384 / int64_t(sizeof(T));  // block of c that stays in L1 between passes
   for (int64_t j = 0; j < n; j += kStrip) {
     const int64_t width = std::min(kStrip, n - j);
     if (!accumulate) std::fill_n(c + j, width, T(0));
@@ -95,11 +95,11 @@ void dot_tile(int64_t rows, int64_t k, const T* a, int64_t a_row, const T* b, in
   }
 }
 
-// C (m x n) = A B, where A's rows and B's columns are contiguous: each column of B is read once, for all rows.
+// C (m x n) = A B, where the rows of A and the columns of B are contiguous. Each column of B is read once, for all rows.
 template <class T>
 void multiply_by_dots(
     int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column, Matrix<T> c, bool accumulate) {
-  constexpr int wide = 4;                                   // A is read again for so many columns
+  constexpr int wide = 4;                                   // number of columns for which A is read again
   constexpr int64_t most_rows = kTileVectors == 4 ? 4 : 3;  // 16 or 12 sums
   for (int64_t j = 0; j < n;) {
     const bool whole = j + wide <= n;

@@ -1,4 +1,4 @@
-// Copies of matrices in the order in which the product reads them, for each instruction set: include after foreach_target.h.
+// Packs matrices into the order in which the product reads them, for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_PACK_INL_H
 #undef PYBURN_PACK_INL_H
@@ -24,7 +24,7 @@ void transpose_square(const T* from, int64_t, T* to, int64_t) {
   *to = *from;
 }
 #else
-// Side of the square that one step transposes in registers: a 128-bit block of floats; doubles go by the same code in two halves.
+// Side of the square that one step transposes in registers: a 128-bit block of floats. Doubles use the same code in two halves.
 inline constexpr int64_t kSquare = 4;
 inline void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   const hn::FixedTag<float, 4> d;
@@ -49,10 +49,10 @@ inline void transpose_square(const double* from, int64_t from_row, double* to, i
 }
 #endif
 
-// By such squares, and one by one where none fits.
+// Transposes in such squares, and element by element at the edges.
 template <class T>
 void transpose_rest(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row) {
-  constexpr int64_t line = 64 / int64_t(sizeof(T));  // a cache line of each source row is used up before the next is touched
+  constexpr int64_t line = 64 / int64_t(sizeof(T));  // uses a cache line of each source row completely before the next
   for (int64_t c0 = 0; c0 < columns; c0 += line) {
     const int64_t c_end = std::min(columns, c0 + line), c_whole = c0 + (c_end - c0) / kSquare * kSquare;
     const int64_t r_whole = rows / kSquare * kSquare;
@@ -64,7 +64,7 @@ void transpose_rest(int64_t rows, int64_t columns, const T* from, int64_t from_r
 }
 
 #if HWY_TARGET <= HWY_AVX2
-// The same for 8 x 8 floats, with half as many loads and stores.
+// As above for 8 x 8 floats, with half as many loads and stores.
 inline void transpose_eight(const float* from, int64_t from_row, float* to, int64_t to_row) {
   const hn::FixedTag<float, 8> d;
   const hn::FixedTag<double, 4> pairs;
@@ -99,9 +99,9 @@ template <class T>
 void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row) {
 #if HWY_TARGET <= HWY_AVX2
   if constexpr (std::is_same_v<T, float>) {
-    if (rows >= 8 && columns >= 8) {  // what is left over is transposed below
+    if (rows >= 8 && columns >= 8) {  // the remainder is transposed below
       const int64_t r_whole = rows / 8 * 8, c_whole = columns / 8 * 8;
-      for (int64_t c = 0; c < c_whole; c += 16)  // a cache line of each source row is used up before the next is touched
+      for (int64_t c = 0; c < c_whole; c += 16)  // uses a cache line of each source row completely before the next
         for (int64_t r = 0; r < r_whole; r += 8)
           for (int64_t half = c; half < std::min(c + 16, c_whole); half += 8)
             transpose_eight(from + r * from_row + half, from_row, to + half * to_row + r, to_row);
@@ -113,7 +113,7 @@ void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_row, T
   transpose_rest(rows, columns, from, from_row, to, to_row);
 }
 
-// to (contiguous rows) = from, whatever its strides.
+// Copies `from`, with any strides, to contiguous rows.
 template <class T>
 void copy_matrix(int64_t rows, int64_t columns, Matrix<const T> from, T* to, int64_t to_row) {
   if (from.row == 1 && from.column != 1) return transpose(columns, rows, from.data, from.column, to, to_row);
@@ -126,7 +126,7 @@ void copy_matrix(int64_t rows, int64_t columns, Matrix<const T> from, T* to, int
   }
 }
 
-// B (k x n) as panels of `panel` columns, one after the other; the last is padded with zeros to whole vectors of `vector`.
+// B (k x n) as consecutive panels of `panel` columns; the last one is padded with zeros to whole vectors of `vector`.
 template <class T>
 void pack_panels(int64_t k, int64_t n, Matrix<const T> b, int64_t panel, int64_t vector, T* to) {
   for (int64_t j = 0; j < n; j += panel) {

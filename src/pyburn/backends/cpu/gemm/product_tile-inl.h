@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a tile that is `vectors` wide: a narrow one has more, so that there are sums enough to keep the processor busy.
+// Rows of a tile that is `vectors` wide. Narrow tiles have more rows, so that there are enough independent sums to keep the processor busy.
 inline constexpr int rows_of_tile(int vectors) { return 2 * vectors <= kTileVectors ? 2 * kTileRows : kTileRows; }
 
 // C (rows x columns) = start + A (rows x k) B (k x columns). Rows of B and C are contiguous.
@@ -28,10 +28,10 @@ template <class T>
 struct TileOfProduct {
   int64_t k;
   const T* a;
-  int64_t a_stride;  // between the rows of A; between its columns where those are contiguous
+  int64_t a_stride;  // row stride of A; its column stride if columns are contiguous
   const T* b;
   int64_t b_row;
-  T* kept;         // where B lies in place: its rows are copied there on the way, whole vectors, unless this is null
+  T* kept;         // if B is read in place: its rows are also copied here, in whole vectors, unless this is null
   const T* start;  // null: nothing is added
   int64_t start_row;
   T* c;
@@ -39,16 +39,16 @@ struct TileOfProduct {
 };
 
 enum class LeftOrder { rows, columns };
-// Packed: in whole vectors, of which only `columns` columns count. In place: nothing is read behind the last column, and
-// lines are fetched ahead, because rows that are far apart are not foreseen by the processor.
+// Packed: B consists of whole vectors, only `columns` of whose columns are used. In place: nothing is read past the last column, and rows
+// are prefetched in software, because the hardware does not predict rows that are far apart.
 enum class RightPlace { packed, in_place };
 
-// Only `columns` columns of C are touched. Each element of C is summed in order of k, whatever the tile's size: how a product is cut into
-// tiles does not change its value.
+// Writes only `columns` columns of C. Each element is summed in order of k whatever the tile size, so the tiling of a product does not
+// change its values.
 template <int rows, int vectors, LeftOrder order, RightPlace place, class T>
 void product_tile(const TileOfProduct<T>& t) {
   constexpr bool by_rows = order == LeftOrder::rows, in_place = place == RightPlace::in_place;
-  constexpr int groups = by_rows ? (rows + 2) / 3 : 1;  // three rows per pointer: processors add a stride once or twice on their own
+  constexpr int groups = by_rows ? (rows + 2) / 3 : 1;  // three rows per pointer: addressing modes add a stride once or twice for free
   constexpr int64_t lanes = kVector<T>;
   const hn::ScalableTag<T> d;
   const int64_t rest = t.columns - (vectors - 1) * lanes;  // columns in the last vector

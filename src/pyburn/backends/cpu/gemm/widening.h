@@ -1,4 +1,4 @@
-// Products of few rows with matrices of float16 or bfloat16, which become floats in registers.
+// Products of few rows with float16 or bfloat16 matrices, which are converted to float in registers.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace pyburn::cpu {
 
 inline constexpr int64_t kMostWideningRows = 4;
 
-// C (m x n) = A (m x k) B (k x n), m up to kMostWideningRows; B of `dtype`, with a stride of 1 in one direction. Rows of A and C are
+// C (m x n) = A (m x k) B (k x n), for m up to kMostWideningRows. B has dtype `dtype` and unit stride in one direction. Rows of A and C are
 // contiguous.
 void widening_product(int64_t m, int64_t n, int64_t k, Matrix<const float> a, DType dtype, Matrix<const void> b, Matrix<float> c);
 

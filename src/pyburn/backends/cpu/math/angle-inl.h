@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// sin(x + quarters * pi / 2). Up to here the angle is reduced in floats: pi / 2 in three pieces, of which the first leaves an exact
-// rest. Larger angles go one by one, as do all where products are rounded before the sum.
+// sin(x + quarters * pi / 2). Up to this limit the angle is reduced in floats: pi / 2 is split into three pieces, and subtracting the first
+// is exact. Larger angles are computed one by one, as are all angles without fused multiply-add.
 inline constexpr float kNearAngle = HWY_NATIVE_FMA ? 1e5f : 0.0f;
 template <class Near, class Far>
 HWY_NOINLINE FloatVector angles_one_by_one(FloatVector x, Near near, Far far) {
@@ -28,15 +28,15 @@ HWY_NOINLINE FloatVector angles_one_by_one(FloatVector x, Near near, Far far) {
     for (float& v : lane) v = std::abs(v) <= kLargestAngle ? near(v) : far(v);
   return hn::Load(d, lane);
 }
-// x = rest + n * pi / 2, the rest at most pi / 4.
+// x = rest + n * pi / 2, with |rest| <= pi / 4.
 struct AngleParts {
   FloatVector rest, square;
-  hn::Vec<hn::RebindToSigned<FloatTag>> n;  // its low bits
+  hn::Vec<hn::RebindToSigned<FloatTag>> n;  // the low bits of n
 };
 HWY_INLINE AngleParts angle_parts(FloatVector x) {
   const FloatTag d;
   const auto turns = hn::MulAdd(x, hn::Set(d, 0.636619772f), hn::Set(d, kRoundFloat)), n = hn::Sub(turns, hn::Set(d, kRoundFloat));
-  auto r = hn::NegMulAdd(n, hn::Set(d, 1.57079625f), x);  // the pieces are positive: with them -0 keeps its sign
+  auto r = hn::NegMulAdd(n, hn::Set(d, 1.57079625f), x);  // the pieces are positive, so that -0 keeps its sign
   r = hn::NegMulAdd(n, hn::Set(d, 7.54978942e-8f), r);
   r = hn::NegMulAdd(n, hn::Set(d, 5.39030253e-15f), r);
   return {r, hn::Mul(r, r), hn::BitCast(hn::RebindToSigned<FloatTag>(), turns)};
@@ -84,7 +84,7 @@ inline double tan_of(double x) { return std::tan(x); }
 
 inline constexpr float kHalfPi = float(std::numbers::pi / 2);
 
-// Of the smaller of |x| and 1 / |x|.
+// The arc tangent of the smaller of |x| and 1 / |x|.
 HWY_INLINE FloatVector atan_of(FloatVector x) {
   const FloatTag d;
   const auto a = hn::Abs(x), one = hn::Set(d, 1.0f);

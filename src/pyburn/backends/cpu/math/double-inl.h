@@ -1,5 +1,5 @@
-// Functions of arrays of doubles, by vectors: within 4 ulp for usual arguments, in libm's hands for the others. Only where products go into
-// sums without rounding (HWY_NATIVE_FMA). Compiled for each instruction set: include after foreach_target.h.
+// Vectorised functions of arrays of doubles: within 4 ulp for common arguments; others are passed to libm. Requires fused multiply-add
+// (HWY_NATIVE_FMA). Compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DOUBLE_MATH_INL_H
 #undef PYBURN_DOUBLE_MATH_INL_H
@@ -25,7 +25,7 @@ HWY_INLINE auto is_between(DoubleVector x, double low, double high) { return hn:
 inline constexpr double kSmallestDouble = std::numeric_limits<double>::min(), kLargestDouble = std::numeric_limits<double>::max();
 inline constexpr double kInfiniteDouble = std::numeric_limits<double>::infinity();
 
-// y, and where the arguments (x...) are not usual, what libm says.
+// y for common arguments, and libm's result for the others.
 template <class Fn, class... V>
 HWY_NOINLINE DoubleVector by_libm(DoubleVector y, hn::Mask<DoubleTag> usual, V... x) {
   const DoubleTag d;
@@ -43,14 +43,14 @@ HWY_NOINLINE DoubleVector by_libm(DoubleVector y, hn::Mask<DoubleTag> usual, V..
   }
   return hn::Load(d, made);
 }
-// Fn has usual(x...), a mask; vector(x...), for these; and libm(x...), of one double each.
+// Fn has usual(x...), a mask of common arguments; vector(x...) for these; and libm(x...) for one double each.
 template <class Fn, class... V>
 HWY_INLINE DoubleVector of_double_vector(V... x) {
   const auto y = Fn::vector(x...);
   const auto usual = Fn::usual(x...);
   return HWY_LIKELY(hn::AllTrue(DoubleTag(), usual)) ? y : by_libm<Fn>(y, usual, x...);
 }
-// y[i] = fn(x[i]...) for n doubles; operands(i) loads a vector of each, or the first of them.
+// y[i] = fn(x[i]...) for n doubles; operands(i) loads a vector of each operand, or the first of them.
 template <class Fn, class... Load>
 HWY_INLINE void map_double_vectors(double* y, int64_t n, Load... load) {
   const DoubleTag d;
@@ -62,7 +62,7 @@ HWY_INLINE void map_double_vectors(double* y, int64_t n, Load... load) {
   hn::Store(of_double_vector<Fn>(load(i, n - i)...), d, last);
   std::copy_n(last, n - i, y + i);
 }
-// Operands of map_double_vectors: an array, or a number. Behind the end of an array stands `filler`.
+// Operands of map_double_vectors: an array, or a number. Lanes behind the end of an array are set to `filler`.
 HWY_INLINE auto operand(const double* x, double filler = 1) {
   return [x, filler](int64_t i, int64_t count) HWY_ATTR {
     const DoubleTag d;
@@ -85,8 +85,8 @@ void of_doubles(KernelTable& kernels, const char* op) {
   kernels.add_tile(op, DType::float64, {double_tile<Fn>});
 }
 
-// A function that is usual in [low, high]: its name here, the vector's expression of x, and as libm calls it. An odd one keeps the sign of
-// 0.
+// A function with the common range [low, high]: its name here, its vector expression in x, and its name in libm. Odd functions keep the
+// sign of 0.
 #define PYBURN_DOUBLE_FUNCTION(name, expression, libm_name, low, high, odd)           \
   struct name {                                                                       \
     static HWY_INLINE auto usual(DoubleVector x) { return is_between(x, low, high); } \
@@ -98,7 +98,7 @@ void of_doubles(KernelTable& kernels, const char* op) {
     static double libm(double x) { return libm_name(x); }                             \
   };
 inline double sigmoid_by_libm(double x) { return 1 / (1 + std::exp(-x)); }
-inline double gelu_by_libm(double x) {  // in extended precision: erfc would make many units of what its argument loses in rounding
+inline double gelu_by_libm(double x) {  // in extended precision: erfc amplifies the rounding error of its argument
   const long double wide = x;
   return double(wide * 0.5L * std::erfc(wide * (-std::numbers::sqrt2_v<long double> / 2)));
 }
@@ -123,7 +123,7 @@ PYBURN_DOUBLE_FUNCTION(
     SigmoidOfDoubles, hn::Div(all_of(1.0), hn::Add(all_of(1.0), exp_of_usual(hn::Neg(x)))), sigmoid_by_libm, -708, 708, false)
 #undef PYBURN_DOUBLE_FUNCTION
 
-// n + log2(m) with m between sqrt(1/2) and sqrt(2): powers of two give whole numbers.
+// n + log2(m) with m between sqrt(1/2) and sqrt(2): exact for powers of two.
 struct Log2OfDoubles {
   static HWY_INLINE auto usual(DoubleVector x) { return is_between(x, kSmallestDouble, kLargestDouble); }
   static HWY_INLINE DoubleVector vector(DoubleVector x) {
@@ -133,7 +133,7 @@ struct Log2OfDoubles {
   static double libm(double x) { return std::log2(x); }
 };
 
-// x^y: negative numbers to whole powers are usual, too.
+// x^y; negative x with integer y are common arguments, too.
 struct PowOfDoubles {
   static HWY_INLINE auto is_whole(DoubleVector y) { return hn::Eq(hn::Floor(y), y); }
   static HWY_INLINE auto usual(DoubleVector x, DoubleVector y) {

@@ -1,4 +1,4 @@
-// erf, erfc and gelu of vectors of doubles: by the tail of the normal distribution. Compiled for each instruction set: include after
+// erf, erfc and gelu of vectors of doubles, based on the tail of the normal distribution. Compiled for each instruction set: include after
 // foreach_target.h.
 #if defined(PYBURN_DOUBLE_NORMAL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DOUBLE_NORMAL_INL_H
@@ -25,9 +25,9 @@ HWY_INLINE DoubleVector tail_polynomial(DoubleVector q) {
       1.4269265704586864e-06, -8.465104078034652e-07, -7.917897139385448e-08, 1.2412723983428563e-07, 3.5841942803371227e-09,
       -1.5230550877651046e-08, -7.226225720845655e-10, 8.812683043308519e-10);
 }
-// For t from 0 to 26.5, which may have lost something in rounding, and whose square is given in two parts. The weight is G(1 - 2 k u) u
-// with u = 1 / (t + k); G is a minimax fit. What the square and u lose in rounding goes into the growth, or the exponential would make many
-// units of it.
+// For t from 0 to 26.5, possibly rounded, and its square in two parts. The weight is G(1 - 2 k u) u with u = 1 / (t + k), where G
+// is a minimax fit. The rounding errors of the square and of u are moved into the growth, because the exponential would amplify
+// them.
 HWY_INLINE DoubleTail tail_of(DoubleVector t, DoubleVector t_lost, DoubleVector square, DoubleVector square_lost) {
   constexpr double k = kTailCentre;
   const auto one = all_of(1.0), divisor = hn::Add(t, all_of(k)), added = hn::Sub(divisor, t);
@@ -35,7 +35,7 @@ HWY_INLINE DoubleTail tail_of(DoubleVector t, DoubleVector t_lost, DoubleVector 
   const auto u = hn::Div(one, divisor), u_lost = hn::NegMulAdd(u, divisor_lost, hn::NegMulAdd(u, divisor, one));
   const auto q = hn::NegMulAdd(all_of(2 * k), u, one);
   const auto g = tail_polynomial(q);
-  const auto sensitivity = polynomial_of(q, 1.8722, -1.6523, 0.9892);  // of the weight to u
+  const auto sensitivity = polynomial_of(q, 1.8722, -1.6523, 0.9892);  // ratio of the weight to u
   const DoubleExp e = exp_parts(hn::Neg(square));
   const auto lost = hn::MulSub(u_lost, sensitivity, square_lost);
   return {hn::Mul(g, u), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n};
@@ -45,14 +45,14 @@ HWY_INLINE DoubleTail tail_of(DoubleVector t) {
   return tail_of(t, hn::Zero(DoubleTag()), square, hn::MulSub(t, t, square));
 }
 
-// Without what is lost in rounding.
+// Without the rounding correction.
 HWY_INLINE DoubleTail quick_tail(DoubleVector t) {
   const auto u = hn::Div(all_of(1.0), hn::Add(t, all_of(kTailCentre)));
   const DoubleExp e = exp_parts(hn::Neg(hn::Mul(t, t)));
   return {hn::Mul(tail_polynomial(hn::NegMulAdd(all_of(2 * kTailCentre), u, all_of(1.0))), u), e.growth, e.n};
 }
 
-HWY_INLINE DoubleVector erf_of_number(DoubleVector x) {  // not of NaN; what is lost in the tail does not count
+HWY_INLINE DoubleVector erf_of_number(DoubleVector x) {  // not for NaN; the rounding error is negligible in the tail
   const auto t = hn::Min(hn::Abs(x), all_of(6.0)), z = hn::Mul(t, t);
   const auto near = hn::MulAdd(polynomial_of(z, 0.12837916709551256, -0.3761263890318335, 0.11283791670932594, -0.026866170640255645,
                                    0.00522397757126982, -0.0008548323506677763, 0.00012055190337021296, -1.4921921653420798e-05,
@@ -66,11 +66,11 @@ HWY_INLINE DoubleVector erfc_of_usual(DoubleVector x) {  // up to 26 on either s
   return hn::IfThenElse(hn::Lt(x, hn::Zero(DoubleTag())), hn::Sub(all_of(2.0), y), y);
 }
 
-// Where the tail is still no subnormal number, or does not count any more.
+// Where the tail is not yet subnormal, or is negligible.
 inline constexpr double kFarthestGelu = 37;
 struct DoubleNormal {
   DoubleVector size;
-  DoubleTail tail;  // twice that of the normal distribution
+  DoubleTail tail;  // twice the tail of the normal distribution
 };
 HWY_INLINE DoubleNormal normal_of(DoubleVector x) {
   const auto size = hn::Min(hn::Abs(x), all_of(kFarthestGelu)), half = all_of(0.5), square = hn::Mul(size, size);
@@ -84,7 +84,7 @@ HWY_INLINE DoubleVector gelu_of_usual(DoubleVector x) {  // from -37 on
   const auto linear = hn::IfThenElse(hn::Gt(x, hn::Zero(DoubleTag())), x, hn::And(x, all_of(-0.0)));
   return hn::NegMulAdd(hn::Mul(n.size, all_of(0.5)), n.tail.value(), linear);
 }
-// Its derivative: the distribution, and x times the density.
+// Its derivative: the distribution function plus x times the density.
 HWY_INLINE DoubleVector gelu_slope_of_usual(DoubleVector x) {
   constexpr double density = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   const DoubleNormal n = normal_of(x);

@@ -1,5 +1,5 @@
-// exp and log of vectors of doubles, and what is made of them, where products go into sums without rounding (HWY_NATIVE_FMA). Compiled for
-// each instruction set: include after foreach_target.h.
+// exp and log of vectors of doubles, and functions based on them. Requires fused multiply-add (HWY_NATIVE_FMA). Compiled for each
+// instruction set: include after foreach_target.h.
 #if defined(PYBURN_DOUBLE_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_DOUBLE_VECTOR_INL_H
 #undef PYBURN_DOUBLE_VECTOR_INL_H
@@ -41,44 +41,44 @@ HWY_INLINE DoubleVector exp_growth(DoubleVector r) {
 struct DoubleExp {
   DoubleVector growth, n;
 };
-inline constexpr double kLn2Rest = 2.3190468138462996e-17;  // of ln 2: what a double leaves out
+inline constexpr double kLn2Rest = 2.3190468138462996e-17;  // of ln 2: the part beyond double precision
 HWY_INLINE DoubleVector nearest_whole(DoubleVector x) { return hn::Sub(hn::Add(x, all_of(kRoundDouble)), all_of(kRoundDouble)); }
 HWY_INLINE DoubleExp exp_parts(DoubleVector x) {  // x between -1000 and 1000
   const auto n = hn::Sub(hn::MulAdd(x, all_of(std::numbers::log2e), all_of(kRoundDouble)), all_of(kRoundDouble));
   const auto r = hn::NegMulAdd(n, all_of(kLn2Rest), hn::NegMulAdd(n, all_of(std::numbers::ln2), x));
   return {exp_growth(r), n};
 }
-// y * 2^n, where y lies around 1 and the result is neither subnormal nor infinite.
+// y * 2^n for y near 1, if the result is neither subnormal nor infinite.
 HWY_INLINE DoubleVector scaled(DoubleVector y, DoubleVector n) {
   const hn::RebindToSigned<DoubleTag> whole;
   const auto bits = hn::ShiftLeft<52>(hn::BitCast(whole, hn::Add(n, all_of(kRoundDouble))));
   return hn::BitCast(DoubleTag(), hn::Add(hn::BitCast(whole, y), bits));
 }
-// 2^n for whole numbers n from -1022 to 1023.
+// 2^n for integers n from -1022 to 1023.
 HWY_INLINE DoubleVector power_of_two(DoubleVector n) { return scaled(all_of(1.0), n); }
 
 HWY_INLINE DoubleVector exp_of_usual(DoubleVector x) {  // for x between -708 and 709
   const DoubleExp e = exp_parts(x);
   return scaled(hn::Add(e.growth, all_of(1.0)), e.n);
 }
-HWY_INLINE DoubleVector exp2_of_usual(DoubleVector x) {  // for x between -1021 and 1023; powers of two are exact
+HWY_INLINE DoubleVector exp2_of_usual(DoubleVector x) {  // for x between -1021 and 1023; exact for powers of two
   const auto n = nearest_whole(x);
   return scaled(hn::Add(exp_growth(hn::Mul(hn::Sub(x, n), all_of(std::numbers::ln2))), all_of(1.0)), n);
 }
-// A quarter of it never overflows, for x between -40 and 709.7.
+// A quarter of the result never overflows, for x between -40 and 709.7.
 HWY_INLINE DoubleVector expm1_of_usual(DoubleVector x) {
   const DoubleExp e = exp_parts(x);
   const auto power = power_of_two(hn::Sub(e.n, all_of(2.0)));
   return hn::CopySign(hn::Mul(hn::MulAdd(power, e.growth, hn::Sub(power, all_of(0.25))), all_of(4.0)), x);
 }
 
-// --- log, in two doubles ---
+// --- log, as a sum of two doubles ---
 
-// An unevaluated sum, of which `low` is small.
+// An unevaluated sum; `low` is small.
 struct TwoDoubles {
   DoubleVector high, low;
 };
-// The sum of a and b, of which a is the larger or 0.
+// The sum of a and b, where |a| >= |b| or a is 0.
 HWY_INLINE TwoDoubles sum_of_two(DoubleVector a, DoubleVector b) {
   const auto high = hn::Add(a, b);
   return {high, hn::Add(hn::Sub(a, high), b)};
@@ -95,14 +95,14 @@ struct DoubleLogParts {
 HWY_INLINE DoubleLogParts log_parts(DoubleVector x) {
   const DoubleTag d;
   const hn::RebindToUnsigned<DoubleTag> whole;
-  constexpr double shift = 4503599627370496.0;  // 2^52: an integer in its low bits becomes a double
+  constexpr double shift = 4503599627370496.0;  // 2^52: converts an integer in the low bits to a double
   const uint64_t one = std::bit_cast<uint64_t>(1.0), least = std::bit_cast<uint64_t>(std::numbers::sqrt2 / 2);
   const auto bits = hn::BitCast(whole, x), biased = hn::ShiftRight<52>(hn::Add(bits, hn::Set(whole, one - least)));
   const auto n = hn::Sub(hn::BitCast(d, hn::Or(biased, hn::Set(whole, std::bit_cast<uint64_t>(shift)))), all_of(shift + 1023));
   const auto m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(hn::Sub(biased, hn::Set(whole, uint64_t(1023))))));
   return {n, hn::Sub(m, all_of(1.0))};
 }
-// log(1 + f) = 2 s + s z (2/3 + z Q(z)) with s = f / (2 + f), z = s^2: good to 2^-58, or to 2^-64 with a low part everywhere.
+// log(1 + f) = 2 s + s z (2/3 + z Q(z)) with s = f / (2 + f), z = s^2: accurate to 2^-58, or to 2^-64 with a low part everywhere.
 template <bool precise>
 HWY_INLINE TwoDoubles log_of_mantissa(DoubleVector f) {
   const auto two = all_of(2.0), divisor = hn::Add(f, two), divisor_low = hn::Sub(f, hn::Sub(divisor, two));
@@ -127,9 +127,9 @@ HWY_INLINE TwoDoubles log_of_mantissa(DoubleVector f) {
   sum.low = hn::Add(sum.low, hn::MulAdd(two, s_low, tail.low));
   return sum;
 }
-// n * unit + log(x) * scale for the logarithms to other bases: unit and scale in two doubles each.
+// n * unit + log(x) * scale for logarithms to other bases; unit and scale are sums of two doubles.
 HWY_INLINE DoubleVector log10_of_usual(DoubleVector x) {
-  constexpr double unit = 0.30102999566383914, unit_low = 1.42050232272661e-13;  // log10(2): the first has bits to spare for n
+  constexpr double unit = 0.30102999566383914, unit_low = 1.42050232272661e-13;  // log10(2): n * unit.high is exact
   constexpr double scale = std::numbers::log10e, scale_low = 1.098319650216765e-17;
   const DoubleLogParts parts = log_parts(x);
   const TwoDoubles log = log_of_mantissa<false>(parts.f);
@@ -141,8 +141,8 @@ HWY_INLINE DoubleVector log10_of_usual(DoubleVector x) {
 
 // --- pow ---
 
-// |x|^y where x is neither 0, infinite nor subnormal, and the result has an exponent between -1020 and 1020.
-HWY_INLINE DoubleVector power_exponent(DoubleVector x, DoubleVector y, DoubleVector& low) {  // y log2(x), in two doubles
+// |x|^y for x that is neither 0, infinite nor subnormal, if the exponent of the result is between -1020 and 1020.
+HWY_INLINE DoubleVector power_exponent(DoubleVector x, DoubleVector y, DoubleVector& low) {  // y log2(x) as a sum of two doubles
   constexpr double scale = std::numbers::log2e, scale_low = 2.0355273740931033e-17;
   const DoubleLogParts parts = log_parts(x);
   const TwoDoubles log = log_of_mantissa<true>(parts.f);
@@ -162,7 +162,7 @@ HWY_INLINE DoubleVector power_of_exponent(DoubleVector high, DoubleVector low) {
 
 // --- tan ---
 
-// sin / cos of what pi / 2, in three doubles, leaves: exact enough up to 39000.
+// sin / cos of the remainder modulo pi / 2, with pi / 2 in three doubles: accurate enough up to 39000.
 HWY_INLINE DoubleVector tan_of_usual(DoubleVector x) {
   const DoubleTag d;
   const hn::RebindToSigned<DoubleTag> whole;

@@ -1,5 +1,5 @@
-// The kin of exp and log for vectors of floats, within 4 ulp where products go into sums without rounding (HWY_NATIVE_FMA); elsewhere
-// math/wide-inl.h serves. Compiled for each instruction set: include after foreach_target.h.
+// exp, log and related functions for vectors of floats, within 4 ulp. Requires fused multiply-add (HWY_NATIVE_FMA); other targets use
+// math/wide-inl.h. Compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_EXPONENTIAL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_EXPONENTIAL_INL_H
 #undef PYBURN_EXPONENTIAL_INL_H
@@ -47,12 +47,12 @@ HWY_INLINE FloatVector sinh_of(FloatVector x) {
 HWY_INLINE FloatVector cosh_of(FloatVector x) {
   const FloatTag d;
   const ExpVectors e = exp_vectors_between(hn::Min(hn::Set(d, 89.5f), hn::Abs(x)));
-  const auto half = scaled(hn::Add(e.growth, hn::Set(d, 1.0f)), hn::Sub(e.n, hn::Set(d, 1.0f)));  // of exp(|x|)
+  const auto half = scaled(hn::Add(e.growth, hn::Set(d, 1.0f)), hn::Sub(e.n, hn::Set(d, 1.0f)));  // a quarter of exp(|x|)
   return nan_kept(x, hn::Add(half, hn::Div(hn::Set(d, 0.25f), half)));
 }
 
-// The logarithm by itself: 2^n * m with m between 3/4 and 3/2, which lies in one of 16 intervals of its leading digits. Next to 1 they
-// have the factor 1, so that nothing is lost there.
+// The logarithm itself: x = 2^n * m with m between 3/4 and 3/2, in one of 16 intervals selected by its leading digits. The intervals next
+// to 1 have the factor 1, so that no precision is lost there.
 HWY_INLINE FloatVector quick_log_of(FloatVector x) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   HWY_ALIGN static constexpr float kInverse[16] = {1.0f, 0.914285719f, 0.864864886f, 0.820512831f, 0.780487776f, 0.744186044f, 0.711111128f,
@@ -62,7 +62,7 @@ HWY_INLINE FloatVector quick_log_of(FloatVector x) {
   const FloatTag d;
   const FloatVector m{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};
   const auto n = hn::Sub(FloatVector{_mm512_getexp_ps(x.raw)}, FloatVector{_mm512_getexp_ps(m.raw)});
-  const __m512i piece = _mm512_srli_epi32(_mm512_castps_si512(m.raw), 19);  // lookups see the low four bits
+  const __m512i piece = _mm512_srli_epi32(_mm512_castps_si512(m.raw), 19);  // lookups use the low four bits
   const FloatVector inverse{_mm512_permutexvar_ps(piece, _mm512_load_ps(kInverse))},
       log{_mm512_permutexvar_ps(piece, _mm512_load_ps(kLog))};
   const auto r = hn::MulSub(m, inverse, hn::Set(d, 1.0f));
@@ -78,7 +78,7 @@ HWY_INLINE FloatVector quick_log_of(FloatVector x) {
 }
 inline double quick_log_of(double x) { return std::log(x); }
 
-// log(1 + f), where n is 0, and the whole otherwise: n * unit + log(1 + f) * scale. The unit in two pieces.
+// log(1 + f) for n = 0, and n * unit + log(1 + f) * scale otherwise. The unit is split into two parts.
 HWY_INLINE FloatVector log_of_parts(LogParts x, float scale, float unit, float unit_low) {
   const FloatTag d;
   const auto z = hn::Mul(x.f, x.f), tail = hn::NegMulAdd(hn::Set(d, 0.5f), z, log_tail(x.f, z, hn::Zero(d)));
@@ -95,7 +95,7 @@ HWY_INLINE FloatVector log10_of(FloatVector x) {
   });
 }
 
-// What 1 + x loses in rounding is added to f.
+// The rounding error of 1 + x is added to f.
 HWY_INLINE FloatVector log1p_of(FloatVector x) {
   const FloatTag d;
   const auto one = hn::Set(d, 1.0f), sum = hn::Add(x, one), lost = hn::Sub(x, hn::Sub(sum, one));
@@ -106,7 +106,7 @@ HWY_INLINE FloatVector log1p_of(FloatVector x) {
   if (HWY_LIKELY(hn::AllTrue(d, usual))) return y;
   return hn::IfThenElse(usual, y, log_of(sum));
 }
-// |x| (or x) beyond which it is so large that what is added to it before the logarithm does not count.
+// |x| (or x) above which the term added before the logarithm is negligible.
 inline constexpr float kFarOut = 67108864.0f;
 HWY_INLINE FloatVector asinh_of(FloatVector x) {
   const FloatTag d;
@@ -130,8 +130,8 @@ HWY_INLINE FloatVector atanh_of(FloatVector x) {
   return nan_kept(x, hn::CopySign(hn::Mul(y, hn::Set(d, 0.5f)), x));
 }
 
-// exp(-x^2) t P(t) with t = 1 / (1 + 0.375 |x|), where P is a minimax fit, good to 1.3e-8. What x^2 and t lose in rounding goes into the
-// exponential, as in gelu.
+// exp(-x^2) t P(t) with t = 1 / (1 + 0.375 |x|), where P is a minimax fit with an error of 1.3e-8. The rounding errors of x^2 and t are
+// moved into the exponential, as in gelu.
 HWY_INLINE FloatVector erfc_of(FloatVector x) {
   const FloatTag d;
   const auto one = hn::Set(d, 1.0f), step = hn::Set(d, 0.375f), a = hn::Min(hn::Set(d, 10.19f), hn::Abs(x));

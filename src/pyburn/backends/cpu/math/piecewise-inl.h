@@ -1,5 +1,5 @@
-// A smooth function of floats from 0 on as polynomials of degree 6, one per interval, whose coefficients lie in registers: a lane picks
-// those of its interval with one instruction each. Compiled for each instruction set: include after foreach_target.h.
+// A smooth function of floats >= 0 as polynomials of degree 6, one per interval, with coefficients in registers: each lane selects those of
+// its interval with one instruction. Compiled for each instruction set: include after foreach_target.h.
 #if defined(PYBURN_PIECEWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_PIECEWISE_INL_H
 #undef PYBURN_PIECEWISE_INL_H
@@ -15,19 +15,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// Where a register has lanes enough to be a table, and products go into sums without rounding.
+// Requires registers with enough lanes for a table, and fused multiply-add.
 #undef PYBURN_PIECEWISE
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define PYBURN_PIECEWISE 1
 
-// As many intervals as one instruction can look up, from 0 or from somewhere else on.
+// As many intervals as one instruction can look up, starting at 0 or elsewhere.
 template <bool from_zero>
 class Pieces {
  public:
   static constexpr int kPieces = HWY_TARGET <= HWY_AVX3 ? 32 : 8, kDegree = 6;
 
-  // Intervals shrink like 1 / a, as suits what falls like exp(-a^2 / 2): the number of that of a is (slope a + linear) a + shift, rounded.
-  // Each polynomial meets the function in the nodes of Chebyshev.
+  // Interval lengths shrink like 1 / a, which suits functions that decay like exp(-a^2 / 2): the index of the interval of a is (slope a +
+  // linear) a + shift, rounded. Each polynomial interpolates the function at the Chebyshev nodes.
   Pieces(double (*fn)(double), double begin, double end) {
     const double linear = from_zero ? 1 : 0, margin = 0.05;
     const double slope = from_zero ? (kPieces - 0.6 - end) / (end * end) : (kPieces - 2 * margin) / (end * end - begin * begin);
@@ -44,7 +44,7 @@ class Pieces {
       }
       for (int order = 1; order <= kDegree; ++order)
         for (int i = kDegree; i >= order; --i) difference[i] = (difference[i] - difference[i - 1]) / (node[i] - node[i - order]);
-      for (int i = kDegree; i >= 0; --i) {  // Newton's form, multiplied out
+      for (int i = kDegree; i >= 0; --i) {  // Newton's form, expanded
         for (int k = kDegree; k > 0; --k) polynomial[k] = polynomial[k - 1] - node[i] * polynomial[k];
         polynomial[0] = difference[i] - node[i] * polynomial[0];
       }
@@ -58,7 +58,7 @@ class Pieces {
     const auto slope = hn::Set(d, slope_), round = hn::Set(d, kRoundFloat);
     const auto position = from_zero ? hn::MulAdd(hn::MulAdd(a, slope, hn::Set(d, 1.0f)), a, round)
                                     : hn::Add(hn::MulAdd(hn::Mul(a, slope), a, hn::Set(d, shift_)), round);
-    const auto piece = hn::BitCast(whole, position);  // lookups see its low bits only
+    const auto piece = hn::BitCast(whole, position);  // lookups use only the low bits
     auto pick = [&](const float* table) HWY_ATTR {
 #if HWY_TARGET <= HWY_AVX3
       return FloatVector{_mm512_permutex2var_ps(_mm512_load_ps(table), piece.raw, _mm512_load_ps(table + 16))};
@@ -78,7 +78,7 @@ class Pieces {
   float slope_, shift_;
 };
 
-// From 0 to kEnd: in one table, or in two of which the second is looked into where it is needed.
+// From 0 to kEnd: one table, or two, the second of which is used only when needed.
 class Piecewise {
  public:
 #if HWY_TARGET <= HWY_AVX3
@@ -99,7 +99,7 @@ class Piecewise {
  private:
   Pieces<true> near_;
 #if HWY_TARGET > HWY_AVX3
-  HWY_NOINLINE FloatVector far_values(FloatVector a) const { return far_(a); }  // seldom: not in the way of the others
+  HWY_NOINLINE FloatVector far_values(FloatVector a) const { return far_(a); }  // rare: kept off the fast path
   Pieces<false> far_;
 #endif
 };

@@ -1,4 +1,4 @@
-// A function of arrays that few arguments make expensive: these are put aside and computed together, in whole vectors. Compiled for each
+// A function that is expensive for few arguments: these are collected and computed together, in whole vectors. Compiled for each
 // instruction set: include after foreach_target.h.
 #if defined(PYBURN_RARE_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_RARE_LANES_INL_H
@@ -16,8 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// y[i] = usual(x[i], more[i]...) where is_usual(x[i]), simple(x[i], more[i]...) where is_simple(x[i]), else rare(x[i], more[i]...). y may
-// be one of the inputs.
+// y[i] = usual(x[i], more[i]...) if is_usual(x[i]), simple(x[i], more[i]...) if is_simple(x[i]), else rare(x[i], more[i]...). y may alias
+// an input.
 template <class Usual, class IsUsual, class Simple, class IsSimple, class Rare, class... More>
 HWY_INLINE void map_vectors_with_rare(
     Usual usual, IsUsual is_usual, Simple simple, IsSimple is_simple, Rare rare, float* y, int64_t n, const float* x, const More*... more) {

@@ -1,6 +1,6 @@
-// exp, log, tanh, sigmoid, sin and cos of floats without branches, so that loops over them become vectors; doubles go to libm.
-// Within 4 ulp of the true value; infinities, NaN and subnormals as they should be. Compiled for each instruction set:
-// include after foreach_target.h.
+// exp, log, tanh, sigmoid, sin and cos of floats without branches, so that loops over them vectorise; doubles use libm. Within 4
+// ulp of the true value; infinities, NaN and subnormals are handled. Compiled for each instruction set: include after
+// foreach_target.h.
 #if defined(PYBURN_SCALAR_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_SCALAR_MATH_INL_H
 #undef PYBURN_SCALAR_MATH_INL_H
@@ -18,12 +18,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
-// Adding it rounds a number of moderate size to the nearest integer, which then stands in the low bits.
+// Adding this constant rounds a moderate number to the nearest integer, which is then in the low bits.
 inline constexpr float kRoundFloat = 12582912.0f;                           // 1.5 * 2^23
 inline constexpr double kRoundDouble = 6755399441055744.0;                  // 1.5 * 2^52
-inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // high * n is exact for the n of a float's exponent
+inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // high * n is exact for every exponent n of a float
 
-// exp(x) of a number is (1 + growth) * scale * rest: powers of two in two steps, so that neither overflows before the product does.
+// exp(x) = (1 + growth) * scale * rest: the power of two is split into two factors, so that neither overflows before the product does.
 struct ExpParts {
   float growth, scale, rest;
 };
@@ -74,7 +74,7 @@ inline float log_of(float x) {
 
 inline double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 inline float sigmoid_of(float x) {
-  const float e = exp_of(x < 0.0f ? x : -x);  // never overflows, and keeps the digits of tiny results
+  const float e = exp_of(x < 0.0f ? x : -x);  // never overflows, and stays accurate for tiny results
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -91,14 +91,14 @@ inline float tanh_of(float x) {
   return std::copysign(a < 0.625f ? near : far, x);
 }
 
-// sin and cos reduce the angle in double precision, which is exact enough up to here; beyond, and for infinity, use libm.
+// sin and cos reduce the angle in double precision, which is precise enough up to this limit; above, and for infinity, use libm.
 inline constexpr float kLargestAngle = 1e6f;
 
 // sin(x + quarters * pi / 2).
 inline float sine(float x, int32_t quarters) {
   const double turns = double(x) * 0.63661977236758134308 + kRoundDouble;
   const double n = turns - kRoundDouble;
-  const float r = float((double(x) - n * 1.5707963267341256142) - n * 6.0771005065061922e-11);  // pi / 2 in two pieces of 33 and 53 bits
+  const float r = float((double(x) - n * 1.5707963267341256142) - n * 6.0771005065061922e-11);  // pi / 2 in two parts of 33 and 53 bits
   const float z = r * r;
   float s = -1.9515295891e-4f;
   s = s * z + 8.3321608736e-3f;

@@ -1,6 +1,6 @@
-// exp, log, tanh, sigmoid, erf and gelu of vectors of floats: what math/scalar-inl.h and math/wide-inl.h compute one by one, with fewer
-// instructions. Within 4 ulp of the true value; infinities, NaN and subnormals as they should be. Compiled for each
-// instruction set: include after foreach_target.h.
+// exp, log, tanh, sigmoid, erf and gelu of vectors of floats: the functions of math/scalar-inl.h and math/wide-inl.h with fewer
+// instructions. Within 4 ulp of the true value; infinities, NaN and subnormals are handled. Compiled for each instruction set: include
+// after foreach_target.h.
 #if defined(PYBURN_VECTOR_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_VECTOR_MATH_INL_H
 #undef PYBURN_VECTOR_MATH_INL_H
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using FloatTag = hn::ScalableTag<float>;  // as many as a register holds
+using FloatTag = hn::ScalableTag<float>;  // the number of entries that fit a register
 using FloatVector = hn::Vec<FloatTag>;
 
 // c + c1 x + c2 x^2 + ...
@@ -29,7 +29,7 @@ HWY_INLINE FloatVector polynomial_of(FloatVector x, float c, C... higher) {
   return hn::MulAdd(polynomial_of(x, higher...), x, hn::Set(FloatTag(), c));
 }
 
-// y, and NaN where x is NaN: x86 lets the second operand of Min and Max through by itself, ARM and plain code prefer the number.
+// y, or NaN if x is NaN: x86's Min and Max return the second operand for NaN, ARM and scalar code return the number.
 HWY_INLINE FloatVector nan_kept(FloatVector x, FloatVector y) {
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR || HWY_ARCH_ARM
   return hn::IfThenElse(hn::IsNaN(x), x, y);
@@ -39,7 +39,7 @@ HWY_INLINE FloatVector nan_kept(FloatVector x, FloatVector y) {
 #endif
 }
 
-// (1 + growth) * 2^n is exp(x); n is a whole number between -150 and 128.
+// exp(x) = (1 + growth) * 2^n; n is an integer between -150 and 128.
 struct ExpVectors {
   FloatVector growth, n;
 };
@@ -54,17 +54,17 @@ HWY_INLINE ExpVectors exp_vectors_between(FloatVector clamped) {  // for x betwe
   const auto r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), hn::NegMulAdd(n, hn::Set(d, kLn2High), clamped));
   return {exp_growth(r), n};
 }
-HWY_INLINE ExpVectors exp_vectors(FloatVector x) {  // the order of the operands lets NaN through
+HWY_INLINE ExpVectors exp_vectors(FloatVector x) {  // the operand order propagates NaN
   const FloatTag d;
   return exp_vectors_between(hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x)));
 }
-// 2^n of whole numbers n from -126 to 127.
+// 2^n for integers n from -126 to 127.
 HWY_INLINE FloatVector power_of_two(FloatVector n) {
   const FloatTag d;
   const auto bits = hn::BitCast(hn::RebindToSigned<FloatTag>(), hn::Add(n, hn::Set(d, kRoundFloat + 127.0f)));
   return hn::BitCast(d, hn::ShiftLeft<23>(bits));
 }
-// y * 2^n for n as exp_vectors() gives it: rounded once, also where the result is subnormal.
+// y * 2^n for n as returned by exp_vectors(): rounded once, also for subnormal results.
 HWY_INLINE FloatVector scaled(FloatVector y, FloatVector n) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   return FloatVector{_mm512_scalef_ps(y.raw, n.raw)};
@@ -82,7 +82,7 @@ HWY_INLINE FloatVector exp_of(FloatVector x) {
   const ExpVectors e = exp_vectors(x);
   return scaled(hn::Add(e.growth, one), e.n);
 #else
-  if (HWY_LIKELY(hn::AllTrue(d, hn::And(hn::Gt(x, hn::Set(d, -87.0f)), hn::Lt(x, hn::Set(d, 88.0f)))))) {  // n goes into the exponent
+  if (HWY_LIKELY(hn::AllTrue(d, hn::And(hn::Gt(x, hn::Set(d, -87.0f)), hn::Lt(x, hn::Set(d, 88.0f)))))) {  // n is added to the exponent
     const ExpVectors e = exp_vectors_between(x);
     const hn::RebindToSigned<FloatTag> whole;
     const auto n = hn::ShiftLeft<23>(hn::BitCast(whole, hn::Add(e.n, hn::Set(d, kRoundFloat))));
@@ -95,11 +95,11 @@ HWY_INLINE FloatVector exp_of(FloatVector x) {
 
 HWY_INLINE FloatVector sigmoid_of(FloatVector x) {
   const FloatTag d;
-  const auto one = hn::Set(d, 1.0f), e = exp_of(hn::Neg(hn::Abs(x)));  // never overflows, and keeps the digits of tiny results
+  const auto one = hn::Set(d, 1.0f), e = exp_of(hn::Neg(hn::Abs(x)));  // never overflows, and stays accurate for tiny results
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
 
-// m / (m + 2) with m = exp(2 |x|) - 1, which loses nothing near 0.
+// m / (m + 2) with m = exp(2 |x|) - 1, which is accurate near 0.
 HWY_INLINE FloatVector tanh_of(FloatVector x) {
   const FloatTag d;
   const auto one = hn::Set(d, 1.0f), size = hn::Min(hn::Set(d, 10.0f), hn::Abs(x));
@@ -112,7 +112,7 @@ HWY_INLINE FloatVector tanh_of(FloatVector x) {
 struct LogParts {
   FloatVector n, f;
 };
-// Of positive numbers that are neither infinite nor subnormal, unless the processor knows about these.
+// For positive x that are neither infinite nor subnormal, unless the processor supports these.
 HWY_INLINE LogParts log_parts(FloatVector x) {
   const FloatTag d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
@@ -140,7 +140,7 @@ HWY_INLINE FloatVector log_of_parts(LogParts x) {
   return hn::MulAdd(x.n, hn::Set(d, kLn2High), hn::Add(x.f, tail));
 }
 HWY_INLINE FloatVector log_of_usual(FloatVector x) { return log_of_parts(log_parts(x)); }
-// A logarithm, which `of_parts` puts together.
+// A logarithm; `of_parts` combines exponent and mantissa.
 template <class OfParts>
 HWY_INLINE FloatVector logarithm(FloatVector x, OfParts of_parts) {
   const FloatTag d;
@@ -170,7 +170,7 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
   return nan_kept(x, hn::CopySign(hn::IfThenElse(hn::Lt(a, one), near, far), x));
 }
 
-// Rounded as the processor's instruction rounds it, in half the time: from an estimate of 1 / sqrt(x), by Newton's and Markstein's steps.
+// Rounded like the processor's instruction, in half the time: an estimate of 1 / sqrt(x) refined by Newton's and Markstein's steps.
 HWY_INLINE FloatVector sqrt_of(FloatVector x) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const FloatTag d;
@@ -188,13 +188,13 @@ HWY_INLINE FloatVector sqrt_of(FloatVector x) {
 }
 inline double sqrt_of(double x) { return std::sqrt(x); }
 
-// y[i] = fn(x[i], more[i]...) for n floats; fn is a function of vectors. y may be one of the inputs.
+// y[i] = fn(x[i], more[i]...) for n floats; fn is a function of vectors. y may alias an input.
 template <class Fn, class... More>
 HWY_INLINE void map_vectors(Fn fn, float* y, int64_t n, const float* x, const More*... more) {
   const FloatTag d;
   constexpr int64_t lanes = HWY_LANES(float);
   int64_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {  // two at a time hide each other's latency
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {  // two vectors at a time hide each other's latency
     const auto a = fn(hn::LoadU(d, x + i), hn::LoadU(d, more + i)...);
     const auto b = fn(hn::LoadU(d, x + i + lanes), hn::LoadU(d, more + i + lanes)...);
     hn::StoreU(a, d, y + i);
@@ -213,7 +213,7 @@ HWY_INLINE void map_vectors(Fn fn, float* y, int64_t n, const float* x, const Mo
   }
 }
 
-// --- arrays, of floats by vectors and of doubles one by one ---
+// --- arrays: floats by vectors, doubles one by one ---
 
 // y = exp(x - shift)
 inline void exp_minus(const float* x, float shift, float* y, int64_t n) {

@@ -1,6 +1,6 @@
-// Functions of floats that are computed in double precision and rounded once: without branches, so that loops over them become
-// vectors, and without tables, because short series do where twice the digits are at hand. Doubles go to libm.
-// Compiled for each instruction set: include after foreach_target.h.
+// Functions of floats computed in double precision and rounded once: without branches, so that loops over them vectorise, and without
+// tables, because short series suffice at double precision. Doubles use libm. Compiled for each instruction set: include after
+// foreach_target.h.
 #if defined(PYBURN_WIDE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_WIDE_MATH_INL_H
 #undef PYBURN_WIDE_MATH_INL_H
@@ -19,7 +19,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kLn2 = std::numbers::ln2, kPi = std::numbers::pi;
 
-// --- in double precision, good to ten digits; arguments as floats have them ---
+// --- in double precision, accurate to ten digits for arguments in the range of floats ---
 
 // c + c1 x + c2 x^2 + ...
 template <class T>
@@ -31,7 +31,7 @@ HWY_INLINE T polynomial(T x, std::type_identity_t<T> c, C... higher) {
   return polynomial(x, higher...) * x + c;
 }
 
-// exp(x) = scale * (1 + rest), where scale is a power of two; NaN becomes something finite.
+// exp(x) = scale * (1 + rest), where scale is a power of two; NaN gives a finite value.
 struct WideExp {
   double scale, rest;
 };
@@ -45,14 +45,14 @@ HWY_INLINE double wide_exp(double x) {
   const WideExp e = split_exp(x);
   return e.scale * e.rest + e.scale;
 }
-HWY_INLINE double wide_expm1(double x) {  // relative to itself
+HWY_INLINE double wide_expm1(double x) {  // relative error
   const WideExp e = split_exp(x);
   return e.scale * e.rest + (e.scale - 1);
 }
 
-// log(x) of a positive, finite x.
+// log(x) for positive, finite x.
 HWY_INLINE double wide_log(double x) {
-  constexpr double shift = 4503599627370496.0;  // 2^52: an integer in its low bits becomes a double
+  constexpr double shift = 4503599627370496.0;  // 2^52: converts an integer in the low bits to a double
   // x = 2^n * m with m between sqrt(1/2) and sqrt(2)
   const uint64_t bits = std::bit_cast<uint64_t>(x), one = std::bit_cast<uint64_t>(1.0);
   const uint64_t biased = (bits + (one - std::bit_cast<uint64_t>(std::numbers::sqrt2 / 2))) >> 52;
@@ -60,7 +60,7 @@ HWY_INLINE double wide_log(double x) {
   const double f = std::bit_cast<double>(bits - ((biased - 1023) << 52)) - 1, s = f / (2 + f);
   return n * kLn2 + s * polynomial(s * s, 2, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13);
 }
-// log(1 + x) for x > -1, relative to itself.
+// log(1 + x) for x > -1, with small relative error.
 HWY_INLINE double wide_log1p(double x) {
   const double near = x * (1 - x * (0.5 - x * (1.0 / 3))), far = wide_log(1 + x);
   return std::abs(x) < 1e-4 ? near : far;
@@ -95,7 +95,7 @@ HWY_INLINE float exp2_of(float x) { return x != x ? x : float(wide_exp(x * kLn2)
 inline double expm1_of(double x) { return std::expm1(x); }
 HWY_INLINE float expm1_of(float x) { return x != x || x == 0 ? x : float(wide_expm1(x)); }
 
-// What log() and its kin give where wide_log does not hold.
+// The results of log() and related functions for arguments outside the range of wide_log.
 HWY_INLINE double log_special(double x) { return x == 0 ? -kInfinity : x < 0 ? kNaN : x; }
 inline double log2_of(double x) { return std::log2(x); }
 HWY_INLINE float log2_of(float x) { return float(x > 0 && x < kInfinity ? wide_log(x) * std::numbers::log2e : log_special(x)); }
@@ -159,17 +159,17 @@ inline double acos_of(double x) { return std::acos(x); }
 HWY_INLINE float acos_of(float x) { return x >= -1 && x <= 1 ? float(wide_angle(std::sqrt((1.0 - x) * (1.0 + x)), x)) : float(kNaN); }
 inline double atan2_of(double y, double x) { return std::atan2(y, x); }
 HWY_INLINE float atan2_of(float y, float x) {
-  const bool far = std::abs(x) == float(kInfinity) || std::abs(y) == float(kInfinity);  // then finite parts do not count
+  const bool far = std::abs(x) == float(kInfinity) || std::abs(y) == float(kInfinity);  // then the finite parts are negligible
   const double u = std::abs(x) == float(kInfinity) ? std::copysign(1.0, double(x)) : far ? std::copysign(0.0, double(x)) : double(x);
   const double v = std::abs(y) == float(kInfinity) ? std::copysign(1.0, double(y)) : far ? std::copysign(0.0, double(y)) : double(y);
   const double at_zero = std::copysign(std::signbit(x) ? kPi : 0.0, double(y));
   const double angle = u == 0 && v == 0 ? at_zero : wide_angle(v, u);
   return float(((x != x) | (y != y)) ? kNaN : angle);
 }
-// For moderate angles, as sin and cos.
+// For moderate angles, as in sin and cos.
 HWY_INLINE float tan_of(float x) {
   const double turns = x * (2 / kPi) + kRoundDouble, n = turns - kRoundDouble;
-  const double r = (x - n * 1.5707963267341256142) - n * 6.0771005065061922e-11, z = r * r;  // pi / 2 in two pieces, as in sine()
+  const double r = (x - n * 1.5707963267341256142) - n * 6.0771005065061922e-11, z = r * r;  // pi / 2 in two parts, as in sine()
   const double sine = r * polynomial(z, 1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800);
   const double cosine = polynomial(z, 1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800);
   const bool swapped = std::bit_cast<uint64_t>(turns) & 1;
@@ -177,7 +177,7 @@ HWY_INLINE float tan_of(float x) {
 }
 
 inline double erf_of(double x) { return std::erf(x); }
-HWY_INLINE float erf_of(float x) {  // its digits are those of a float: near 0 a + a P(a^2), else 1 - exp(-a Q(a))
+HWY_INLINE float erf_of(float x) {  // float precision suffices: near 0 a + a P(a^2), else 1 - exp(-a Q(a))
   const float size = std::abs(x), a = size < 4 ? size : 4, z = a * a;
   float p = 7.875875063e-5f;
   p = p * z - 8.016864287e-4f;
