@@ -120,7 +120,9 @@ nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::ve
 }  // namespace
 
 void bind_inference(nb::module_& m) {
-  nb::class_<GraphObject>(m, "Graph", "The operations of a model as a list, without the model's code. Created by `inference.capture`.\n\n>>> graph = pyburn.inference.capture(lambda x: x.exp() + 1, pyburn.ones(2))\n>>> graph.operations\n['exp', 'add']")
+  nb::class_<GraphObject>(m, "Graph",
+      "The operations of a model as a list, without the model's code. Created by `inference.capture`.\n\n>>> graph = "
+      "pyburn.inference.capture(lambda x: x.exp() + 1, pyburn.ones(2))\n>>> graph.operations\n['exp', 'add']")
       .def("__len__", [](const GraphObject& g) { return g.graph->nodes.size(); })
       .def("__str__", [](const GraphObject& g) { return to_text(*g.graph); })
       .def("__repr__", [](const GraphObject& g) { return format("<pyburn.Graph of {} operations>", int64_t(g.graph->nodes.size())); })
@@ -220,7 +222,11 @@ void bind_inference(nb::module_& m) {
   });
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
-  nb::class_<Profile>(m, "Profile", "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which they run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, 2), runs=3).runs\n3")
+  nb::class_<Profile>(m, "Profile",
+      "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: "
+      "The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which "
+      "they run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, "
+      "2), runs=3).runs\n3")
       .def("__str__", [](const Profile& p) { return to_text(p); })
       .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
       .def(
@@ -259,7 +265,10 @@ void bind_inference(nb::module_& m) {
       .def_prop_ro(
           "state", [](const ContextObject& c) { return state_of(*c.context); },
           "The tensors that the model writes to, by name, as the calls of this context left them.");
-  nb::class_<SessionObject>(m, "Session", "A graph prepared to run on a device.\n\nArgs:\n    graph: The graph.\n    device: The device; the default device if None.\n\n>>> graph = pyburn.inference.capture(lambda x: x * 2, pyburn.ones(2))\n>>> pyburn.inference.Session(graph)(pyburn.tensor([1.0, 4.0]))\ntensor([2., 8.])")
+  nb::class_<SessionObject>(m, "Session",
+      "A graph prepared to run on a device.\n\nArgs:\n    graph: The graph.\n    device: The device; the default device if None.\n\n>>> "
+      "graph = pyburn.inference.capture(lambda x: x * 2, pyburn.ones(2))\n>>> pyburn.inference.Session(graph)(pyburn.tensor([1.0, "
+      "4.0]))\ntensor([2., 8.])")
       .def(
           "__init__",
           [](SessionObject* self, const GraphObject& g, nb::handle device) {

@@ -12180,7 +12180,7 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
         hop_length (int | None, default None):
         win_length (int | None, default None):
         window (Tensor | None, default None):
-        center (bool, default True):
+        center (bool, default True): Whether to subtract the mean of the rows first.
         pad_mode (str, default 'reflect'):
         normalized (bool, default False):
         onesided (bool | None, default None):
@@ -12204,7 +12204,7 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
         hop_length (int | None, default None):
         win_length (int | None, default None):
         window (Tensor | None, default None):
-        center (bool, default True):
+        center (bool, default True): Whether to subtract the mean of the rows first.
         normalized (bool, default False):
         onesided (bool | None, default None):
         length (int | None, default None): The number of entries.

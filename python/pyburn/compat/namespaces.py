@@ -220,6 +220,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.jit.annotations": _jit_annotations,
     "torch.library": operators.names_of_library,
     "torch.multiprocessing": _multiprocessing,
+    "torch.onnx": _of(".onnx_export"),
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.ops": operators.names_of_ops,
     "torch.overrides": lambda: {"is_tensor_like": lambda x: isinstance(x, _core.Tensor)},

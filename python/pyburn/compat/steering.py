@@ -68,10 +68,9 @@ torch.distributed  false: is_available is_initialized is_nccl_available is_gloo_
 torch.distributed  zero: get_rank
 torch.distributed  one: get_world_size
 torch.distributed  absent: init_process_group destroy_process_group all_reduce all_gather broadcast barrier new_group reduce
-# What would be registered is for `export`, which raises.
+# pyburn's exporter has rows for its own operations; symbolic functions for PyTorch's have no effect on it.
 torch.onnx         nothing: register_custom_op_symbolic unregister_custom_op_symbolic
 torch.onnx         false: is_in_onnx_export
-torch.onnx         absent: export
 # Tensors are sent between processes through shared memory, whatever the strategy.
 torch.multiprocessing  nothing: set_sharing_strategy
 """

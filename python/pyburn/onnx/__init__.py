@@ -1,4 +1,4 @@
-"""ONNX: models of other frameworks as modules and sessions."""
+"""ONNX: models of other frameworks as modules and sessions, and models written as ONNX files."""
 
 from .._on_demand import from_stub
 

@@ -58,7 +58,7 @@ Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, c
     invented.any = true;
     return invented.free + number < sizes.size() ? sizes[invented.free + number] : invented.first + invented.step * int64_t(number);
   };
-  const Ref<Backend> null(new NullBackend(options.like ? options.like : Ref<Backend>(&device.leaf()), unknown_extent));
+  const Ref<Backend> null(new NullBackend(Ref<Backend>(&device.leaf()), unknown_extent));
   const Ref<Trace> trace = make_ref<Trace>(null);
   Tensors tensors;
   std::vector<std::string> names;

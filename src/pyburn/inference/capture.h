@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "pyburn/ir/graph.h"
-#include "pyburn/runtime/backend.h"
 #include "pyburn/runtime/device.h"
 
 namespace pyburn {
@@ -19,7 +18,6 @@ struct CaptureOptions {
   std::vector<std::pair<std::string, TensorHandle>> constants;  // names for tensors that the function uses: parameters
   bool simplify = true;                                         // fold constants, drop what nobody reads
   bool is_inside = false;  // of a graph inside the one that is being captured: tensors of that one become constants
-  Ref<Backend> like;                                            // operations that it does not support are decomposed; null: the device's leaf
 };
 using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
 

@@ -73,7 +73,8 @@ PreparedGraph::PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf) : 
 
 PreparedGraph::~PreparedGraph() = default;
 
-std::shared_ptr<PreparedProgram> PreparedGraph::prepare(Stage& stage, const Key& key, std::span<const int64_t> extents, std::span<const Shape> inputs) {
+std::shared_ptr<PreparedProgram> PreparedGraph::prepare(
+    Stage& stage, const Key& key, std::span<const int64_t> extents, std::span<const Shape> inputs) {
   return stage.programs.find(key, [&]() -> std::shared_ptr<PreparedProgram> {
     std::vector<TensorHandle> constants;
     for (const auto& [v, t] : stage.part->constants) constants.push_back(t);

@@ -1,5 +1,6 @@
 #include "pyburn/onnx/export.h"
 
+#include <algorithm>
 #include <set>
 
 #include "pyburn/graph/passes.h"
@@ -7,27 +8,27 @@
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/onnx/export/export_rows.h"
 #include "pyburn/onnx/export/without_writes.h"
+#include "pyburn/ops/copy.h"
 #include "pyburn/runtime/graph_run.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::onnx {
 namespace {
 
-// It executes what ONNX has an operator for; the rest is decomposed.
-class ExportedOperations final : public Backend {
- public:
-  void execute(OpRef, Inputs, Outputs) override { fail<CaptureError>("the operation depends on values"); }
-  KernelSupport support(const OpInfo& op, DType) const override {
-    return op.kind == Kind::view || find_export_row(op) || !op.decompose ? KernelSupport::native : KernelSupport::none;
-  }
-  Ref<Storage> allocate(DType, int64_t) override { fail<CaptureError>("the operation depends on values"); }
-  void upload(const HostArray&, const TensorHandle&) override {}
-  void download(const TensorHandle&, const HostArray&) override {}
-  std::string name() const override { return "onnx"; }
-};
+bool is_decomposed(const GraphNode& node) { return !find_export_row(node.op.info()) && node.op.info().decompose; }
 
-// The same graph in operations that ONNX has.
-Ref<Graph> decomposed(const Graph& g, Device& device) {
+void run_node(GraphRun& run, const GraphNode& node) {
+  if (!is_decomposed(node)) return run.run(node);
+  const TensorHandle absent;
+  InputList in;
+  for (ValueId v : node.in) in.add(v < 0 ? absent : run[v]);
+  const Operation op = run.operation(node);
+  Tensors results = op.info().decompose(op.ref(), in);
+  if (!node.writes) return run.set_results(node, std::move(results));
+  for (int64_t k = 0; k < results.size(); ++k) copy_into(run[node.out[k]], results[k]);
+}
+
+std::vector<CaptureInput> inputs_of(const Graph& g) {
   std::vector<CaptureInput> inputs;
   for (size_t i = 0; i < g.inputs.size(); ++i) {
     CaptureInput& input = inputs.emplace_back();
@@ -40,23 +41,38 @@ Ref<Graph> decomposed(const Graph& g, Device& device) {
     inputs[size_t(f.input)].meta.shape[f.axis] = -1;
     inputs[size_t(f.input)].extents[size_t(f.axis)] = g.extents[size_t(f.extent)];
   }
+  return inputs;
+}
+
+// The same graph, with operations that ONNX does not have replaced by their decompositions.
+Ref<Graph> with_decompositions(const Graph& g, Device& device) {
   CaptureOptions options;
   options.output_names = g.output_names;
   options.simplify = false;
-  options.like = Ref<Backend>(new ExportedOperations);
   for (size_t i = 0; i < g.constants.size(); ++i)
-    if (i < g.constant_names.size() && !g.constant_names[i].empty()) options.constants.emplace_back(g.constant_names[i], g.constants[i].second);
-  const auto run = [&](const Tensors& given) {
-    InputList in;
-    in.add(given);
-    GraphRun run(g, extents_of(g, in), &device);
-    for (size_t i = 0; i < g.inputs.size(); ++i) run.set(g.inputs[i], given[int64_t(i)]);
-    for (const auto& [v, t] : g.constants) run.set(v, t);
-    for (const GraphNode& node : g.nodes) run.run(node);
-    run.run_updates();
-    return run.outputs();
-  };
-  return drop_dead_nodes(*without_writes(*values_for_writes(*capture(device, inputs, run, options))));
+    if (i < g.constant_names.size() && !g.constant_names[i].empty())
+      options.constants.emplace_back(g.constant_names[i], g.constants[i].second);
+  return capture(
+      device, inputs_of(g),
+      [&](const Tensors& given) {
+        InputList in;
+        in.add(given);
+        GraphRun run(g, extents_of(g, in), &device);
+        for (size_t i = 0; i < g.inputs.size(); ++i) run.set(g.inputs[i], given[int64_t(i)]);
+        for (const auto& [v, t] : g.constants) run.set(v, t);
+        for (const GraphNode& node : g.nodes) run_node(run, node);
+        run.run_updates();
+        return run.outputs();
+      },
+      options);
+}
+
+// The same graph in operations that ONNX has, as far as there are any, without writes.
+Ref<Graph> in_operations_of_onnx(const Graph& graph, Device& device) {
+  constexpr int kDeepest = 8;  // decompositions of decompositions
+  Ref<Graph> g = copy_of(graph);
+  for (int i = 0; i < kDeepest && std::any_of(g->nodes.begin(), g->nodes.end(), is_decomposed); ++i) g = with_decompositions(*g, device);
+  return drop_dead_nodes(*without_writes(*values_for_writes(*g)));
 }
 
 // Results of expand that only operators read which stretch their inputs themselves, beside another operand of the full shape.
@@ -111,8 +127,8 @@ GraphWriter written(const Graph& graph, const ExportOptions& options) {
   return writer;
 }
 void check(const Graph& graph, const ExportOptions& o) {
-  require<ValueError>(o.opset >= kOldestExported && o.opset <= kNewestExported, "[onnx.export] opset must be from {} to {}: got {}", kOldestExported,
-      kNewestExported, o.opset);
+  require<ValueError>(o.opset >= kOldestExported && o.opset <= kNewestExported, "[onnx.export] opset must be from {} to {}: got {}",
+      kOldestExported, kNewestExported, o.opset);
   const auto fits = [](const char* what, const std::vector<std::string>& names, size_t count) {
     require<ValueError>(names.empty() || names.size() == count, "[onnx.export] expected {} {} names: got {}", count, what, names.size());
   };
@@ -124,14 +140,14 @@ void check(const Graph& graph, const ExportOptions& o) {
 
 std::string to_onnx(const Graph& graph, Device& device, const ExportOptions& options) {
   check(graph, options);
-  const Ref<Graph> exported = decomposed(graph, device);
+  const Ref<Graph> exported = in_operations_of_onnx(graph, device);
   return written(*exported, options).finish(options.graph_name);
 }
 
 void save_onnx(const Graph& graph, Device& device, const std::filesystem::path& path, const ExportOptions& options) {
   constexpr int64_t kLargest = int64_t(1) << 30;  // of the weights in the file: protobuf ends at 2 GiB
   check(graph, options);
-  const Ref<Graph> exported = decomposed(graph, device);
+  const Ref<Graph> exported = in_operations_of_onnx(graph, device);
   GraphWriter writer = written(*exported, options);
   std::string external;
   const bool outside = options.external_data || writer.constant_bytes() > kLargest;

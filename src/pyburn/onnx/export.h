@@ -21,8 +21,8 @@ struct ExportOptions {
   bool external_data = false;  // weights in a file of their own beside the model; always where they are too large for one file
 };
 
-// The bytes of a model file. Operations without a counterpart are written as what they decompose into; UnsupportedOp names all those for which
-// there is nothing.
+// The bytes of a model file. Operations without a counterpart are written as what they decompose into; UnsupportedOp names all those for
+// which there is nothing.
 std::string to_onnx(const Graph& graph, Device& device, const ExportOptions& options = {});
 // Writes the model, and `path`.data where the weights lie outside.
 void save_onnx(const Graph& graph, Device& device, const std::filesystem::path& path, const ExportOptions& options = {});

@@ -51,8 +51,8 @@ class GraphWriter {
   std::string integers_of(const GraphNode& node, std::span<const int64_t> values, int64_t slot);
   bool varies(const GraphNode& node, int64_t slot) const { return patch_of(node, slot) != nullptr; }
 
-  // The model as bytes of ModelProto. Constants of a kilobyte and more go to `external` where that is given, the content of a file `location`
-  // beside the model.
+  // The model as bytes of ModelProto. Constants of a kilobyte and more go to `external` where that is given, the content of a file
+  // `location` beside the model.
   std::string finish(const std::string& graph_name, std::string* external = nullptr, const std::string& location = "");
   int64_t constant_bytes() const;
 
@@ -76,12 +76,12 @@ class GraphWriter {
   std::vector<const GraphNode*> makers_;
   std::vector<std::vector<const GraphNode*>> users_;
   Names names_, input_names_, output_names_;
-  std::map<ValueId, std::string> wanted_;       // names of outputs
-  std::map<ValueId, size_t> graph_constants_;   // numbers of the graph's
+  std::map<ValueId, std::string> wanted_;      // names of outputs
+  std::map<ValueId, size_t> graph_constants_;  // numbers of the graph's
   std::set<std::string> taken_;
-  std::map<std::string, std::string> known_;    // integers and dimensions that were written before
+  std::map<std::string, std::string> known_;  // integers and dimensions that were written before
   std::vector<Constant> constants_;
-  std::string nodes_;                           // encoded fields of GraphProto
+  std::string nodes_;  // encoded fields of GraphProto
 };
 
 }  // namespace pyburn::onnx

@@ -61,7 +61,8 @@ class Rewriter {
     const GraphNode* view = made_by_[size_t(v)];
     if (version_[size_t(v)] == latest_[size_t(root(v))] || !view) return now_[size_t(v)];
     if (view->op.info().may_alias)
-      fail<UnsupportedOp>("[onnx.export] {} of a tensor that is written to afterwards may or may not see the write: write before it, or use view()",
+      fail<UnsupportedOp>(
+          "[onnx.export] {} of a tensor that is written to afterwards may or may not see the write: write before it, or use view()",
           view->op.info().name());
     GraphNode again = *view;
     again.in[0] = current(view->in[0]);
@@ -87,8 +88,9 @@ class Rewriter {
       if (input == v) fail<UnsupportedOp>("[onnx.export] the model writes into its input: ONNX models do not change their inputs");
     for (const auto& [constant, tensor] : old_.constants)
       if (constant == v)
-        fail<UnsupportedOp>("[onnx.export] the model writes into a tensor of its own (parameter or buffer): ONNX models have no state; call "
-                            "model.eval(), or return the new value");
+        fail<UnsupportedOp>(
+            "[onnx.export] the model writes into a tensor of its own (parameter or buffer): ONNX models have no state; call "
+            "model.eval(), or return the new value");
   }
 
   ValueId add(OpRef op, SmallVector<ValueId, 4> in, Meta result) {
@@ -115,7 +117,8 @@ class Rewriter {
     result_->constants.emplace_back(index, places);
     if (!result_->constant_names.empty()) result_->constant_names.emplace_back();
     const Gather attrs{0};
-    const ValueId flat = add({&op::scatter_src, &attrs}, {reshaped(behind, Shape{count}), index, reshaped(value, places.shape())}, {Shape{count}, meta.dtype});
+    const ValueId flat = add(
+        {&op::scatter_src, &attrs}, {reshaped(behind, Shape{count}), index, reshaped(value, places.shape())}, {Shape{count}, meta.dtype});
     return reshaped(flat, meta.shape);
   }
 
@@ -130,7 +133,8 @@ class Rewriter {
 }  // namespace
 
 Ref<Graph> without_writes(const Graph& g) {
-  require<UnsupportedOp>(g.updates.empty(), "[onnx.export] the graph updates its state: ONNX models have none; return the new values as outputs");
+  require<UnsupportedOp>(
+      g.updates.empty(), "[onnx.export] the graph updates its state: ONNX models have none; return the new values as outputs");
   return Rewriter(g).run();
 }
 

@@ -31,9 +31,7 @@ void write_softplus(const ExportCall& c) {  // above the threshold both agree to
 }
 void write_mish(const ExportCall& c) { c.make("Mul", {c.in(0), c.add("Tanh", {c.add("Softplus", {c.in(0)})})}); }
 void write_logsigmoid(const ExportCall& c) { c.make("Neg", {c.add("Softplus", {c.add("Neg", {c.in(0)})})}); }
-void write_hardtanh(const ExportCall& c) {
-  c.make("Clip", {c.in(0), c.number(c.as<Hardtanh>().min), c.number(c.as<Hardtanh>().max)});
-}
+void write_hardtanh(const ExportCall& c) { c.make("Clip", {c.in(0), c.number(c.as<Hardtanh>().min), c.number(c.as<Hardtanh>().max)}); }
 void write_hardsigmoid(const ExportCall& c) { c.make("HardSigmoid", {c.in(0)}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}); }
 void write_leaky_relu(const ExportCall& c) { c.make("LeakyRelu", {c.in(0)}, {{"alpha", c.as<LeakyRelu>().negative_slope}}); }
 void write_elu(const ExportCall& c) {

@@ -1,7 +1,6 @@
 // Convolutions, pools and resizing.
-#include "pyburn/ops/conv.h"
-
 #include "pyburn/onnx/export/export_rows.h"
+#include "pyburn/ops/conv.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/grid_sample.h"
 #include "pyburn/ops/interpolate.h"
@@ -149,22 +148,18 @@ void resize_by_matrix(const ExportCall& c, const Resize& a) {
   std::vector<int64_t> order(static_cast<size_t>(rank));
   for (int64_t i = 0; i < rank; ++i) order[size_t(i)] = i;
   std::swap(order[size_t(a.dim)], order[size_t(rank - 1)]);
-  const auto turned = [&](const std::string& x) {
-    return a.dim == rank - 1 ? x : c.add("Transpose", {x}, {{"perm", order}});
-  };
+  const auto turned = [&](const std::string& x) { return a.dim == rank - 1 ? x : c.add("Transpose", {x}, {{"perm", order}}); };
   const std::string w = c.cast(c.writer.constant(weights, "weights"), DType::float32, c.meta(0).dtype);
   c.writer.bind(c.node.out[0], turned(c.add("MatMul", {turned(c.in(0)), w})));
 }
 void write_resize(const ExportCall& c) {
   const Resize& a = c.as<Resize>();
-  if (a.mode == "lanczos" || a.mode == "nearest-exact") return resize_by_matrix(c, a);
+  if (a.mode == "lanczos" || a.mode == "nearest-exact" || a.antialias) return resize_by_matrix(c, a);
   Attributes attributes{{"mode", a.mode}};
   const char* transformation = a.align_corners ? "align_corners" : a.mode == "nearest" ? "asymmetric" : "half_pixel";
   attributes.push_back({"coordinate_transformation_mode", std::string(transformation)});
   if (a.mode == "nearest") attributes.push_back({"nearest_mode", std::string("floor")});
-  if (a.mode == "cubic") attributes.push_back({"cubic_coeff_a", a.antialias ? -0.5 : -0.75});
-  if (a.antialias && c.writer.opset() < 18) return resize_by_matrix(c, a);
-  if (a.antialias) attributes.push_back(flag("antialias", true));
+  if (a.mode == "cubic") attributes.push_back({"cubic_coeff_a", -0.75});
   constexpr int64_t kOutputSize = 2;  // slot
   const int64_t rank = c.meta(0).shape.rank();
   if (a.scale > 0) {

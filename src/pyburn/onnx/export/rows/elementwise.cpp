@@ -105,8 +105,7 @@ void write_isfinite(const ExportCall& c) { c.make("Not", {c.add("Or", {c.add("Is
 void write_nan_to_num(const ExportCall& c) {
   const NanToNum& a = c.as<NanToNum>();
   const std::string x = c.add("Where", {c.add("IsNaN", {c.in(0)}), c.number(a.nan), c.in(0)});
-  const std::string y =
-      c.add("Where", {c.add("IsInf", {c.in(0)}, {flag("detect_negative", false)}), c.number(a.posinf), x});
+  const std::string y = c.add("Where", {c.add("IsInf", {c.in(0)}, {flag("detect_negative", false)}), c.number(a.posinf), x});
   c.make("Where", {c.add("IsInf", {c.in(0)}, {flag("detect_positive", false)}), c.number(a.neginf), y});
 }
 void write_hypot(const ExportCall& c) {

@@ -109,9 +109,7 @@ void write_index_put(const ExportCall& c) {
   c.make("Transpose", {c.add("ScatterND", {x, coordinates(c, 2), values}, attributes)}, {{"perm", inverse(order)}});
 }
 
-void write_nonzero(const ExportCall& c) {
-  c.make("Transpose", {c.add("NonZero", {c.in(0)})}, {{"perm", std::vector<int64_t>{1, 0}}});
-}
+void write_nonzero(const ExportCall& c) { c.make("Transpose", {c.add("NonZero", {c.in(0)})}, {{"perm", std::vector<int64_t>{1, 0}}}); }
 
 constexpr ExportRow kRows[] = {
     {"gather", write_gather},

@@ -61,7 +61,8 @@ void write_cat(const ExportCall& c) {
 // Other views: the elements at constant places of the flattened tensor.
 void write_view(const ExportCall& c) {
   if (!c.is_fixed()) c.refuse("its places depend on free extents");
-  const TensorHandle all = fn::reshape(fn::arange(Scalar(0), Scalar(c.meta(0).shape.numel()), 1, DType::int64, &host_device()), c.meta(0).shape);
+  const TensorHandle all =
+      fn::reshape(fn::arange(Scalar(0), Scalar(c.meta(0).shape.numel()), 1, DType::int64, &host_device()), c.meta(0).shape);
   const TensorHandle places = alias(all, c.node.op.info().view(c.node.op.ref(), all.layout()));
   const std::string flat = c.add("Reshape", {c.in(0), c.integers(std::vector<int64_t>{-1})});
   c.make("Gather", {flat, c.writer.constant(fn::contiguous_copy(places), "places")}, {{"axis", int64_t(0)}});

@@ -34,7 +34,8 @@ void write_layers(const ExportCall& c, const NormaliseRows& a) {
   std::vector<int64_t> axes;
   for (int64_t i = axis; i < shape.rank(); ++i) axes.push_back(i);
   const std::string square = c.add("Mul", {c.in(0), c.in(0)});
-  const std::string mean = c.writer.opset() >= 18 ? c.add("ReduceMean", {square, c.integers(axes)}) : c.add("ReduceMean", {square}, {{"axes", axes}});
+  const std::string mean =
+      c.writer.opset() >= 18 ? c.add("ReduceMean", {square, c.integers(axes)}) : c.add("ReduceMean", {square}, {{"axes", axes}});
   std::string y = c.add("Div", {c.in(0), c.add("Sqrt", {c.add("Add", {mean, c.number(a.eps)})})});
   if (c.has(1)) y = c.add("Mul", {y, in_shape(c, 1, row)});
   if (c.has(2)) y = c.add("Add", {y, bias});
@@ -51,7 +52,8 @@ void write_groups(const ExportCall& c, const NormaliseRows& a) {
   if (channels == 0 || inner != a.inner || channels % a.groups != 0) c.refuse("only channels in axis 1 have a counterpart");
   const std::vector<int64_t> groups{a.groups};
   const std::string rows = c.add("Reshape", {c.in(0), c.integers(std::vector<int64_t>{0, a.groups, -1})});
-  const std::string ones = c.add("Expand", {c.number(1.0), c.integers(groups)}), zeros = c.add("Expand", {c.number(0.0), c.integers(groups)});
+  const std::string ones = c.add("Expand", {c.number(1.0), c.integers(groups)}),
+                    zeros = c.add("Expand", {c.number(0.0), c.integers(groups)});
   std::string y = c.add("Reshape", {c.add("InstanceNormalization", {rows, ones, zeros}, {{"epsilon", a.eps}}), c.shape_of(0)});
   std::vector<int64_t> per_channel(size_t(shape.rank() - 1), 1);
   per_channel[0] = channels;

@@ -23,8 +23,7 @@ void write_linear(const ExportCall& c) {
   const int64_t rank = c.meta(0).shape.rank();
   if (c.meta(1).shape.rank() == 2 && rank == 2 && (!c.has(2) || c.meta(2).shape.rank() == 1))
     return c.make("Gemm", {c.in(0), c.in(1), c.in(2)}, {flag("transB", true)});
-  const std::string weight =
-      c.meta(1).shape.rank() == 2 ? c.add("Transpose", {c.in(1)}, {{"perm", std::vector<int64_t>{1, 0}}}) : c.in(1);
+  const std::string weight = c.meta(1).shape.rank() == 2 ? c.add("Transpose", {c.in(1)}, {{"perm", std::vector<int64_t>{1, 0}}}) : c.in(1);
   if (!c.has(2)) return c.make("MatMul", {c.in(0), weight});
   c.make("Add", {c.add("MatMul", {c.in(0), weight}), c.in(2)});
 }

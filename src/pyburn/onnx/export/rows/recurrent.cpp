@@ -57,7 +57,8 @@ void write_steps(const ExportCall& c) {
   std::string bias;
   if (!p.bias.empty() || c.has(2)) {
     const std::string none = c.add("Expand", {c.number(0.0), c.integers(std::vector<int64_t>{1, rows})});
-    bias = c.add("Concat", {p.bias.empty() ? none : p.bias, c.has(2) ? by_gates(c, cell, c.in(2), hidden, 1) : none}, {{"axis", int64_t(1)}});
+    bias =
+        c.add("Concat", {p.bias.empty() ? none : p.bias, c.has(2) ? by_gates(c, cell, c.in(2), hidden, 1) : none}, {{"axis", int64_t(1)}});
   }
   const std::string axis = c.integers(std::vector<int64_t>{0});
   const auto state = [&](int64_t i) { return c.has(i) ? c.add("Unsqueeze", {c.in(i), axis}) : std::string(); };
@@ -73,7 +74,8 @@ void write_steps(const ExportCall& c) {
   const int64_t steps = c.meta(0).shape[0], last = a.reverse ? 0 : steps - 1;
   for (const GraphNode* user : c.writer.users(c.node.out[1])) {
     const Slice* slice = user->op.info().name() == "slice" ? &user->op.ref().as<Slice>() : nullptr;
-    if (!slice || slice->dim != 0 || slice->length != 1 || slice->start != last) c.refuse("of the cells only the last ones have a counterpart");
+    if (!slice || slice->dim != 0 || slice->length != 1 || slice->start != last)
+      c.refuse("of the cells only the last ones have a counterpart");
     c.writer.bind(user->out[0], results[2]);
   }
 }

@@ -1,11 +1,10 @@
 // Reductions, running sums, extrema with their positions, softmax.
-#include "pyburn/ops/reduce.h"
-
 #include <cmath>
 
 #include "pyburn/onnx/export/export_rows.h"
 #include "pyburn/ops/extremum.h"
 #include "pyburn/ops/moments.h"
+#include "pyburn/ops/reduce.h"
 #include "pyburn/ops/scan.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/ops/sort.h"
