@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 import pyburn
@@ -88,7 +90,11 @@ def test_nested_graphs():
         return pyburn.while_loop(lambda i, y: i < 6, body, (pyburn.tensor(0), x))
 
     session = inference.compile(f, pyburn.ones(2))
-    assert str(session.graph).count("cond(") >= 1 and "while_loop" in session.plot()
+    assert str(session.graph).count("cond(") >= 1
+    drawing, text = ElementTree.fromstring(session.plot()), session.graph.to_graphviz()
+    titles = [t.text for t in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(t.startswith("while_loop") for t in titles) and any(t.startswith("cond") for t in titles)  # one is in the other
+    assert text.count("subgraph cluster_") == 4  # condition, body, two branches
     for x in (pyburn.zeros(2), pyburn.full((2,), 9.0)):
         assert same(session(x), f(x))
 

@@ -119,33 +119,26 @@ std::pair<double, double> place(std::vector<Box>& boxes) {
 
 std::string number(double v) { return to_text(int64_t(v)); }
 
-}  // namespace
+struct Picture {
+  std::string text;
+  double width = 0, height = 0;
+};
 
-std::string to_graphviz(const Graph& g) {
-  const std::vector<Box> boxes = boxes_of(g);
-  auto quoted = [](const std::string& text) {
-    std::string result = "\"";
-    for (char c : text) result += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-    return result + "\"";
-  };
-  std::string text = "digraph graph_of_operations {\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n";
-  for (size_t i = 0; i < boxes.size(); ++i)
-    text += format("  n{} [label={}, tooltip={}, fillcolor={}];\n", int64_t(i), quoted(boxes[i].title), quoted(boxes[i].detail),
-        quoted(boxes[i].colour));
-  for (size_t i = 0; i < boxes.size(); ++i)
-    for (const auto& [from, v] : boxes[i].from)
-      text += format("  n{} -> n{} [label={}];\n", from, int64_t(i), quoted(to_text(g.values[size_t(v)].shape)));
-  return text + "}\n";
+// The graphs inside a node, each with the name that it has there.
+std::vector<std::pair<std::string, Ref<Graph>>> inside(const Graph& g) {
+  std::vector<std::pair<std::string, Ref<Graph>>> found;
+  for (const GraphNode& n : g.nodes) {
+    int64_t number = 0;
+    for (const Ref<Graph>& sub : sub_graphs(n.op.ref()))
+      found.emplace_back(format("{} of %{}, graph {}", n.op.info().name(), n.out.empty() ? -1 : n.out[0], number++), sub);
+  }
+  return found;
 }
 
-std::string to_svg(const Graph& g) {
+Picture drawn(const Graph& g) {
   std::vector<Box> boxes = boxes_of(g);
   const auto [width, height] = place(boxes);
-  std::string text = format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
-      "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      number(width), number(height), number(width), number(height));
+  Picture picture{"", width, height};
   for (const Box& b : boxes)
     for (const auto& [from, v] : b.from) {
       const Box& a = boxes[size_t(from)];
@@ -153,16 +146,69 @@ std::string to_svg(const Graph& g) {
       const bool skips = b.layer > a.layer + 1;  // goes around the boxes between
       const double side = std::max(a.x + a.width / 2, b.x + b.width / 2) + kGap, x0 = skips ? side : a.x, x1 = skips ? side : b.x;
       const double bend = skips ? kLayer : (b.y - y0) / 2;
-      text += format("<path d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#8a8a8a\"/>\n", number(a.x), number(y0), number(x0),
-          number(y0 + bend), number(x1), number(b.y - bend), number(b.x), number(b.y));
+      picture.text += format("<path d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#8a8a8a\"/>\n", number(a.x), number(y0),
+          number(x0), number(y0 + bend), number(x1), number(b.y - bend), number(b.x), number(b.y));
     }
   for (const Box& b : boxes)
-    text += format(
+    picture.text += format(
         "<g><title>{} {}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\" fill=\"{}\" stroke=\"#555555\"/>"
         "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text><text x=\"{}\" y=\"{}\" fill=\"#444444\">{}</text></g>\n",
         escaped(b.title), escaped(b.detail), number(b.x - b.width / 2), number(b.y), number(b.width), number(kHeight), b.colour,
         number(b.x), number(b.y + 15), escaped(b.title), number(b.x), number(b.y + 29), escaped(b.detail));
-  return text + "</svg>\n";
+  // Graphs inside stand below, in frames.
+  for (const auto& [name, sub] : inside(g)) {
+    const Picture part = drawn(*sub);
+    const double frame = std::max(part.width, kCharacter * double(name.size()) + kGap);
+    picture.text += format(
+        "<g transform=\"translate({} {})\"><rect width=\"{}\" height=\"{}\" rx=\"6\" fill=\"none\" stroke=\"#8a8a8a\" "
+        "stroke-dasharray=\"4\"/><text x=\"{}\" y=\"14\" font-style=\"italic\">{}</text><g transform=\"translate(0 {})\">\n{}</g></g>\n",
+        number(kGap), number(picture.height), number(frame), number(part.height + kGap), number(frame / 2), escaped(name), number(kGap),
+        part.text);
+    picture.width = std::max(picture.width, frame + 2 * kGap);
+    picture.height += part.height + 2 * kGap;
+  }
+  return picture;
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) result += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return result + "\"";
+}
+
+// Nodes are called <prefix><number>; graphs inside are clusters, named after their node.
+std::string described(const Graph& g, const std::string& prefix) {
+  const std::vector<Box> boxes = boxes_of(g);
+  std::string text;
+  for (size_t i = 0; i < boxes.size(); ++i)
+    text += format("  {}{} [label={}, tooltip={}, fillcolor={}];\n", prefix, int64_t(i), quoted(boxes[i].title), quoted(boxes[i].detail),
+        quoted(boxes[i].colour));
+  for (size_t i = 0; i < boxes.size(); ++i)
+    for (const auto& [from, v] : boxes[i].from)
+      text += format("  {}{} -> {}{} [label={}];\n", prefix, from, prefix, int64_t(i), quoted(to_text(g.values[size_t(v)].shape)));
+  int64_t number = 0;
+  for (const auto& [name, sub] : inside(g)) {
+    const std::string inner = prefix + std::to_string(number++) + "_";
+    text += format("  subgraph cluster_{} { label={}; style=dashed;\n{}  }\n", inner, quoted(name), described(*sub, inner));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_graphviz(const Graph& g) {
+  return "digraph graph_of_operations {\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n" + described(g, "n") +
+         "}\n";
+}
+
+std::string to_svg(const Graph& g) {
+  const Picture picture = drawn(g);
+  return format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
+             "font-family=\"sans-serif\" font-size=\"11\" text-anchor=\"middle\">\n"
+             "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+             number(picture.width), number(picture.height), number(picture.width), number(picture.height)) +
+         picture.text + "</svg>\n";
 }
 
 }  // namespace pyburn

@@ -56,17 +56,21 @@ struct PreparedGraph::Stage {
   int32_t node;
   Ref<Graph> part;
   bool is_prepared;  // false: writes to what other stages hold, so that copies of inputs would be seen
+  bool is_patient;   // sizes that follow from values may not come again: programs are prepared for those that do
   RecentValues<PreparedProgram> programs;
+  RecentValues<int> met;  // sizes that came once
   RecentValues<Inside> insides;
 };
 
-PreparedGraph::PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf) : graph_(std::move(graph)), device_(device), leaf_(leaf) {
+PreparedGraph::PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf, bool is_inside)
+    : graph_(std::move(graph)), device_(device), leaf_(leaf) {
   std::vector<GraphStage> stages = split(*graph_);
   const bool writes = std::any_of(graph_->nodes.begin(), graph_->nodes.end(), [](const GraphNode& n) { return n.writes; });
   for (GraphStage& s : stages) {
     auto& stage = stages_.emplace_back(std::make_unique<Stage>());
     stage->node = s.node;
     stage->part = std::move(s.part);
+    stage->is_patient = is_inside ? !graph_->extents.empty() : !graph_->unknown_axes.empty();
     stage->is_prepared = stages.size() == 1 || (!writes && graph_->updates.empty());
   }
 }
@@ -75,6 +79,9 @@ PreparedGraph::~PreparedGraph() = default;
 
 std::shared_ptr<PreparedProgram> PreparedGraph::prepare(
     Stage& stage, const Key& key, std::span<const int64_t> extents, std::span<const Shape> inputs) {
+  bool is_new = false;
+  if (stage.is_patient) stage.met.find(key, [&]() -> std::shared_ptr<int> { return is_new = true, nullptr; });
+  if (is_new) return nullptr;
   return stage.programs.find(key, [&]() -> std::shared_ptr<PreparedProgram> {
     std::vector<TensorHandle> constants;
     for (const auto& [v, t] : stage.part->constants) constants.push_back(t);
@@ -128,7 +135,7 @@ void PreparedGraph::run_alone(Stage& stage, GraphRun& run) {
     auto fresh = std::make_shared<Inside>();
     fresh->op = run.operation(node);
     for (const Ref<Graph>& g : sub_graphs(fresh->op.ref()))
-      fresh->graphs.emplace_back(g, std::make_unique<PreparedGraph>(optimise(*g), device_, leaf_));
+      fresh->graphs.emplace_back(g, std::make_unique<PreparedGraph>(optimise(*g), device_, leaf_, true));
     return fresh;
   });
   run.set_results(node, naming(node.op.info(), [&] {

@@ -37,7 +37,8 @@ class RecentValues {
 
 class PreparedGraph {
  public:
-  PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf);
+  // `is_inside`: the graph belongs to an operation.
+  PreparedGraph(Ref<Graph> graph, Device& device, Backend& leaf, bool is_inside = false);
   ~PreparedGraph();
 
   // Inputs fit the graph. `constants`: what stands for its constants, where the caller has state of its own; else empty.
