@@ -115,7 +115,8 @@ Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
       h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}; save the model again", h.version, kVersion);
   require<FormatError>(
       h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
-  require<FormatError>(h.checksum == checksum(file.part(sizeof h, payload.size())), "[graph_file] the file is damaged: its checksum does not match");
+  require<FormatError>(
+      h.checksum == checksum(file.part(sizeof h, payload.size())), "[graph_file] the file is damaged: its checksum does not match");
   OpNames names;
   WireReader r(payload, names);
   r.make_constant = [&](const Meta& m, BytesView data) {
@@ -138,8 +139,6 @@ void save_graph(const Graph& graph, const std::string& path) {
   io::atomic_write(path, [&](io::AtomicFile& file) { file.write(bytes); });
 }
 
-Ref<Graph> load_graph(const std::string& path, Device& device) {
-  return read_graph(io::SharedBytes::of_file(path), device);
-}
+Ref<Graph> load_graph(const std::string& path, Device& device) { return read_graph(io::SharedBytes::of_file(path), device); }
 
 }  // namespace pyburn

@@ -128,8 +128,8 @@ class PreparedProgram::Context {
       const LevelScope scope(plan_.backend_);
       for (auto i = size_t(begin); i < size_t(end); ++i) {
         Node& node = nodes_[i];
-        node.call = plan_.backend_.prepare(plan_.program_.nodes[i].op.ref(), {node.list.data(), size_t(node.list.size())},
-            {node.out.data(), size_t(node.out.size())});
+        node.call = plan_.backend_.prepare(
+            plan_.program_.nodes[i].op.ref(), {node.list.data(), size_t(node.list.size())}, {node.out.data(), size_t(node.out.size())});
       }
     });
     for (int32_t s : bound_) bind(s, {}, 0);
