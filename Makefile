@@ -171,6 +171,7 @@ fuzz-coverage: build  ## How much of each file reader the fuzzer reaches
 .PHONY: bench
 bench: build peers  ## Everything against PyTorch and JAX: benchmarks/RESULTS.md (up to an hour)
 	$(VENV)/bin/python benchmarks/run.py
+	$(VENV)/bin/python benchmarks/models/run.py --peer-python $(PYBURN_PEERS_PYTHON)
 
 .PHONY: bench-quick
 bench-quick: build peers  ## A cross-section of the same (a few minutes)

@@ -122,6 +122,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/aliases.cpp
   src/pyburn/graph/choose_layouts.cpp
+  src/pyburn/graph/cone.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/extents.cpp
   src/pyburn/graph/fit_extents.cpp
@@ -139,6 +140,8 @@ set(PYBURN_SOURCES
   src/pyburn/graph/passes/fold_scales.cpp
   src/pyburn/graph/passes/merge_equal_nodes.cpp
   src/pyburn/graph/passes/passes.cpp
+  src/pyburn/graph/passes/recognise_activations.cpp
+  src/pyburn/graph/passes/recognise_norms.cpp
   src/pyburn/graph/passes/values_for_writes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp

@@ -74,7 +74,18 @@ class Separable(nn.Module):
 @pytest.mark.parametrize("channels", [8, 16, 23, 72, 130])
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding", "dilation"),
-    [(3, 1, 1, 1), (3, 2, 1, 1), (5, 1, 2, 1), (5, 2, 2, 1), (7, 1, 3, 1), (7, 2, 0, 1), (3, 1, 2, 2), (4, 3, 2, 1), ((3, 5), (2, 1), (0, 4), 1), (1, 1, 0, 1)],
+    [
+        (3, 1, 1, 1),
+        (3, 2, 1, 1),
+        (5, 1, 2, 1),
+        (5, 2, 2, 1),
+        (7, 1, 3, 1),
+        (7, 2, 0, 1),
+        (3, 1, 2, 2),
+        (4, 3, 2, 1),
+        ((3, 5), (2, 1), (0, 4), 1),
+        (1, 1, 0, 1),
+    ],
 )
 def test_depthwise_blocks(channels, kernel, stride, padding, dilation):
     pyburn.manual_seed(channels)
@@ -128,7 +139,12 @@ def test_means_of_images_with_channels_last(shape):
 def network():
     pyburn.manual_seed(6)
     return nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.Conv2d(32, 200, 1), nn.Flatten(), nn.Linear(200 * 64, 33)
+        nn.Conv2d(3, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(32, 32, 3, padding=1),
+        nn.Conv2d(32, 200, 1),
+        nn.Flatten(),
+        nn.Linear(200 * 64, 33),
     ).eval()
 
 

@@ -20,8 +20,9 @@ class Recorder {
     inputs_.push_back(x);
     return x;
   }
+  // The result gets its layout from `like`, or from the door where there is none: algorithms, and with them bits, may follow from it.
   template <class A>
-  TensorHandle run(const OpInfo& op, const A& attrs, std::initializer_list<TensorHandle> in) {
+  TensorHandle run(const OpInfo& op, const A& attrs, std::initializer_list<TensorHandle> in, Layout (*like)(const Shape&) = nullptr) {
     InputList list;
     GraphNode node{Operation(OpRef{&op, &attrs}), {}, {}};
     for (const TensorHandle& x : in) {
@@ -29,6 +30,11 @@ class Recorder {
       node.in.push_back(x.defined() ? find(x) : -1);
     }
     TensorHandle y = call(op, attrs, list);
+    if (like) {
+      const TensorHandle target = make_tensor(default_device(), y.dtype(), like(y.shape()), cpu_backend().allocate(y.dtype(), y.numel()));
+      call_into(op, attrs, list, target);
+      y = target;
+    }
     node.out.push_back(value_of(y));
     body_->nodes.push_back(node);
     return y;
@@ -121,7 +127,7 @@ class FusedConvolution : public CpuTest {
     const auto pair = [](int64_t n) { return Dims{n, n}; };
     const TensorHandle x = r.input(in_layout(random(c.input, dtype), like)), w = r.input(random(c.weight, dtype));
     const TensorHandle bias = r.input(random(Shape{c.weight[0]}, dtype));
-    return beside(r, r.run(op::conv2d, Conv{pair(c.stride), pair(c.padding), pair(c.dilation), c.groups}, {x, w, bias}), dtype, like);
+    return beside(r, r.run(op::conv2d, Conv{pair(c.stride), pair(c.padding), pair(c.dilation), c.groups}, {x, w, bias}, like), dtype, like);
   }
   Begun begin_transposed(Recorder& r, const Case& c, DType dtype, Layout (*like)(const Shape&)) {
     const auto pair = [](int64_t n) { return Dims{n, n}; };

@@ -1,5 +1,7 @@
 // Passes: what a graph computes stays, what it consists of changes.
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "device_fixture.h"
 #include "pyburn/graph/graph_editor.h"
@@ -177,6 +179,69 @@ TEST(GraphEditor, InsertsBeforeANode) {
   const Ref<Graph> changed = editor.finish();
   const Tensor in = numbers(cpu(), {3});
   expect_same(Replay(changed, cpu()).run(Tensors{in})[0], exp(neg(in)));
+}
+
+TEST(GraphPasses, RecogniseActivationsFindsThemHoweverTheyAreWritten) {
+  const double root = std::sqrt(2 / std::numbers::pi), half = 1 / std::sqrt(2.0);
+  const auto becomes = [](const CapturedFunction& f, const char* name) {
+    const Ref<Graph> g = captured(f, {3, 70}), found = drop_dead_nodes(*recognise_activations(*g));
+    EXPECT_EQ(operations(*found), Names{name}) << to_text(*g);
+    expect_same_results(g, found, {3, 70});
+  };
+  becomes([&](const Tensors& in) -> Tensors { return {in[0] * 0.5 * (erf(in[0] * half) + 1.0)}; }, "gelu");
+  becomes([&](const Tensors& in) -> Tensors { return {in[0] * ((erf(in[0] / std::sqrt(2.0)) + 1.0) / 2.0)}; }, "gelu");
+  becomes([&](const Tensors& in) -> Tensors { return {in[0] * 0.5 * (tanh((in[0] + pow(in[0], 3.0) * 0.044715) * root) + 1.0)}; }, "gelu");
+  becomes([&](const Tensors& in) -> Tensors { return {in[0] * sigmoid(in[0])}; }, "silu");
+  becomes([&](const Tensors& in) -> Tensors { return {in[0] / (exp(-in[0]) + 1.0)}; }, "silu");
+}
+
+TEST(GraphPasses, RecogniseActivationsLeavesTheirNeighbours) {
+  const auto stays = [](const CapturedFunction& f, Dims shape) {
+    const Ref<Graph> g = captured(f, shape);
+    EXPECT_EQ(operations(*recognise_activations(*g)), operations(*g));
+  };
+  stays([](const Tensors& in) -> Tensors { return {in[0] * sigmoid(in[0] * 1.702)}; }, {3, 5});           // nearly gelu
+  stays([](const Tensors& in) -> Tensors { return {in[0] * 0.5 * (erf(in[0] * 0.7) + 1.0)}; }, {3, 5});   // of another scale
+  stays([](const Tensors& in) -> Tensors { return {in[0] * sigmoid(in[0] + 1e-3)}; }, {3, 5});            // shifted
+  stays([](const Tensors& in) -> Tensors { return {in[0] * sigmoid(transpose(in[0], 0, 1))}; }, {5, 5});  // of other elements
+}
+
+TEST(GraphPasses, RecogniseNormsFindsThemWithWeightAndBias) {
+  const Tensor w = numbers(cpu(), {70}, 1), b = numbers(cpu(), {70}, 2);
+  const auto centred = [](const Tensor& x) -> Tensor { return x - mean(x, Dims{-1}, true); };
+  const auto becomes = [](const CapturedFunction& f, Names names) {
+    const Ref<Graph> g = captured(f, {3, 4, 70}), found = drop_dead_nodes(*recognise_norms(*g));
+    EXPECT_EQ(operations(*found), names) << to_text(*g);
+    expect_same_results(g, found, {3, 4, 70});
+  };
+  const auto plain = [&](const Tensor& x) -> Tensor {
+    const Tensor c = centred(x);
+    return c / sqrt(mean(c * c, Dims{-1}, true) + 1e-5);
+  };
+  becomes([&](const Tensors& in) -> Tensors { return {plain(in[0])}; }, {"normalise_rows"});
+  becomes([&](const Tensors& in) -> Tensors { return {plain(in[0]) * w + b}; }, {"normalise_rows"});
+  becomes([&](const Tensors& in) -> Tensors { return {b + w * plain(in[0])}; }, {"normalise_rows"});
+  becomes([&](const Tensors& in) -> Tensors { return {centred(in[0]) * rsqrt(mean(pow(centred(in[0]), 2.0), Dims{-1}, true) + 1e-3) * w}; },
+      {"normalise_rows"});
+  becomes(
+      [&](const Tensors& in) -> Tensors { return {in[0] * rsqrt(mean(in[0] * in[0], Dims{-1}, true) + 1e-6) * w}; }, {"normalise_rows"});
+  becomes([&](const Tensors& in) -> Tensors { return {plain(in[0]) * w * w}; }, {"normalise_rows", "mul"});
+}
+
+TEST(GraphPasses, RecogniseNormsLeavesTheirNeighbours) {
+  const auto stays = [](const CapturedFunction& f) {
+    const Ref<Graph> g = captured(f, {3, 4, 70});
+    EXPECT_EQ(operations(*recognise_norms(*g)), operations(*g));
+  };
+  stays([](const Tensors& in) -> Tensors { return {in[0] / (mean(in[0], Dims{-1}, true) + 1e-5)}; });
+  stays([](const Tensors& in) -> Tensors {  // over other axes
+    const Tensor c = in[0] - mean(in[0], Dims{1}, true);
+    return {c / sqrt(mean(c * c, Dims{1}, true) + 1e-5)};
+  });
+  stays([](const Tensors& in) -> Tensors {  // eps outside of the root
+    const Tensor c = in[0] - mean(in[0], Dims{-1}, true);
+    return {c / (sqrt(mean(c * c, Dims{-1}, true)) + 1e-2)};
+  });
 }
 
 }  // namespace

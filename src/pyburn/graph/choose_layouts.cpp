@@ -35,7 +35,11 @@ Convolution convolution_of(const LoweredNode& node) {
 class Chooser {
  public:
   explicit Chooser(LoweredProgram& program)
-      : p_(program), parent_(program.slots.size()), shape_(program.slots.size()), flips_(program.slots.size()), fixed_(program.slots.size()) {
+      : p_(program),
+        parent_(program.slots.size()),
+        shape_(program.slots.size()),
+        flips_(program.slots.size()),
+        fixed_(program.slots.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
 
@@ -83,7 +87,7 @@ class Chooser {
       return;
     }
     const bool whole_planes = &op == &op::avg_pool && n.out[0].layout.shape.rank() == 4 && !is_image(n.out[0].layout.shape);
-    if (whole_planes) return;
+    if (whole_planes || op.kind == Kind::reduce) return;  // their results have no order
     int32_t together = -1;
     for (const LoweredOperand& o : n.in) join(o, op.kind == Kind::elementwise, together);
     for (const LoweredOperand& o : n.out) join(o, op.kind == Kind::elementwise, together);

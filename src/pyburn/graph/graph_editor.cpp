@@ -54,17 +54,25 @@ ValueId GraphEditor::add_constant(TensorHandle t) {
 }
 
 ValueId GraphEditor::insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, Meta result) {
-  const ValueId v = graph_->add_value(std::move(result));
-  makers_.push_back(i);
-  constants_.push_back(-1);
-  users_.emplace_back();
-  kept_.push_back(false);
-  written_.push_back(false);
+  return insert_before(i, std::move(op), std::move(in), std::span<const Meta>(&result, 1));
+}
+
+ValueId GraphEditor::insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, std::span<const Meta> results) {
+  SmallVector<ValueId, 4> made;
+  for (const Meta& m : results) {
+    made.push_back(graph_->add_value(m));
+    makers_.push_back(i);
+    constants_.push_back(-1);
+    users_.emplace_back();
+    kept_.push_back(false);
+    written_.push_back(false);
+  }
   for (ValueId x : in)
     if (x >= 0) users_[size_t(x)].push_back(i);
-  nodes_[size_t(i)].before.push_back({std::move(op), std::move(in), {v}, false, {}});
+  const ValueId first = made[0];
+  nodes_[size_t(i)].before.push_back({std::move(op), std::move(in), std::move(made), false, {}});
   changed_ = true;
-  return v;
+  return first;
 }
 
 void GraphEditor::remove_user(ValueId v, int32_t node) {

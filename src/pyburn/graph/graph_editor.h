@@ -1,5 +1,7 @@
 // GraphEditor: what a pass needs to change a graph. Nodes keep their numbers until finish() puts the graph together again.
 #pragma once
+#include <span>
+
 #include "pyburn/ir/graph.h"
 
 namespace pyburn {
@@ -30,6 +32,7 @@ class GraphEditor {
   ValueId add_constant(TensorHandle);
   // A node before node i. Returns its result.
   ValueId insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, Meta result);
+  ValueId insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, std::span<const Meta> results);  // the first of them
   void set_inputs(int32_t i, SmallVector<ValueId, 4> in);
   void set_operation(int32_t i, Operation op);
   // Whoever used `from` uses `to`, which is made earlier.

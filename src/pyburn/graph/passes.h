@@ -18,6 +18,10 @@ Ref<Graph> fold_constants(const Graph&);
 Ref<Graph> fold_scales(const Graph&);
 // One node for equal operations on equal inputs.
 Ref<Graph> merge_equal_nodes(const Graph&);
+// GELU and SiLU that are written out in elementary functions.
+Ref<Graph> recognise_activations(const Graph&);
+// Layer normalisations that are written out.
+Ref<Graph> recognise_norms(const Graph&);
 // Nodes that write are kept; constants that nobody reads go, too.
 Ref<Graph> drop_dead_nodes(const Graph&);
 

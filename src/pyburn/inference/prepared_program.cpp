@@ -5,6 +5,7 @@
 
 #include "pyburn/graph/choose_layouts.h"
 #include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/ordinary_pages.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/interrupt.h"
@@ -43,6 +44,7 @@ TensorHandle contiguous(const TensorHandle& x, Backend& backend) {
 class PreparedProgram::Context {
  public:
   explicit Context(const PreparedProgram& plan) : plan_(plan), uses_(plan.program_.slots.size()) {
+    const OrdinaryPages pages;
     const LoweredProgram& p = plan.program_;
     std::vector<Ref<Storage>> storages(p.slots.size());
     if (!plan.memory_.offsets.empty()) arena_ = plan.backend_.allocate(DType::uint8, plan.memory_.bytes);
@@ -130,6 +132,7 @@ class PreparedProgram::Context {
       bind(s, unknown, 0);
     }
     parallel_for(int64_t(nodes_.size()), 1, [&](int64_t begin, int64_t end) {
+      const OrdinaryPages pages;
       const LevelScope scope(plan_.backend_);
       for (auto i = size_t(begin); i < size_t(end); ++i) {
         Node& node = nodes_[i];
@@ -208,6 +211,7 @@ std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
 // A context whose run fails is not used again: a kernel that was left behind by an interrupt may still write to its memory.
 Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
   std::unique_ptr<Context> context = take_context();
+  const OrdinaryPages pages;
   const LevelScope scope(backend_);
   context->bind_inputs(inputs, constants);
   for (size_t i = 0; i < program_.nodes.size(); ++i) {

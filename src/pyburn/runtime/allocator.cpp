@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "pyburn/runtime/ordinary_pages.h"
 #include "pyburn/support/address_sanitizer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fork_safe_mutex.h"
@@ -17,6 +19,8 @@
 namespace pyburn {
 
 namespace {
+
+thread_local constinit bool ordinary_pages = false;
 
 constexpr int64_t kSmall = 4096;  // up to here: this thread's bins, no lock
 constexpr int64_t kSmallStep = 64;
@@ -47,7 +51,7 @@ void* system_allocate(int64_t size) {
     if (const auto tail = start + kHuge - aligned) munmap(reinterpret_cast<void*>(aligned + uintptr_t(size)), tail);
     p = reinterpret_cast<void*>(aligned);
 #ifdef MADV_HUGEPAGE
-    madvise(p, size_t(size), MADV_HUGEPAGE);
+    if (!OrdinaryPages::wanted()) madvise(p, size_t(size), MADV_HUGEPAGE);
 #endif
   } else {
     p = std::aligned_alloc(64, size_t(size));
@@ -199,6 +203,10 @@ void* allocate(int64_t bytes) {
 }
 
 }  // namespace
+
+OrdinaryPages::OrdinaryPages() : before_(std::exchange(ordinary_pages, true)) {}
+OrdinaryPages::~OrdinaryPages() { ordinary_pages = before_; }
+bool OrdinaryPages::wanted() { return ordinary_pages; }
 
 void* host_allocate(int64_t bytes) {
   void* p = allocate(bytes);

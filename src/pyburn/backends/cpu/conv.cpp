@@ -145,7 +145,8 @@ void run_plan(const ConvPlan& plan, bool input_gradient, const TensorHandle& x, 
     ImageFinish finish) {
   const Ref<Derived> packed = plan_weights<T>(plan, input_gradient, w);
   if constexpr (std::is_same_v<T, float>)
-    if (goes_by_winograd<T>(plan)) return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
+    if (goes_by_winograd<T>(plan))
+      return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
   convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y), finish);
 }
 
@@ -232,8 +233,7 @@ void convolve_images(
     const TensorHandle x = plain_input<T>(x_);
     Result<T> y(y_, is_plain<T>(y_), finish);
     if (path == Path::depthwise) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
-    else if (path == Path::planes)
-      convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data()), w.data<T>(), b, y.finish());
+    else if (path == Path::planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data()), w.data<T>(), b, y.finish());
     else if (path == Path::by_image) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data(), y.finish());
     else if constexpr (std::is_same_v<T, float>) convolve_pointwise(g, x.data<T>(), w.data<T>(), b, y.data(), y.finish());
     return y.deliver();
@@ -259,7 +259,8 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
     const TensorHandle dy = plain_input<T>(dy_);
     Result<T> dx(dx_, is_plain<T>(dx_), finish);
     if (path == Path::depthwise) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data(), dx.finish());
-    else if (path == Path::planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data()), w.data<T>(), nullptr, dx.finish());
+    else if (path == Path::planes)
+      convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data()), w.data<T>(), nullptr, dx.finish());
     else {
       const auto transposed = transposed_weights<T>(g, w);
       const T* rows = transposed->template data<T>();

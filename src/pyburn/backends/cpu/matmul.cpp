@@ -248,8 +248,9 @@ void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish) {
 void pack_linear_weight(const TensorHandle& weight) {
   if (weight.dtype() != DType::float32 || weight.rank() != 2 || weight.numel() == 0) return;
   const int64_t n = weight.shape()[0], k = weight.shape()[1];
-  derived_from<float>(weight, Dims{kLinearKey}, packed_size(k, n),
-      [&](float* to) { pack_right(k, n, {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, to); });
+  derived_from<float>(weight, Dims{kLinearKey}, packed_size(k, n), [&](float* to) {
+    pack_right(k, n, {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, to);
+  });
 }
 
 void register_matmul(KernelTable& kernels) {

@@ -159,12 +159,14 @@ class StepProduct {
   ScratchBuffer<T> packed_;
 };
 
-// Calls body(first, rows) for the rows of a batch; few rows stay together, and each of their products is shared out.
+// Calls body(first, rows) for the rows of a batch: a share for each thread, so that they wait for each other once and not at every step.
+// Too few rows to share stay together, and each of their products is shared out.
 template <class Body>
 void for_rows(int64_t batch, Body body) {
   constexpr int64_t kRows = 6;
-  const int64_t threads = num_threads(), chunk = batch < kRows * threads ? batch : (batch + 2 * threads - 1) / (2 * threads);
-  parallel_for(batch, threads == 1 ? batch : std::max(kRows, chunk), [&](int64_t begin, int64_t end) { body(begin, end - begin); });
+  const int64_t threads = num_threads(), few = batch < 2 * threads ? batch : (batch + threads - 1) / threads;
+  const int64_t chunk = batch < kRows * threads ? few : std::max(kRows, (batch + 2 * threads - 1) / (2 * threads));
+  parallel_for(batch, threads == 1 ? batch : chunk, [&](int64_t begin, int64_t end) { body(begin, end - begin); });
 }
 
 template <class T>

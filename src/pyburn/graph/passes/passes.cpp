@@ -8,6 +8,8 @@ std::span<const GraphPass> all_passes() {
       {"fold_constants", fold_constants},
       {"merge_equal_nodes", merge_equal_nodes},
       {"fold_scales", fold_scales},
+      {"recognise_activations", recognise_activations},
+      {"recognise_norms", recognise_norms},
       {"drop_dead_nodes", drop_dead_nodes},
   };
   return passes;

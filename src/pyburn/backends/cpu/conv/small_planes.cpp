@@ -115,8 +115,7 @@ void convolve_pixels(
         float* to = result.data + image * result.image + i * result.column;
         for (int64_t channel = first; channel < last; channel += kWidth) {
           const int64_t columns = std::min(kWidth, last - channel);
-          const PanelTask t{
-              g, at.data, at.column, at.channel, packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
+          const PanelTask t{g, at.data, at.column, at.channel, packed + channel * g.channels, bias ? bias + channel : nullptr, columns};
           at.channel == 1 ? t.run<LeftOrder::rows>(here, to + channel, result.column)
                           : t.run<LeftOrder::columns>(here, to + channel, result.column);
         }

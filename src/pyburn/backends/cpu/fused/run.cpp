@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "pyburn/backends/cpu/fused/reduce.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
@@ -18,6 +19,14 @@ struct alignas(64) Buffer {
 
 template <class U>
 void copy_run(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t n) {
+  if (to_stride == 1 && from_stride == 1) {
+    std::memcpy(to, from, size_t(n) * sizeof(U));
+    return;
+  }
+  if (to_stride == 1 && from_stride == 0) {
+    std::fill_n(static_cast<U*>(to), n, *static_cast<const U*>(from));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) static_cast<U*>(to)[i * to_stride] = static_cast<const U*>(from)[i * from_stride];
 }
 void copy_elements(int64_t size, const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t n) {

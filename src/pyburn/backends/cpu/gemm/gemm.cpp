@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "pyburn/backends/cpu/functions_of.h"
-#include "pyburn/backends/cpu/gemm/gemm_packed.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
+#include "pyburn/backends/cpu/gemm/gemm_packed.h"
 #include "pyburn/backends/cpu/gemm/gemv-inl.h"
 #include "pyburn/backends/cpu/gemm/pack-inl.h"
 #include "pyburn/backends/cpu/gemm/product_tile-inl.h"
@@ -404,8 +404,8 @@ void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate) {
   functions<double>().multiply_packed(m, n, k, a, b, {accumulate ? c.data : nullptr, c.row, c.column}, c, {});
 }
-void gemm_packed_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<const float> start, Matrix<float> c,
-    Finish finish) {
+void gemm_packed_plus(
+    int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<const float> start, Matrix<float> c, Finish finish) {
   functions<float>().multiply_packed(m, n, k, a, b, start, c, finish);
 }
 void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to) { functions<float>().pack(k, n, b, to); }
