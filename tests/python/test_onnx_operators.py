@@ -211,7 +211,7 @@ def test_splits_of_strings_are_those_of_python() -> None:
         parts, counts = run("StringSplit", np.array(texts, object), outputs=2, output_type=STRING, **options)
         expected = [t.split(delimiter, most) for t in texts]
         assert counts.tolist() == [len(e) for e in expected]
-        assert [[p for p in row[: len(e)]] for row, e in zip(parts.tolist(), expected)] == expected
+        assert [row[: len(e)] for row, e in zip(parts.tolist(), expected)] == expected
 
 
 # --- trees ---
