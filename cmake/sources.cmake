@@ -333,10 +333,13 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/value.cpp
   src/pyburn/onnx/operators/activation.cpp
   src/pyburn/onnx/operators/comparison.cpp
+  src/pyburn/onnx/operators/control_flow.cpp
   src/pyburn/onnx/operators/convolution.cpp
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/legacy.cpp
+  src/pyburn/onnx/operators/losses.cpp
   src/pyburn/onnx/operators/matmul.cpp
   src/pyburn/onnx/operators/normalisation.cpp
   src/pyburn/onnx/operators/pool.cpp
@@ -344,6 +347,7 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/resize.cpp
   src/pyburn/onnx/operators/resize_taps.cpp
   src/pyburn/onnx/operators/shape.cpp
+  src/pyburn/onnx/operators/spatial.cpp
   src/pyburn/onnx/operators/windows.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_check.cpp

@@ -19,6 +19,10 @@ constexpr std::span<const Operator> (*kFamilies[])() = {
     normalisation_operators,
     matmul_operators,
     resize_operators,
+    control_flow_operators,
+    loss_operators,
+    spatial_operators,
+    legacy_operators,
 };
 
 using Key = std::pair<std::string_view, std::string_view>;

@@ -54,5 +54,9 @@ std::span<const Operator> pool_operators();
 std::span<const Operator> normalisation_operators();
 std::span<const Operator> matmul_operators();
 std::span<const Operator> resize_operators();
+std::span<const Operator> control_flow_operators();
+std::span<const Operator> loss_operators();
+std::span<const Operator> spatial_operators();
+std::span<const Operator> legacy_operators();
 
 }  // namespace pyburn::onnx
