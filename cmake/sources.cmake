@@ -341,10 +341,13 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/attention.cpp
   src/pyburn/onnx/operators/cast.cpp
   src/pyburn/onnx/operators/comparison.cpp
+  src/pyburn/onnx/operators/control_flow.cpp
   src/pyburn/onnx/operators/convolution.cpp
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/legacy.cpp
+  src/pyburn/onnx/operators/losses.cpp
   src/pyburn/onnx/operators/low_bits.cpp
   src/pyburn/onnx/operators/matmul.cpp
   src/pyburn/onnx/operators/microsoft.cpp
@@ -360,6 +363,7 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/sequences.cpp
   src/pyburn/onnx/operators/shape.cpp
   src/pyburn/onnx/operators/signal.cpp
+  src/pyburn/onnx/operators/spatial.cpp
   src/pyburn/onnx/operators/strings.cpp
   src/pyburn/onnx/operators/training.cpp
   src/pyburn/onnx/operators/trees.cpp

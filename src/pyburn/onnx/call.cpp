@@ -145,6 +145,17 @@ OptionalDims Call::integers_of(std::string_view name, int i) const {
   return integers(name);
 }
 
+Dims Call::dims_of(std::string_view name, int i) const {
+  const OptionalDims found = integers_of(name, i);
+  require<FormatError>(found.has_value(), "[onnx] input {} is missing", i);
+  return *found;
+}
+Dims Call::dims(std::string_view name) const {
+  const OptionalDims found = integers(name);
+  require<FormatError>(found.has_value(), "[onnx] attribute '{}' is missing", name);
+  return *found;
+}
+
 Values Call::run_graph(std::string_view name, std::span<const Value> inputs) const {
   for (const auto& [attribute, graph] : node_.graphs)
     if (attribute == name) return interpreter_.run(*graph, inputs);

@@ -100,16 +100,16 @@ Results dropout(Call& c) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "Relu", 6, unary<fn::relu>},
-    {"", "LeakyRelu", 6, leaky_relu},
-    {"", "PRelu", 7, prelu},
-    {"", "Elu", 6, elu},
+    {"", "Relu", 1, unary<fn::relu>},
+    {"", "LeakyRelu", 1, leaky_relu},
+    {"", "PRelu", 1, prelu},
+    {"", "Elu", 1, elu},
     {"", "Celu", 12, celu},
-    {"", "Selu", 6, selu},
-    {"", "Sigmoid", 6, unary<fn::sigmoid>},
-    {"", "HardSigmoid", 6, hard_sigmoid},
+    {"", "Selu", 1, selu},
+    {"", "Sigmoid", 1, unary<fn::sigmoid>},
+    {"", "HardSigmoid", 1, hard_sigmoid},
     {"", "HardSwish", 14, unary<fn::hardswish>},
-    {"", "Tanh", 6, unary<fn::tanh>},
+    {"", "Tanh", 1, unary<fn::tanh>},
     {"", "Softplus", 1, [](Call& c) -> Results { return fn::softplus(c.input(0)); }},
     {"", "Softsign", 1, unary<fn::softsign>},
     {"", "Gelu", 20, gelu},
@@ -123,7 +123,7 @@ constexpr Operator kRows[] = {
     {"", "LogSoftmax", 13, softmax_of_axis<fn::log_softmax>},
     {"", "Hardmax", 1, hardmax_of_rows},
     {"", "Hardmax", 13, hardmax_of_axis},
-    {"", "Dropout", 7, dropout, inputs_at(1, 2)},
+    {"", "Dropout", 1, dropout, inputs_at(1, 2)},
 };
 
 }  // namespace

@@ -66,8 +66,9 @@ Results conv_transpose(Call& c) {
         size->size() == n || size->size() == n + 2, "[conv_transpose] output_shape must have {} numbers: got {}", n, *size);
     for (int i = 0; i < n; ++i) {
       const int64_t wanted = (*size)[size->size() - n + i];
-      const int64_t total =
-          std::max<int64_t>(Checked(stride[i]) * (x.shape()[i + 2] - 1) + extra[i] + Checked(kernel[i] - 1) * dilation[i] + 1 - wanted, 0);
+      const int64_t given = Checked(stride[i]) * (x.shape()[i + 2] - 1) + extra[i] + Checked(kernel[i] - 1) * dilation[i] + 1;
+      const int64_t total = std::max<int64_t>(given - wanted, 0);
+      extra[i] += std::max<int64_t>(wanted - given, 0);
       const int64_t smaller = total / 2, larger = total - total / 2;
       pads[i] = mode == "SAME_UPPER" ? smaller : larger, pads[i + n] = mode == "SAME_UPPER" ? larger : smaller;
     }

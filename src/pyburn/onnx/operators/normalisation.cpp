@@ -109,7 +109,7 @@ Results lrn(Call& c) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "BatchNormalization", 7, batch_normalization, 0, inputs_at(3, 4)},
+    {"", "BatchNormalization", 1, batch_normalization, 0, inputs_at(3, 4)},
     {"", "InstanceNormalization", 6, instance_normalization},
     {"", "LayerNormalization", 17, layer_normalization},
     {"", "RMSNormalization", 23, rms_normalization},

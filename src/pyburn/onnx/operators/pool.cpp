@@ -175,12 +175,12 @@ Results global_lp_pool(Call& c) {
 Results max_unpool(Call& c) {
   const TensorHandle x = c.input(0), index = c.input(1);
   const int n = x.rank() - 2;
-  const Dims kernel = *c.integers("kernel_shape"), stride = c.integers("strides", Dims(n, 1)), pads = c.integers("pads", Dims(2 * n, 0));
+  const Dims kernel = c.dims("kernel_shape"), stride = c.integers("strides", Dims(n, 1)), pads = c.integers("pads", Dims(2 * n, 0));
   require<FormatError>(n >= 1 && kernel.size() == n && stride.size() == n && pads.size() == 2 * n,
       "[max_unpool] kernel_shape, strides and pads must have a number for each axis");
   Dims natural = x.shape();
   for (int i = 0; i < n; ++i) natural[i + 2] = Checked(x.shape()[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n];
-  const Shape shape(c.has_input(2) ? *c.integers_of("", 2) : natural);
+  const Shape shape(c.has_input(2) ? c.dims_of("", 2) : natural);
   const TensorHandle zeros = fn::zeros({checked_numel(shape)}, x.dtype(), &x.device());
   return fn::reshape(fn::scatter(zeros, 0, fn::reshape(index, {-1}), fn::reshape(x, {-1})), shape);
 }
