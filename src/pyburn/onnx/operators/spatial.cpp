@@ -89,6 +89,7 @@ Results center_crop_pad(Call& c) {
 
 constexpr Operator kRows[] = {
     {"", "GridSample", 16, grid_sample},
+    {"com.microsoft", "GridSample", 1, grid_sample},
     {"", "AffineGrid", 20, affine_grid, inputs_at(1)},
     {"", "Col2Im", 18, col2im, inputs_at(1, 2)},
     {"", "CenterCropPad", 18, center_crop_pad, inputs_at(1)},
