@@ -372,6 +372,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/onnx_session.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/prepared_program.cpp

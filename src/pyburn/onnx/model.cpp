@@ -105,8 +105,8 @@ Values Model::run(std::span<const Value> given) {
         "[onnx] input '{}' is missing: expected {}", info.name, to_text(info.type));
     if (i >= inputs.size() || !inputs[i].is_tensor()) continue;
     const TensorHandle& x = inputs[i].tensor();
-    require<DeviceError>(&x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them", info.name,
-        x.device().name(), device.name());
+    require<DeviceError>(inputs[i].is_on_host() || &x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them",
+        info.name, x.device().name(), device.name());
     if (info.type.kind != TypeDef::Kind::tensor) continue;
     const ElementType wanted = info.type.element_type;
     const bool held = wanted != ElementType::undefined && dtype_of(int64_t(wanted)) == x.dtype();
