@@ -61,7 +61,8 @@ Results prelu(Call& c) {
 template <TensorHandle (*F)(const TensorHandle&, int64_t, std::optional<DType>)>
 Results softmax_of_rows(Call& c) {
   const TensorHandle x = c.input(0);
-  const int axis = x.rank() ? normalise_dim(c.integer("axis", 1), x.rank() + 1) : 0;
+  const int64_t given = c.integer("axis", 1);
+  const int axis = x.rank() ? normalise_dim(given, given < 0 ? x.rank() : x.rank() + 1) : 0;
   if (axis == x.rank() - 1) return F(x, axis, {});
   const TensorHandle flat = axis == x.rank() ? fn::unsqueeze(x, -1) : fn::flatten(x, axis);
   return fn::reshape(F(flat, -1, {}), x.shape());
@@ -102,7 +103,7 @@ Results dropout(Call& c) {
 constexpr Operator kRows[] = {
     {"", "Relu", 1, unary<fn::relu>},
     {"", "LeakyRelu", 1, leaky_relu},
-    {"", "PRelu", 1, prelu},
+    {"", "PRelu", 7, prelu},
     {"", "Elu", 1, elu},
     {"", "Celu", 12, celu},
     {"", "Selu", 1, selu},

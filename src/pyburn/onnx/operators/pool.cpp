@@ -1,5 +1,4 @@
 // Pooling.
-#include "pyburn/ops/generated/pool.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,6 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/conv_functions.h"
-#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/pad.h"
@@ -18,7 +16,6 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/unary.h"
-#include "pyburn/ops/generated/unfold.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
@@ -180,9 +177,15 @@ Results max_unpool(Call& c) {
       "[max_unpool] kernel_shape, strides and pads must have a number for each axis");
   Dims natural = x.shape();
   for (int i = 0; i < n; ++i) natural[i + 2] = Checked(x.shape()[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n];
-  const Shape shape(c.has_input(2) ? c.dims_of("", 2) : natural);
+  const Shape shape(natural);
   const TensorHandle zeros = fn::zeros({checked_numel(shape)}, x.dtype(), &x.device());
-  return fn::reshape(fn::scatter(zeros, 0, fn::reshape(index, {-1}), fn::reshape(x, {-1})), shape);
+  const TensorHandle y = fn::reshape(fn::scatter(zeros, 0, fn::reshape(index, {-1}), fn::reshape(x, {-1})), shape);
+  if (!c.has_input(2)) return y;
+  const Dims wanted = c.dims_of("", 2);  // zeros are added at the ends: the indices count in the natural shape
+  require<FormatError>(wanted.size() == x.rank(), "[max_unpool] output_shape must have {} numbers: got {}", x.rank(), wanted);
+  Dims border;
+  for (int i = x.rank() - 1; i >= 0; --i) border.push_back(0), border.push_back(Checked(wanted[i]) - shape[i]);
+  return fn::constant_pad_nd(y, border, 0.0);
 }
 
 constexpr Operator kRows[] = {
