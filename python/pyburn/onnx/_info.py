@@ -36,7 +36,10 @@ class Info:
             ("operators", ", ".join(f"{count} {name}" for name, count in sorted(self.operators.items(), key=lambda row: -row[1]))),
             *self.metadata.items(),
         ]
-        lines = [f"{name:<12}{line}" for name, text in rows for name, line in zip([name, *[""] * text.count("\n")], text.split("\n"), strict=True)]
+        lines = []
+        for name, text in rows:
+            for i, line in enumerate(text.split("\n")):
+                lines.append(f"{'' if i else name:<12}{line}")
         return "\n".join(lines)
 
 
