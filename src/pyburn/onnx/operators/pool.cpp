@@ -67,7 +67,7 @@ TensorHandle flat_indices(Call& c, const TensorHandle& x, const Windows& w, cons
     flat = flat.defined() ? fn::add(flat, part) : part;
     step *= x.shape()[i + 2];
   }
-  const int64_t planes = x.shape()[0] * x.shape()[1];
+  const int64_t planes = Checked(x.shape()[0]) * x.shape()[1];
   Dims shape(x.rank(), 1);
   shape[0] = x.shape()[0], shape[1] = x.shape()[1];
   const TensorHandle plane = fn::reshape(fn::arange({}, planes, 1, DType::int64, &x.device()), shape);
