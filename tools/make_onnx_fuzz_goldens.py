@@ -25,7 +25,7 @@ def weights() -> ModelProto:
         helper.make_tensor("doubles", TensorProto.DOUBLE, [2], [1.0, 0.5]),
         helper.make_tensor("unsigned", TensorProto.UINT32, [2], [1, 2]),
         helper.make_tensor("booleans", TensorProto.BOOL, [2], [True, False]),
-        helper.make_tensor("texts", TensorProto.STRING, [2], [b"one", b"two"]),
+        helper.make_tensor("texts", TensorProto.STRING, [2], [b"one", b"two"]),  # type: ignore[list-item]
     ]
     values = helper.make_tensor("sparse", TensorProto.FLOAT, [2], [1.0, 2.0])
     places = helper.make_tensor("places", TensorProto.INT64, [2], [0, 3])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
+import onnxruntime  # type: ignore[import-not-found]
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "onnx" / "real_models.json"
 INPUTS: dict[str, list[dict[str, list[int] | int]]] = {

@@ -16,6 +16,8 @@
 namespace pyburn::onnx {
 namespace {
 
+constexpr int64_t kLargest = int64_t(1) << 31;
+
 Dims spatial(const Shape& s) { return Dims(std::span<const int64_t>(s.data() + 2, size_t(s.rank() - 2))); }
 
 void check_rank_of(const TensorHandle& x, const TensorHandle& weight, const char* op) {
@@ -55,6 +57,12 @@ Results conv_transpose(Call& c) {
   Dims extra = c.integers("output_padding", Dims(n, 0)), pads = c.integers("pads", Dims(2 * n, 0));
   require<FormatError>(stride.size() == n && dilation.size() == n && extra.size() == n && pads.size() == 2 * n,
       "[conv_transpose] strides, dilations, output_padding and pads must have a number for each axis");
+  for (int i = 0; i < n; ++i) {
+    const bool fits_64_bits = pads[i] > -kLargest && pads[i] < kLargest && pads[i + n] > -kLargest && pads[i + n] < kLargest;
+    require<FormatError>(fits_64_bits && stride[i] > 0 && dilation[i] > 0 && extra[i] >= 0 && extra[i] < kLargest && stride[i] < kLargest &&
+                             dilation[i] < kLargest,
+        "[conv_transpose] strides, dilations, output_padding or pads are out of range");
+  }
   const std::string mode = c.text("auto_pad", "NOTSET");
   OptionalDims size = c.integers("output_shape");
   if (!size && (mode == "SAME_UPPER" || mode == "SAME_LOWER")) {

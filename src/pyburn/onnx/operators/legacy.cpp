@@ -1,6 +1,5 @@
 // Operators as they were before version 7, when broadcasting had to be asked for.
 #include "pyburn/onnx/call.h"
-#include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/movement.h"
@@ -48,11 +47,7 @@ Results compare(Call& c) {
   return combine(c, [](const TensorHandle& a, const TensorHandle& b) { return F(a, b); });
 }
 
-// A slope for each channel.
-Results prelu(Call& c) { return fn::prelu(c.input(0), fn::reshape(c.input(1), {-1})); }
-
 constexpr Operator kRows[] = {
-    {"", "PRelu", 1, prelu},
     {"", "Add", 1, add},
     {"", "Sub", 1, sub},
     {"", "Mul", 1, mul},

@@ -28,8 +28,7 @@ std::optional<TensorHandle> in_core(const TensorHandle& x, int axis, const Resiz
     return {};
   }
   if (!is_floating(x.dtype()) || (a.mode == "cubic" && a.cubic_a != -0.75)) return {};
-  if (a.transform == "align_corners" && a.scale * double(a.input) == double(a.output))
-    return fn::resize_axis(x, axis, a.input, a.output, a.mode, true, 0, false);
+  if (a.transform == "align_corners") return fn::resize_axis(x, axis, a.input, a.output, a.mode, true, 0, false);
   if (a.transform == "half_pixel" || (a.transform == "pytorch_half_pixel" && a.output > 1))
     return fn::resize_axis(x, axis, a.input, a.output, a.mode, false, step, false);
   return {};

@@ -55,7 +55,9 @@ Results flatten(Call& c) {
   const int64_t given = c.integer("axis", 1), axis = given < 0 ? given + x.rank() : given;
   require<IndexError>(axis >= 0 && axis <= x.rank(), "[flatten] axis is out of range: got {} for {}", given, x.shape());
   int64_t rows = 1, columns = 1;
-  for (int i = 0; i < x.rank(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * x.shape()[i];
+  for (int i = 0; i < x.rank(); ++i)
+    if (i < axis) rows = Checked(rows) * x.shape()[i];
+    else columns = Checked(columns) * x.shape()[i];
   return fn::reshape(x, {rows, columns});
 }
 
@@ -191,7 +193,8 @@ Results pad(Call& c) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (!before[axis] && !after[axis]) continue;
     const int64_t n = x.shape()[axis];
-    checked_numel({Checked(n) + before[axis] + after[axis]});
+    const int64_t size = Checked(n) + before[axis] + after[axis];
+    require(size >= 0 && size < int64_t(1) << 31, "[pad] bad size of axis {}: got {}", axis, size);
     x = fn::index_select(x, axis, integers_on(x.device(), padded_places(n, before[axis], after[axis], mode)));
   }
   return x;

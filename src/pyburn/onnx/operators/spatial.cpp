@@ -39,7 +39,7 @@ Results col2im(Call& c) {
     require<ValueError>(block[i] > 0 && stride[i] > 0 && dilation[i] > 0, "[col2im] block, strides and dilations must be positive");
     in_block = Checked(in_block) * block[i];
     whole.push_back(Checked(size[i]) + pads[i] + pads[i + n]);
-    counts.push_back((whole[i] - dilation[i] * (block[i] - 1) - 1) / stride[i] + 1);
+    counts.push_back((Checked(whole[i]) - Checked(dilation[i]) * (block[i] - 1) - 1) / stride[i] + 1);
   }
   require(x.shape()[1] % in_block == 0, "[col2im] {} channels are not blocks of {}", x.shape()[1], in_block);
   // One axis at a time: (outer, block, count, inner) becomes (outer, whole, inner).
