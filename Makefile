@@ -139,6 +139,7 @@ FUZZ_NAMES ?= 5000000
 fuzz: build-tests  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), the wire, hostile calls (FUZZ_CALLS=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES)
+	build/release/tests/fuzz/onnx_fuzz --runs $(FUZZ_FILES)
 	build/release/tests/fuzz/device_names_fuzz --runs $(FUZZ_NAMES)
 	build/release/tests/fuzz/graph_files_fuzz --runs $(FUZZ_FILES)
 	build/release/tests/fuzz/server_fuzz --runs $(FUZZ_FILES)
@@ -151,7 +152,7 @@ FUZZ_SECONDS ?= 600
 fuzz-libfuzzer:  ## The same targets under libFuzzer with ASan + UBSan, in build/fuzz (needs clang; FUZZ_SECONDS=n each)
 	cmake --preset fuzz --log-level=NOTICE
 	cmake --build --preset fuzz
-	for target in readers_fuzz device_names_fuzz graph_files_fuzz server_fuzz client_fuzz; do \
+	for target in readers_fuzz onnx_fuzz device_names_fuzz graph_files_fuzz server_fuzz client_fuzz; do \
 		mkdir -p build/fuzz/corpus/$$target && build/fuzz/tests/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=30 \
 			-max_len=65536 -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$target tests/fuzz/corpus/$$target; done
 

@@ -354,10 +354,13 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/attention.cpp
   src/pyburn/onnx/operators/cast.cpp
   src/pyburn/onnx/operators/comparison.cpp
+  src/pyburn/onnx/operators/control_flow.cpp
   src/pyburn/onnx/operators/convolution.cpp
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/legacy.cpp
+  src/pyburn/onnx/operators/losses.cpp
   src/pyburn/onnx/operators/low_bits.cpp
   src/pyburn/onnx/operators/matmul.cpp
   src/pyburn/onnx/operators/microsoft.cpp
@@ -373,6 +376,7 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/sequences.cpp
   src/pyburn/onnx/operators/shape.cpp
   src/pyburn/onnx/operators/signal.cpp
+  src/pyburn/onnx/operators/spatial.cpp
   src/pyburn/onnx/operators/strings.cpp
   src/pyburn/onnx/operators/training.cpp
   src/pyburn/onnx/operators/trees.cpp
@@ -382,6 +386,8 @@ set(PYBURN_SOURCES
   src/pyburn/inference/control_flow.cpp
   src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/onnx_export.cpp
+  src/pyburn/inference/onnx_session.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/prepared_graph.cpp
@@ -389,7 +395,6 @@ set(PYBURN_SOURCES
   src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
-  src/pyburn/onnx/export.cpp
   src/pyburn/onnx/export/export_rows.cpp
   src/pyburn/onnx/export/graph_writer.cpp
   src/pyburn/onnx/export/without_writes.cpp

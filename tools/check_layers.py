@@ -24,8 +24,8 @@ LAYERS = [
     "nn",
     "optim",
     "io",
-    "inference",
     "onnx",
+    "inference",
 ]
 # Siblings: a folder inside one of these includes none of the others.
 SIBLINGS = ("backends", "decorators")

@@ -132,7 +132,7 @@ def torch_irdft(x: Any, dim: int, n: int, scale: float = 1.0) -> Any:
 
 
 def torch_nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:
-    import torchvision
+    import torchvision  # type: ignore[import-not-found]
 
     return torchvision.ops.nms(boxes, scores, iou_threshold)
 

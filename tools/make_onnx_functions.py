@@ -33,7 +33,7 @@ def functions() -> list[onnx.FunctionProto]:
     """The body of each operator and version, with defaults of attributes as the schema has them."""
     found = []
     for schema in defs.get_all_schemas_with_history():
-        if not schema.has_function or schema.domain not in ("", "ai.onnx.preview.training", "ai.onnx.ml"):
+        if not schema.has_function or schema.domain not in ("", "ai.onnx.preview.training", "ai.onnx.ml"):  # type: ignore[attr-defined]
             continue
         body = onnx.FunctionProto()
         body.CopyFrom(schema.function_body)

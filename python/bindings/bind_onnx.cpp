@@ -3,6 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "layer_class.h"
+#include "pyburn/inference/onnx_session.h"
+#include "pyburn/inference/profile.h"
 #include "pyburn/onnx/model.h"
 #include "pyburn/onnx/operator.h"
 #include "pyburn/runtime/transfer.h"
@@ -65,7 +67,8 @@ Value value_from(nb::handle object, int depth = 0) {
       format("[onnx] an input must be a Tensor, a list of them, strings or None: got {}", Py_TYPE(object.ptr())->tp_name).c_str());
 }
 
-nb::list run(Model& self, nb::handle inputs) {
+template <class M>
+nb::list run(M& self, nb::handle inputs) {
   Values given, results;
   for (nb::handle input : inputs) given.push_back(value_from(input));
   {
@@ -75,6 +78,17 @@ nb::list run(Model& self, nb::handle inputs) {
   nb::list list;
   for (const Value& v : results) list.append(object_of(v));
   return list;
+}
+
+// What runs for these inputs: the steps of the prepared program, or why there is none.
+std::string summary_of(OnnxSession& self, nb::handle inputs) {
+  Values given;
+  for (nb::handle input : inputs) given.push_back(value_from(input));
+  const GilRelease released;
+  const std::shared_ptr<Session> session = self.captured(given);
+  if (!session) return "Runs the model operation by operation: " + self.why_not(given);
+  const Tensors tensors = self.captured_inputs(given);
+  return summary(*session, {tensors.data(), size_t(tensors.size())});
 }
 
 // (name, type as text, element type, extents as numbers and names, or None) of each.
@@ -131,7 +145,7 @@ void bind_onnx(nb::module_& m) {
   nb::module_ o = m.def_submodule("_onnx");
   bind_module_class<Model>(
       o, "pyburn.onnx.Model", "An ONNX file as a module. Its parameters are the floating-point initializers of the file.")
-      .def("_pb_run", run, "inputs"_a)
+      .def("_pb_run", run<Model>, "inputs"_a)
       .def_prop_ro("_pb_inputs", [](const Model& self) { return infos(self.inputs()); })
       .def_prop_ro("_pb_outputs", [](const Model& self) { return infos(self.outputs()); })
       .def_prop_ro("_pb_description", description)
@@ -141,6 +155,10 @@ void bind_onnx(nb::module_& m) {
         return nb::bytes(file.data(), file.size());
       });
   wrap_methods(class_of(typeid(Model)));
+  nb::class_<OnnxSession>(o, "_Session")
+      .def("__init__", [](OnnxSession* self, Model& model) { new (self) OnnxSession(Ref<Model>(&model)); })
+      .def("run", run<OnnxSession>, "inputs"_a)
+      .def("summary", summary_of, "inputs"_a);
   o.def("load", load, "source"_a, "device"_a.none());
   o.def("operators", [] {
     nb::list rows;

@@ -4,7 +4,7 @@
 
 #include "graph_object.h"
 #include "objects.h"
-#include "pyburn/onnx/export.h"
+#include "pyburn/inference/onnx_export.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2431,6 +2431,8 @@ def dft(input: Tensor, dim: int = -2, inverse: bool = False, scale: float = 1.0,
         IndexOutOfRange: dim is out of range.
 
     >>> pyburn.dft(pyburn.tensor([[1., 0.], [0., 0.]]))
+    tensor([[1., 0.],
+            [1., 0.]])
     """
     ...
 @overload
@@ -2447,6 +2449,8 @@ def dft(input: Tensor, *, axis: int, inverse: bool = False, scale: float = 1.0, 
         Tensor: A tensor.
 
     >>> pyburn.dft(pyburn.tensor([[1., 0.], [0., 0.]]))
+    tensor([[1., 0.],
+            [1., 0.]])
     """
     ...
 @overload
@@ -2465,6 +2469,8 @@ def rdft(input: Tensor, dim: int = -1, scale: float = 1.0, *, out: Tensor | None
         IndexOutOfRange: dim is out of range.
 
     >>> pyburn.rdft(pyburn.tensor([1., 0., 0.]))
+    tensor([[1., 0.],
+            [1., 0.]])
     """
     ...
 @overload
@@ -2480,6 +2486,8 @@ def rdft(input: Tensor, *, axis: int, scale: float = 1.0, out: Tensor | None = N
         Tensor: A tensor.
 
     >>> pyburn.rdft(pyburn.tensor([1., 0., 0.]))
+    tensor([[1., 0.],
+            [1., 0.]])
     """
     ...
 @overload
@@ -2499,6 +2507,7 @@ def irdft(input: Tensor, dim: int, n: int, scale: float = 1.0, *, out: Tensor | 
         IndexOutOfRange: dim is out of range.
 
     >>> pyburn.irdft(pyburn.tensor([[1., 0.], [0., 0.]]), 0, 3)
+    tensor([1., 1., 1.])
     """
     ...
 @overload
@@ -2515,6 +2524,7 @@ def irdft(input: Tensor, *, axis: int, n: int, scale: float = 1.0, out: Tensor |
         Tensor: A tensor.
 
     >>> pyburn.irdft(pyburn.tensor([[1., 0.], [0., 0.]]), 0, 3)
+    tensor([1., 1., 1.])
     """
     ...
 def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
@@ -9213,6 +9223,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         DeviceError: The tensors are on different devices.
 
     >>> pyburn.nms(pyburn.tensor([[0., 0., 2., 2.], [0., 0., 2., 1.9], [3., 3., 4., 4.]]), pyburn.tensor([0.5, 0.9, 0.1]), 0.5)
+    tensor([1, 2])
     """
     ...
 def roi_align(input: Tensor, boxes: Tensor, output_size: int | Sequence[int], spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -9233,6 +9244,8 @@ def roi_align(input: Tensor, boxes: Tensor, output_size: int | Sequence[int], sp
         DeviceError: The tensors are on different devices.
 
     >>> pyburn.roi_align(pyburn.ones(1, 1, 4, 4), pyburn.tensor([[0., 0., 0., 3., 3.]]), 2)
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
     """
     ...
 def roi_align_input(input: Tensor, boxes: Tensor, input_size: int | Sequence[int], spatial_scale: float, sampling_ratio: int, aligned: bool, *, out: Tensor | None = None) -> Tensor:
@@ -9253,6 +9266,8 @@ def roi_align_input(input: Tensor, boxes: Tensor, input_size: int | Sequence[int
         DeviceError: The tensors are on different devices.
 
     >>> pyburn.roi_align_input(pyburn.ones(1, 1, 1, 1), pyburn.tensor([[0., 0., 0., 1., 1.]]), (1, 1, 2, 2), 1.0, 1, False)
+    tensor([[[[0.2500, 0.2500],
+              [0.2500, 0.2500]]]])
     """
     ...
 def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> return_types.lstm:
@@ -12193,6 +12208,7 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
         DeviceError: The tensors are on different devices.
 
     >>> pyburn.stft(pyburn.arange(16.), 8, return_complex=False).shape
+    pyburn.Size([5, 9, 2])
     """
     ...
 def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False) -> Tensor:
@@ -12217,6 +12233,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
         DeviceError: The tensors are on different devices.
 
     >>> pyburn.istft(pyburn.stft(pyburn.arange(16.), 8, return_complex=False), 8)
+    tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,
+            14., 15.])
     """
     ...
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -105,9 +105,8 @@ def test_multi_head_attention_with_a_mask_and_a_cache() -> None:
 def test_group_query_attention_over_a_cache(window: int) -> None:
     q, k, v, past = _random(2, 1, 32), _random(2, 1, 16), _random(2, 1, 16) + 1, _random(2, 2, 4, 8)
     last, total = np.array([4, 4], np.int32), np.array(5, np.int32)
-    y, keys, _ = run(
-        "GroupQueryAttention", q, k, v, past, past, last, total, outputs=3, domain=MICROSOFT, num_heads=4, kv_num_heads=2, local_window_size=window
-    )  # fmt: skip
+    how = {"num_heads": 4, "kv_num_heads": 2, "local_window_size": window}
+    y, keys, _ = run("GroupQueryAttention", q, k, v, past, past, last, total, outputs=3, domain=MICROSOFT, **how)
     all_k, all_v = np.concatenate([past, heads(k, 2)], 2), np.concatenate([past, heads(v, 2)], 2)
     close(keys, all_k)
     seen = np.where(np.arange(5) > 4 - window, 0, -np.inf) if window > 0 else 0.0
@@ -211,7 +210,7 @@ def test_splits_of_strings_are_those_of_python() -> None:
         parts, counts = run("StringSplit", np.array(texts, object), outputs=2, output_type=STRING, **options)
         expected = [t.split(delimiter, most) for t in texts]
         assert counts.tolist() == [len(e) for e in expected]
-        assert [[p for p in row[: len(e)]] for row, e in zip(parts.tolist(), expected)] == expected
+        assert [row[: len(e)] for row, e in zip(parts.tolist(), expected)] == expected
 
 
 # --- trees ---

@@ -48,12 +48,9 @@ def _run(self: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         inputs: The inputs by name.
     """
-    result = (
-        self(**inputs)
-        if all(name.isidentifier() for name in inputs)
-        else self(*in_order([i.name for i in self.inputs], (), dict(inputs), "the model"))
-    )
-    return dict(zip([o.name for o in self.outputs], result if len(self.outputs) != 1 else (result,), strict=True))
+    values = in_order([value.name for value in self.inputs], (), dict(inputs), "the model")
+    result = self(*values)
+    return dict(zip([value.name for value in self.outputs], result if len(self.outputs) != 1 else (result,), strict=True))
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._core import Tensor, bfloat16, uint16
 from ..autograd import no_grad
 from ..tensor import from_numpy
@@ -170,6 +171,4 @@ def supports_device(device: str) -> bool:
 
 
 def _device(name: str) -> Any:
-    from .. import device
-
-    return device("cpu") if name.split(":", 1)[0].upper() == "CPU" else device(name)
+    return _core.Device("cpu" if name.split(":", 1)[0].upper() == "CPU" else name)

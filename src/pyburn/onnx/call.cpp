@@ -18,9 +18,9 @@ template <class T>
 std::vector<T> elements(const TensorHandle& x, DType dtype) {
   TensorHandle plain = x;
   if (x.dtype() != dtype) {
-    plain = moved_to(host_device(), x);
+    std::vector<std::byte> bytes = host_bytes(x);  // CaptureError where the values are not known
     const LevelScope level(host_device().leaf());
-    plain = fn::cast(plain, dtype);
+    plain = fn::cast(from_host(host_device(), {bytes.data(), x.meta()}), dtype);
   }
   std::vector<T> values(size_t(plain.numel()));
   to_host(plain, {values.data(), plain.meta()});
@@ -143,6 +143,17 @@ const TensorDef* Call::tensor(std::string_view name) const {
 OptionalDims Call::integers_of(std::string_view name, int i) const {
   if (has_input(i)) return Dims(std::span<const int64_t>(read_integers(i)));
   return integers(name);
+}
+
+Dims Call::dims_of(std::string_view name, int i) const {
+  const OptionalDims found = integers_of(name, i);
+  require<FormatError>(found.has_value(), "[onnx] input {} is missing", i);
+  return *found;
+}
+Dims Call::dims(std::string_view name) const {
+  const OptionalDims found = integers(name);
+  require<FormatError>(found.has_value(), "[onnx] attribute '{}' is missing", name);
+  return *found;
 }
 
 Values Call::run_graph(std::string_view name, std::span<const Value> inputs) const {

@@ -47,6 +47,7 @@ class Call {
   std::string text(std::string_view name) const;
   OptionalDims integers(std::string_view name) const;
   Dims integers(std::string_view name, const Dims& otherwise) const { return integers(name).value_or(otherwise); }
+  Dims dims(std::string_view name) const;  // needed
   std::vector<double> reals(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   const TensorDef* tensor(std::string_view name) const;
@@ -57,6 +58,7 @@ class Call {
   DType dtype(std::string_view name, DType otherwise) const { return has(name) ? dtype(name) : otherwise; }
   // A list from an attribute, in older versions, or from input i. Nothing where neither is given.
   OptionalDims integers_of(std::string_view name, int i) const;
+  Dims dims_of(std::string_view name, int i) const;  // the same where it is needed
 
   // Runs the graph of an attribute: the branch of an If, the body of a Loop.
   Values run_graph(std::string_view name, std::span<const Value> inputs) const;

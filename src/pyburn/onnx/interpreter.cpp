@@ -47,7 +47,10 @@ void Interpreter::run(const PlanNode& node) {
   Values inputs;
   inputs.reserve(node.inputs.size());
   for (const int v : node.inputs) inputs.push_back(v < 0 ? Value() : values_[size_t(v)]);
-  for (const int v : node.dies) values_[size_t(v)] = Value();
+  const auto forget = [&] {
+    for (const int v : node.dies) values_[size_t(v)] = Value();
+  };
+  if (node.graphs.empty()) forget();  // the inputs die with the call
   try {
     Call call(*this, node, inputs);
     // Shapes and what follows from them are computed on the CPU itself: they are known while capturing, and cost no read-back.
@@ -70,6 +73,7 @@ void Interpreter::run(const PlanNode& node) {
     pass_element_types(node, inputs, results);
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] >= 0) set(node.outputs[i], std::move(results[i]));
+    if (!node.graphs.empty()) forget();  // its graphs read them while it ran
   } catch (Error& error) {
     say_where(error, *node.def);
     throw;

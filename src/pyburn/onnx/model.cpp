@@ -100,13 +100,13 @@ Values Model::run(std::span<const Value> given) {
   }
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     const ValueInfo& info = plan_->inputs[i];
-    const bool may_be_absent = info.type.kind == TypeDef::Kind::optional;
-    require<ValueError>(i < inputs.size() && (may_be_absent || !inputs[i].is_absent()), "[onnx] input '{}' is missing: expected {}",
-        info.name, to_text(info.type));
-    if (!inputs[i].is_tensor()) continue;
+    const bool is_optional = info.type.kind == TypeDef::Kind::optional;
+    require<ValueError>(is_optional || (i < inputs.size() && !inputs[i].is_absent() && !inputs[i].is_none()),
+        "[onnx] input '{}' is missing: expected {}", info.name, to_text(info.type));
+    if (i >= inputs.size() || !inputs[i].is_tensor()) continue;
     const TensorHandle& x = inputs[i].tensor();
-    require<DeviceError>(&x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them", info.name,
-        x.device().name(), device.name());
+    require<DeviceError>(inputs[i].is_on_host() || &x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them",
+        info.name, x.device().name(), device.name());
     if (info.type.kind != TypeDef::Kind::tensor) continue;
     const ElementType wanted = info.type.element_type;
     const bool held = wanted != ElementType::undefined && dtype_of(int64_t(wanted)) == x.dtype();

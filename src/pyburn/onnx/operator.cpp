@@ -30,6 +30,10 @@ constexpr std::span<const Operator> (*kFamilies[])() = {
     string_operators,
     training_operators,
     vision_operators,
+    control_flow_operators,
+    loss_operators,
+    spatial_operators,
+    legacy_operators,
 };
 
 using Key = std::pair<std::string_view, std::string_view>;

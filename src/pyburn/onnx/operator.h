@@ -65,5 +65,9 @@ std::span<const Operator> signal_operators();
 std::span<const Operator> string_operators();
 std::span<const Operator> training_operators();
 std::span<const Operator> vision_operators();
+std::span<const Operator> control_flow_operators();
+std::span<const Operator> loss_operators();
+std::span<const Operator> spatial_operators();
+std::span<const Operator> legacy_operators();
 
 }  // namespace pyburn::onnx

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::onnx {
@@ -276,7 +277,7 @@ TensorDef read_sparse_tensor(protozero::data_view message, ReadContext& context)
         const int64_t k = index(i * dense.shape.rank() + axis);
         require<FormatError>(
             k >= 0 && k < dense.shape[axis], "[onnx] an index of sparse tensor '{}' is out of range: got {}", dense.name, k);
-        at = at * dense.shape[axis] + k;
+        at = Checked(at) * dense.shape[axis] + k;
       }
     require<FormatError>(
         at >= 0 && uint64_t(at) < size / width, "[onnx] an index of sparse tensor '{}' is out of range: got {}", dense.name, at);

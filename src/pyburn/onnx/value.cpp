@@ -21,6 +21,11 @@ std::string to_text(const Value& v) {
   return {};
 }
 
+void Value::fail_kind(Kind expected) const {
+  const char* names[] = {"nothing", "an empty optional", "a tensor", "strings", "a sequence"};
+  fail<FormatError>("[onnx] expected {}: got {}", names[size_t(expected)], to_text(*this));
+}
+
 Value value_of(const TensorDef& t) {
   if (t.type == ElementType::string) return make_ref<Strings>(t.shape, t.strings);
   Value v = Value::on_host(tensor_of(t, host_device()));

@@ -60,15 +60,27 @@ class Value {
   bool is_sequence() const { return kind_ == Kind::sequence; }
   bool is_on_host() const { return host_; }
 
-  const TensorHandle& tensor() const { return tensor_; }
+  const TensorHandle& tensor() const {  // FormatError for another kind
+    require_kind(Kind::tensor);
+    return tensor_;
+  }
   // Of elements that no dtype stands for (operators/low_bits.h); else undefined.
   ElementType element() const { return element_; }
   void set_element(ElementType type) { element_ = type; }
   const TensorHandle& device_copy() const { return device_copy_; }
-  const Strings& strings() const { return *strings_; }
+  const Strings& strings() const {
+    require_kind(Kind::strings);
+    return *strings_;
+  }
   const std::vector<Value>& items() const;
 
  private:
+  void require_kind(Kind expected) const {
+    if (kind_ != expected) [[unlikely]]
+      fail_kind(expected);
+  }
+  [[noreturn]] void fail_kind(Kind expected) const;
+
   Kind kind_ = Kind::absent;
   bool host_ = false;
   ElementType element_ = ElementType::undefined;
@@ -82,7 +94,10 @@ struct Sequence : Counted {
   explicit Sequence(Values items) : items(std::move(items)) {}
   Values items;
 };
-inline const std::vector<Value>& Value::items() const { return sequence_->items; }
+inline const std::vector<Value>& Value::items() const {
+  require_kind(Kind::sequence);
+  return sequence_->items;
+}
 
 std::string to_text(const Value&);  // "float32 (2, 3)", "a sequence of 3"
 

@@ -11,8 +11,8 @@ from .arrays import wide
 class SpectralKernels:
     @kernel
     def dft(self, x, *, dim, inverse, scale):
-        transform, norm = (np.fft.ifft, "forward") if inverse else (np.fft.fft, "backward")
-        return pairs(transform(complexes(x), axis=dim, norm=norm) * scale)
+        z = complexes(x)
+        return pairs((np.fft.ifft(z, axis=dim, norm="forward") if inverse else np.fft.fft(z, axis=dim)) * scale)
 
     @kernel
     def rdft(self, x, *, dim, scale):

@@ -17,6 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
+constexpr int64_t kTile = 16;          // numbers of a line that are moved at a time
 constexpr int64_t kSideBySide = 16;    // lines in vectors
 constexpr int64_t kInCache = 1 << 15;  // numbers of all of them
 
@@ -32,9 +33,10 @@ struct Lines {
   int64_t at(int64_t line, int64_t j) const { return (line / inner * extent + j) * inner + line % inner; }
 };
 
-// load(line, l, z) brings a line to place l of z, store(line, l, z) brings it away; `lines` lie between the numbers of a line.
+// load(line, l, lines, z, begin, end) brings numbers [begin, end) of a line to place l of z, between whose numbers `lines` lie; store(...)
+// brings results away, which are `stored` of a line. A few numbers of all lines at a time: those share what the cache holds of z.
 template <class T, class Load, class Store>
-void transform_lines(const fft::Plan<T>& plan, int64_t count, bool inverse, Load load, Store store) {
+void transform_lines(const fft::Plan<T>& plan, int64_t count, int64_t stored, bool inverse, Load load, Store store) {
   const int64_t lines = lines_at_once(count, plan.scratch()), room = Checked(lines) * plan.scratch();
   auto body = [&](int64_t begin, int64_t end) HWY_ATTR {
     ScratchBuffer<T> buffer(Checked(room) * 4);
@@ -43,13 +45,15 @@ void transform_lines(const fft::Plan<T>& plan, int64_t count, bool inverse, Load
       const Complexes<T> a{p, p + room}, b{p + 2 * room, p + 3 * room};
       const int64_t first = block * lines, present = std::min(lines, count - first);
       if (present < lines) std::fill_n(p, 2 * room, T(0));
-      for (int64_t l = 0; l < present; ++l) load(first + l, l, lines, a);
+      for (int64_t j = 0; j < plan.n; j += kTile)
+        for (int64_t l = 0; l < present; ++l) load(first + l, l, lines, a, j, std::min(plan.n, j + kTile));
       Complexes<T> y;
       if (inverse) {
         y = transform(plan, lines, Complexes<T>{a.im, a.re}, Complexes<T>{b.im, b.re});
         y = {y.im, y.re};
       } else y = transform(plan, lines, a, b);
-      for (int64_t l = 0; l < present; ++l) store(first + l, l, lines, y);
+      for (int64_t j = 0; j < stored; j += kTile)
+        for (int64_t l = 0; l < present; ++l) store(first + l, l, lines, y, j, std::min(stored, j + kTile));
     }
   };
   parallel_for(divide_up(count, lines), std::max<int64_t>(1, kPassGrain / std::max<int64_t>(1, room)), body);
@@ -69,36 +73,20 @@ void dft(const Dft& a, const TensorHandle& x_, TensorHandle& y) {
       const T *const from = x.data<T>(), scale = T(a.scale);
       T* const into = to.data<T>();
       transform_lines(
-          *plan, count, a.inverse,
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t j = 0; j < n; ++j) {
-              const T* const pair = from + 2 * lines.at(line, j);
-              z.re[j * side + l] = pair[0], z.im[j * side + l] = pair[1];
-            }
+          *plan, count, n, a.inverse,
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            const T* pair = from + 2 * lines.at(line, begin);
+            for (int64_t j = begin; j < end; ++j, pair += 2 * lines.inner) z.re[j * side + l] = pair[0], z.im[j * side + l] = pair[1];
           },
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t j = 0; j < n; ++j) {
-              T* const pair = into + 2 * lines.at(line, j);
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            T* pair = into + 2 * lines.at(line, begin);
+            for (int64_t j = begin; j < end; ++j, pair += 2 * lines.inner)
               pair[0] = z.re[j * side + l] * scale, pair[1] = z.im[j * side + l] * scale;
-            }
           });
     }
   });
   to.finish();
 }
-
-// Roots exp(-2 pi i k / n) for k up to half of n / 2, where a real transform is made from a complex one of half the length.
-template <class T>
-struct HalfRoots {
-  std::vector<T> cos, sin;
-  explicit HalfRoots(int64_t n) {
-    for (int64_t k = 0; k <= n / 2; ++k) {
-      double re, im;
-      fft::root_of_unity(k, n, re, im);
-      cos.push_back(T(re)), sin.push_back(T(im));
-    }
-  }
-};
 
 // An even number of reals is transformed as half as many complex numbers (even ones real, odd ones imaginary), which are then told apart.
 void rdft(const RealDft& a, const TensorHandle& x_, TensorHandle& y) {
@@ -113,27 +101,26 @@ void rdft(const RealDft& a, const TensorHandle& x_, TensorHandle& y) {
     if constexpr (std::is_floating_point_v<T>) {
       const bool even = n % 2 == 0;
       const auto plan = fft::plan_for<T>(even ? half : n);
-      const HalfRoots<T> roots(even ? n : 1);
+      const auto roots = fft::half_roots_for<T>(even ? n : 1);
       const T *const from = x.data<T>(), scale = T(a.scale);
       T* const into = to.data<T>();
       transform_lines(
-          *plan, count, false,
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t j = 0; j < plan->n; ++j) {
-              z.re[j * side + l] = from[reals.at(line, even ? 2 * j : j)];
-              z.im[j * side + l] = even ? from[reals.at(line, 2 * j + 1)] : T(0);
-            }
+          *plan, count, half + 1, false,
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            const T* x0 = from + reals.at(line, even ? 2 * begin : begin);
+            for (int64_t j = begin; j < end; ++j, x0 += even ? 2 * reals.inner : reals.inner)
+              z.re[j * side + l] = *x0, z.im[j * side + l] = even ? x0[reals.inner] : T(0);
           },
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t k = 0; k <= half; ++k) {
-              T* const pair = into + 2 * pairs.at(line, k);
-              const int64_t p = k % plan->n * side + l, q = (half - k) % plan->n * side + l;
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            T* pair = into + 2 * pairs.at(line, begin);
+            for (int64_t k = begin; k < end; ++k, pair += 2 * pairs.inner) {
+              const int64_t p = (even && k == half ? 0 : k) * side + l, q = (k == 0 ? 0 : half - k) * side + l;
               if (!even) {
                 pair[0] = z.re[p] * scale, pair[1] = z.im[p] * scale;
                 continue;
               }
               const T er = (z.re[p] + z.re[q]) / 2, ei = (z.im[p] - z.im[q]) / 2, or_ = (z.im[p] + z.im[q]) / 2,
-                      oi = (z.re[q] - z.re[p]) / 2, c = roots.cos[size_t(k)], s = roots.sin[size_t(k)];
+                      oi = (z.re[q] - z.re[p]) / 2, c = roots->cos[size_t(k)], s = roots->sin[size_t(k)];
               pair[0] = (er + (or_ * c - oi * s)) * scale, pair[1] = (ei + (or_ * s + oi * c)) * scale;
             }
           });
@@ -155,7 +142,7 @@ void irdft(const RealInverseDft& a, const TensorHandle& x_, TensorHandle& y) {
     if constexpr (std::is_floating_point_v<T>) {
       const bool even = n % 2 == 0;
       const auto plan = fft::plan_for<T>(even ? half : n);
-      const HalfRoots<T> roots(even ? n : 1);
+      const auto roots = fft::half_roots_for<T>(even ? n : 1);
       const T *const from = x.data<T>(), scale = T(a.scale);
       T* const into = to.data<T>();
       auto frequency = [&](int64_t line, int64_t k, T& re, T& im) HWY_ATTR {
@@ -163,9 +150,9 @@ void irdft(const RealInverseDft& a, const TensorHandle& x_, TensorHandle& y) {
         re = pair[0], im = k == 0 || 2 * k == n ? T(0) : pair[1];
       };
       transform_lines(
-          *plan, count, true,
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t k = 0; k < plan->n; ++k) {
+          *plan, count, plan->n, true,
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            for (int64_t k = begin; k < end; ++k) {
               T &re = z.re[k * side + l], &im = z.im[k * side + l];
               if (!even) {
                 frequency(line, std::min(k, n - k), re, im);
@@ -174,15 +161,16 @@ void irdft(const RealInverseDft& a, const TensorHandle& x_, TensorHandle& y) {
               }
               T pr, pi, qr, qi;
               frequency(line, k, pr, pi), frequency(line, half - k, qr, qi);
-              const T dr = pr - qr, di = pi + qi, c = roots.cos[size_t(k)], s = roots.sin[size_t(k)];
+              const T dr = pr - qr, di = pi + qi, c = roots->cos[size_t(k)], s = roots->sin[size_t(k)];
               const T or_ = dr * c + di * s, oi = di * c - dr * s;  // times the conjugate root
               re = pr + qr - oi, im = pi - qi + or_;
             }
           },
-          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z) HWY_ATTR {
-            for (int64_t j = 0; j < plan->n; ++j) {
-              into[reals.at(line, even ? 2 * j : j)] = z.re[j * side + l] * scale;
-              if (even) into[reals.at(line, 2 * j + 1)] = z.im[j * side + l] * scale;
+          [&](int64_t line, int64_t l, int64_t side, const Complexes<T>& z, int64_t begin, int64_t end) HWY_ATTR {
+            T* y0 = into + reals.at(line, even ? 2 * begin : begin);
+            for (int64_t j = begin; j < end; ++j, y0 += even ? 2 * reals.inner : reals.inner) {
+              *y0 = z.re[j * side + l] * scale;
+              if (even) y0[reals.inner] = z.im[j * side + l] * scale;
             }
           });
     }

@@ -51,17 +51,22 @@ Results shrink(Call& c) {
 // The slope is broadcast to x; that of PyTorch belongs to channels.
 Results prelu(Call& c) {
   const TensorHandle x = c.input(0), slope = c.input(1);
-  bool by_channel = slope.rank() == x.rank() - 1 && slope.rank() > 0 && slope.shape()[0] == x.shape()[1];
+  bool by_channel = (slope.rank() == x.rank() - 1 || (slope.rank() == 1 && c.opset() < 7)) && x.rank() > 1 && slope.rank() > 0 &&
+                    slope.shape()[0] == x.shape()[1];
   for (int axis = 1; axis < slope.rank(); ++axis) by_channel = by_channel && slope.shape()[axis] == 1;
   if (by_channel || slope.numel() == 1) return fn::prelu(x, fn::reshape(slope, {-1}));
   return fn::where(fn::lt(x, 0), fn::mul(x, slope), x);
 }
 
-// Until version 12 the tensor is taken as a matrix: what is before axis are its rows.
+// Until version 12 the tensor is taken as a matrix: what is before axis are its rows. The axis may be that after the last.
+int row_axis(Call& c, const TensorHandle& x) {
+  const int64_t axis = c.integer("axis", 1);
+  return axis == x.rank() ? x.rank() : normalise_dim(axis, x.rank());
+}
 template <TensorHandle (*F)(const TensorHandle&, int64_t, std::optional<DType>)>
 Results softmax_of_rows(Call& c) {
   const TensorHandle x = c.input(0);
-  const int axis = x.rank() ? normalise_dim(c.integer("axis", 1), x.rank() + 1) : 0;
+  const int axis = row_axis(c, x);
   if (axis == x.rank() - 1) return F(x, axis, {});
   const TensorHandle flat = axis == x.rank() ? fn::unsqueeze(x, -1) : fn::flatten(x, axis);
   return fn::reshape(F(flat, -1, {}), x.shape());
@@ -81,7 +86,7 @@ TensorHandle hardmax_along(const TensorHandle& x, int64_t axis) {
 }
 Results hardmax_of_rows(Call& c) {
   const TensorHandle x = c.input(0);
-  const int axis = normalise_dim(c.integer("axis", 1), x.rank() + 1);
+  const int axis = row_axis(c, x);
   const TensorHandle flat = axis == x.rank() ? fn::unsqueeze(x, -1) : fn::flatten(x, axis);
   return fn::reshape(hardmax_along(flat, -1), x.shape());
 }
@@ -100,16 +105,16 @@ Results dropout(Call& c) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "Relu", 6, unary<fn::relu>},
-    {"", "LeakyRelu", 6, leaky_relu},
-    {"", "PRelu", 7, prelu},
-    {"", "Elu", 6, elu},
+    {"", "Relu", 1, unary<fn::relu>},
+    {"", "LeakyRelu", 1, leaky_relu},
+    {"", "PRelu", 1, prelu},
+    {"", "Elu", 1, elu},
     {"", "Celu", 12, celu},
-    {"", "Selu", 6, selu},
-    {"", "Sigmoid", 6, unary<fn::sigmoid>},
-    {"", "HardSigmoid", 6, hard_sigmoid},
+    {"", "Selu", 1, selu},
+    {"", "Sigmoid", 1, unary<fn::sigmoid>},
+    {"", "HardSigmoid", 1, hard_sigmoid},
     {"", "HardSwish", 14, unary<fn::hardswish>},
-    {"", "Tanh", 6, unary<fn::tanh>},
+    {"", "Tanh", 1, unary<fn::tanh>},
     {"", "Softplus", 1, [](Call& c) -> Results { return fn::softplus(c.input(0)); }},
     {"", "Softsign", 1, unary<fn::softsign>},
     {"", "Gelu", 20, gelu},
@@ -123,7 +128,7 @@ constexpr Operator kRows[] = {
     {"", "LogSoftmax", 13, softmax_of_axis<fn::log_softmax>},
     {"", "Hardmax", 1, hardmax_of_rows},
     {"", "Hardmax", 13, hardmax_of_axis},
-    {"", "Dropout", 7, dropout, inputs_at(1, 2)},
+    {"", "Dropout", 1, dropout, inputs_at(1, 2)},
 };
 
 }  // namespace

@@ -70,8 +70,15 @@ TensorHandle attend(const Attending& a, TensorHandle* seen) {
   if (heads != groups) k = fn::repeat_interleave(k, heads / groups, 1), v = fn::repeat_interleave(v, heads / groups, 1);
   const DType dtype = a.q.dtype();
   const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(double(a.q.shape()[3]));
-  if (!seen && a.softcap == 0 && !a.score_mod && !a.prob_mod && !a.bias.defined() && !a.rows_may_be_empty)
-    return fn::scaled_dot_product_attention(a.q, k, v, {}, 0.0, false, scale);
+  const bool plain = !seen && a.softcap == 0 && !a.score_mod && !a.prob_mod;
+  if (plain && !a.rows_may_be_empty)  // one operation, without the matrix of scores
+    return fn::scaled_dot_product_attention(a.q, k, v, a.bias.defined() ? to(a.bias, dtype) : a.bias, 0.0, a.causal, scale);
+  if (plain && size_of(dtype) == 2) {  // rounded once, at the end
+    Attending wide = a;
+    for (TensorHandle* t : {&wide.q, &wide.k, &wide.v}) *t = fn::cast(*t, DType::float32);
+    wide.precision = {};
+    return fn::cast(attend(wide), dtype);
+  }
   const double root = std::sqrt(scale);
   TensorHandle scores =
       a.scales_both ? fn::matmul(a.q * root, fn::transpose(k * root, -1, -2)) : fn::matmul(a.q, fn::transpose(k, -1, -2)) * scale;
@@ -136,7 +143,9 @@ Results attention(Call& c) {
       mask = fn::constant_pad_nd(mask, {0, keys - mask.shape().back()}, -kInfinity);
     add(mask);
   }
-  if (causal || left >= 0 || right >= 0) {
+  const bool from_start = causal && left < 0 && right < 0 && !past_key.defined() && !lengths.defined();
+  const bool one_step = from_start && !bias.defined() && !c.wants_output(3) && c.real("softcap", 0) == 0;
+  if (!one_step && (causal || left >= 0 || right >= 0)) {
     TensorHandle offset;
     if (!past_key.defined() && lengths.defined()) offset = fn::reshape(to(lengths, DType::int64), {-1, 1, 1, 1}) - queries;
     else offset = fn::full(Dims(), past_key.defined() ? past_key.shape()[2] : 0, DType::int64, &q.device());
@@ -148,7 +157,8 @@ Results attention(Call& c) {
   }
   Attending a{.q = q, .k = k, .v = v, .bias = bias};
   a.scale = c.real("scale", 0), a.softcap = c.real("softcap", 0), a.mode = c.integer("qk_matmul_output_mode", 0);
-  a.rows_may_be_empty = bias.defined(), a.scales_both = true;
+  a.causal = one_step, a.scales_both = true;
+  a.rows_may_be_empty = c.has_input(3) || lengths.defined() || left >= 0 || right >= 0;
   if (c.has("softmax_precision")) a.precision = c.dtype("softmax_precision");
   TensorHandle seen;
   const TensorHandle y = attend(a, c.wants_output(3) ? &seen : nullptr);

@@ -14,6 +14,7 @@ struct Attending {
   double scale = 0;            // 0: one over the root of the size of heads
   double softcap = 0;
   int64_t mode = 0;                // what `seen` receives: scores, after softcap, after the bias, after softmax
+  bool causal = false;             // query i sees keys up to i; without a bias
   bool rows_may_be_empty = false;  // rows without any visible key give zeros
   bool scales_both = false;        // queries and keys by the root of scale, as the standard rounds
   std::optional<DType> precision = {};

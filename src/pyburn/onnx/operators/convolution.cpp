@@ -16,6 +16,8 @@
 namespace pyburn::onnx {
 namespace {
 
+constexpr int64_t kLargest = int64_t(1) << 31;
+
 Dims spatial(const Shape& s) { return Dims(std::span<const int64_t>(s.data() + 2, size_t(s.rank() - 2))); }
 
 void check_rank_of(const TensorHandle& x, const TensorHandle& weight, const char* op) {
@@ -55,6 +57,12 @@ Results conv_transpose(Call& c) {
   Dims extra = c.integers("output_padding", Dims(n, 0)), pads = c.integers("pads", Dims(2 * n, 0));
   require<FormatError>(stride.size() == n && dilation.size() == n && extra.size() == n && pads.size() == 2 * n,
       "[conv_transpose] strides, dilations, output_padding and pads must have a number for each axis");
+  for (int i = 0; i < n; ++i) {
+    const bool fits_64_bits = pads[i] > -kLargest && pads[i] < kLargest && pads[i + n] > -kLargest && pads[i + n] < kLargest;
+    require<FormatError>(fits_64_bits && stride[i] > 0 && dilation[i] > 0 && extra[i] >= 0 && extra[i] < kLargest && stride[i] < kLargest &&
+                             dilation[i] < kLargest,
+        "[conv_transpose] strides, dilations, output_padding or pads are out of range");
+  }
   const std::string mode = c.text("auto_pad", "NOTSET");
   OptionalDims size = c.integers("output_shape");
   if (!size && (mode == "SAME_UPPER" || mode == "SAME_LOWER")) {
@@ -66,8 +74,9 @@ Results conv_transpose(Call& c) {
         size->size() == n || size->size() == n + 2, "[conv_transpose] output_shape must have {} numbers: got {}", n, *size);
     for (int i = 0; i < n; ++i) {
       const int64_t wanted = (*size)[size->size() - n + i];
-      const int64_t total =
-          std::max<int64_t>(Checked(stride[i]) * (x.shape()[i + 2] - 1) + extra[i] + Checked(kernel[i] - 1) * dilation[i] + 1 - wanted, 0);
+      const int64_t given = Checked(stride[i]) * (x.shape()[i + 2] - 1) + extra[i] + Checked(kernel[i] - 1) * dilation[i] + 1;
+      const int64_t total = std::max<int64_t>(given - wanted, 0);
+      extra[i] += std::max<int64_t>(wanted - given, 0);
       const int64_t smaller = total / 2, larger = total - total / 2;
       pads[i] = mode == "SAME_UPPER" ? smaller : larger, pads[i + n] = mode == "SAME_UPPER" ? larger : smaller;
     }

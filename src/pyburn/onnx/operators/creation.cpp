@@ -46,7 +46,7 @@ Value make_at(Call& c, DType dtype, int64_t elements, const Make& make) {
 }
 
 Results constant_of_shape(Call& c) {
-  const Shape shape(*c.integers_of("", 0));
+  const Shape shape(c.dims_of("", 0));
   const TensorDef* t = c.tensor("value");
   require<FormatError>(!t || t->shape.numel() == 1, "[onnx] the value of ConstantOfShape must be one number");
   const DType dtype = t ? dtype_of(int64_t(t->type)) : DType::float32;

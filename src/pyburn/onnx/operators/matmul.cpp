@@ -46,7 +46,7 @@ Results det(Call& c) { return fn::det(c.input(0)); }
 
 constexpr Operator kRows[] = {
     {"", "MatMul", 1, matmul},
-    {"", "Gemm", 7, gemm},
+    {"", "Gemm", 1, gemm},
     {"", "Einsum", 12, einsum},
     {"", "Det", 11, det},
 };

@@ -305,7 +305,8 @@ Results rotary_embedding(Call& c) {
   const TensorHandle cos = c.input(2), sin = c.input(3);
   const bool flat = x.rank() == 3;
   const int64_t turned = c.integer("rotary_embedding_dim", 0), given = c.integer("num_heads", 0);
-  if (flat) x = split_heads(x, given > 0 ? given : x.shape()[2] / std::max<int64_t>(1, 2 * cos.shape().back()));
+  const int64_t by_cache = std::max<int64_t>(1, Checked(cos.shape().back()) * 2);
+  if (flat) x = split_heads(x, given > 0 ? given : x.shape()[2] / by_cache);
   require(x.rank() == 4, "[rotary_embedding] expected 3 or 4 axes: got {}", x.shape());
   if (places.numel() == 1) places = fn::reshape(places, {1, 1}) + fn::arange(0, x.shape()[2], 1, DType::int64, &x.device());
   const TensorHandle y = rotated(x, cache_rows(cos, places), cache_rows(sin, places), c.flag("interleaved"), turned);

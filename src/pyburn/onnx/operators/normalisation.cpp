@@ -11,6 +11,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/views.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::onnx {
@@ -98,7 +99,7 @@ Results lp_normalization(Call& c) {
 Results lrn(Call& c) {
   const TensorHandle x = c.input(0);
   const int64_t size = c.integer("size");
-  require(x.rank() >= 2 && size > 0 && size <= x.shape()[1] * 2 + 1, "[lrn] size does not fit {}: got {}", x.shape(), size);
+  require(x.rank() >= 2 && size > 0 && size <= Checked(x.shape()[1]) * 2 + 1, "[lrn] size does not fit {}: got {}", x.shape(), size);
   const double alpha = c.real("alpha", double(1e-4f)), beta = c.real("beta", 0.75), bias = c.real("bias", 1);
   Dims border(2 * (x.rank() - 1), 0);
   border[border.size() - 2] = (size - 1) / 2, border[border.size() - 1] = size - 1 - (size - 1) / 2;
@@ -109,7 +110,7 @@ Results lrn(Call& c) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "BatchNormalization", 7, batch_normalization, 0, inputs_at(3, 4)},
+    {"", "BatchNormalization", 1, batch_normalization, 0, inputs_at(3, 4)},
     {"", "InstanceNormalization", 6, instance_normalization},
     {"", "LayerNormalization", 17, layer_normalization},
     {"", "RMSNormalization", 23, rms_normalization},

@@ -67,7 +67,7 @@ TensorHandle flat_indices(Call& c, const TensorHandle& x, const Windows& w, cons
     flat = flat.defined() ? fn::add(flat, part) : part;
     step *= x.shape()[i + 2];
   }
-  const int64_t planes = x.shape()[0] * x.shape()[1];
+  const int64_t planes = Checked(x.shape()[0]) * x.shape()[1];
   Dims shape(x.rank(), 1);
   shape[0] = x.shape()[0], shape[1] = x.shape()[1];
   const TensorHandle plane = fn::reshape(fn::arange({}, planes, 1, DType::int64, &x.device()), shape);
@@ -171,18 +171,23 @@ Results global_lp_pool(Call& c) {
   return fn::pow(fn::sum(fn::pow(fn::abs(x), p), spatial_axes(x), true), 1 / p);
 }
 
-// The inverse of a MaxPool: indices count in the flattened output, which output_shape may make larger.
+// The inverse of a MaxPool: indices count in the flattened output. output_shape makes it larger at its end.
 Results max_unpool(Call& c) {
   const TensorHandle x = c.input(0), index = c.input(1);
   const int n = x.rank() - 2;
-  const Dims kernel = *c.integers("kernel_shape"), stride = c.integers("strides", Dims(n, 1)), pads = c.integers("pads", Dims(2 * n, 0));
+  const Dims kernel = c.dims("kernel_shape"), stride = c.integers("strides", Dims(n, 1)), pads = c.integers("pads", Dims(2 * n, 0));
   require<FormatError>(n >= 1 && kernel.size() == n && stride.size() == n && pads.size() == 2 * n,
       "[max_unpool] kernel_shape, strides and pads must have a number for each axis");
   Dims natural = x.shape();
   for (int i = 0; i < n; ++i) natural[i + 2] = Checked(x.shape()[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n];
-  const Shape shape(c.has_input(2) ? *c.integers_of("", 2) : natural);
-  const TensorHandle zeros = fn::zeros({checked_numel(shape)}, x.dtype(), &x.device());
-  return fn::reshape(fn::scatter(zeros, 0, fn::reshape(index, {-1}), fn::reshape(x, {-1})), shape);
+  const TensorHandle zeros = fn::zeros({checked_numel(natural)}, x.dtype(), &x.device());
+  const TensorHandle y = fn::reshape(fn::scatter(zeros, 0, fn::reshape(index, {-1}), fn::reshape(x, {-1})), natural);
+  if (!c.has_input(2)) return y;
+  const Dims size = c.dims_of("", 2);
+  require(size.size() == y.rank(), "[max_unpool] output_shape must have {} numbers: got {}", y.rank(), size);
+  Dims border;
+  for (int i = y.rank() - 1; i >= 0; --i) border.push_back(0), border.push_back(Checked(size[i]) - natural[i]);
+  return fn::constant_pad_nd(y, border, 0.0);
 }
 
 constexpr Operator kRows[] = {

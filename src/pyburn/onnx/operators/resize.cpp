@@ -130,7 +130,7 @@ Results resize_11(Call& c) {
   if (c.has_input(1)) o.roi = c.read_numbers(1);
   if (c.has_input(2)) o.scales = c.read_numbers(2);
   if (c.has_input(3)) {
-    const Dims sizes = *c.integers_of("", 3);
+    const Dims sizes = c.dims_of("", 3);
     if (!sizes.empty()) o.sizes = sizes, o.scales.clear();
   }
   o.policy = c.text("keep_aspect_ratio_policy", "stretch");

@@ -23,6 +23,7 @@ double ResizeAxis::source(int64_t o) const {
   if (transform == "half_pixel") return (x + 0.5) / scale - 0.5;
   if (transform == "pytorch_half_pixel") return output > 1 ? (x + 0.5) / scale - 0.5 : 0;
   if (transform == "asymmetric") return x / scale;
+  // By the size as it was rounded, as PyTorch and ONNX Runtime do; the formula of the standard has scale * input.
   if (transform == "align_corners") return output > 1 ? x * (in - 1) / (out - 1) : 0;
   if (transform == "half_pixel_symmetric") {
     const double wanted = scale * in;  // out is this, rounded down

@@ -35,7 +35,7 @@ Results size(Call& c) { return host_integer(shape_of(c, 0).numel()); }
 Results reshape(Call& c) {
   const Value& v = c.value(0);
   const Shape from = shape_of(c, 0);
-  Dims to = *c.integers_of("shape", 1);
+  Dims to = c.dims_of("shape", 1);
   if (!c.flag("allowzero"))
     for (int64_t i = 0; i < to.size(); ++i)
       if (to[i] == 0) {
@@ -55,7 +55,9 @@ Results flatten(Call& c) {
   const int64_t given = c.integer("axis", 1), axis = given < 0 ? given + x.rank() : given;
   require<IndexError>(axis >= 0 && axis <= x.rank(), "[flatten] axis is out of range: got {} for {}", given, x.shape());
   int64_t rows = 1, columns = 1;
-  for (int i = 0; i < x.rank(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * x.shape()[i];
+  for (int i = 0; i < x.rank(); ++i)
+    if (i < axis) rows = Checked(rows) * x.shape()[i];
+    else columns = Checked(columns) * x.shape()[i];
   return fn::reshape(x, {rows, columns});
 }
 
@@ -120,7 +122,7 @@ TensorHandle slice_axis(const TensorHandle& x, int axis, int64_t start, int64_t 
 }
 Results slice(Call& c) {
   TensorHandle x = c.input(0);
-  const Dims starts = *c.integers_of("starts", 1), ends = *c.integers_of("ends", 2);
+  const Dims starts = c.dims_of("starts", 1), ends = c.dims_of("ends", 2);
   const OptionalDims axes = c.integers_of("axes", 3), steps = c.has_input(4) ? c.integers_of("", 4) : OptionalDims();
   require<FormatError>(
       starts.size() == ends.size() && (!axes || axes->size() == starts.size()) && (!steps || steps->size() == starts.size()),
@@ -134,9 +136,9 @@ Results slice(Call& c) {
 
 Results expand(Call& c) {
   const TensorHandle x = c.input(0);
-  return fn::expand(x, broadcast_shapes(x.shape(), Shape(*c.integers_of("", 1))));
+  return fn::expand(x, broadcast_shapes(x.shape(), Shape(c.dims_of("", 1))));
 }
-Results tile(Call& c) { return fn::tile(c.input(0), *c.integers_of("", 1)); }
+Results tile(Call& c) { return fn::tile(c.input(0), c.dims_of("", 1)); }
 
 // The element of the input that stands at each place of a padded axis.
 std::vector<int64_t> padded_places(int64_t n, int64_t before, int64_t after, const std::string& mode) {
@@ -162,7 +164,7 @@ Results pad(Call& c) {
   const OptionalDims pads = c.integers_of("pads", 1);
   require<FormatError>(pads.has_value(), "[onnx] pads are missing");
   Dims axes;
-  if (c.has_input(3)) axes = *c.integers_of("", 3);
+  if (c.has_input(3)) axes = c.dims_of("", 3);
   else
     for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
   require<FormatError>(
@@ -191,7 +193,8 @@ Results pad(Call& c) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (!before[axis] && !after[axis]) continue;
     const int64_t n = x.shape()[axis];
-    checked_numel({Checked(n) + before[axis] + after[axis]});
+    const int64_t size = Checked(n) + before[axis] + after[axis];
+    require(size >= 0 && size < int64_t(1) << 31, "[pad] bad size of axis {}: got {}", axis, size);
     x = fn::index_select(x, axis, integers_on(x.device(), padded_places(n, before[axis], after[axis], mode)));
   }
   return x;

@@ -1,4 +1,4 @@
-// Images: sampling, regions, boxes, deformable convolutions.
+// Images: boxes, regions, deformable convolutions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,14 +10,12 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
-#include "pyburn/ops/generated/grid_sample.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/regions.h"
-#include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
@@ -26,15 +24,6 @@ namespace pyburn::onnx {
 namespace {
 
 TensorHandle to(const TensorHandle& x, DType dtype) { return x.dtype() == dtype ? x : fn::cast(x, dtype); }
-
-Results grid_sample(Call& c) {
-  const TensorHandle x = c.input(0), grid = c.input(1);
-  std::string mode = c.text("mode", "linear");
-  if (mode == "linear") mode = "bilinear";
-  if (mode == "cubic") mode = "bicubic";
-  return fn::grid_sample(x, to(grid, x.dtype()), mode, c.text("padding_mode", "zeros"), c.flag("align_corners"));
-}
-Results affine_grid(Call& c) { return fn::affine_grid(c.input(0), *c.integers_of("size", 1), c.flag("align_corners")); }
 
 // --- boxes ---
 
@@ -174,8 +163,6 @@ Results max_roi_pool(Call& c) {
   return regions.empty() ? fn::zeros({0, x.shape()[1], size[0], size[1]}, x.dtype(), &x.device()) : fn::stack(regions);
 }
 
-// --- convolutions and their parts ---
-
 Results deform_conv(Call& c) {
   TensorHandle x = c.input(0);
   const TensorHandle weight = c.input(1);
@@ -188,81 +175,12 @@ Results deform_conv(Call& c) {
   return nn::deform_conv2d(x, c.input(2), weight, c.optional_input(3), w.stride, w.before, w.dilation, c.optional_input(4));
 }
 
-// Columns back to an image of any number of axes: every element is added where its window took it from.
-Results col2im(Call& c) {
-  const TensorHandle x = c.input(0);
-  const Dims size = *c.integers_of("image_shape", 1), block = *c.integers_of("block_shape", 2);
-  const auto n = int(size.size());
-  const Dims stride = c.integers("strides", Dims(n, 1)), dilation = c.integers("dilations", Dims(n, 1)),
-             pads = c.integers("pads", Dims(2 * n, 0));
-  require<FormatError>(n > 0 && block.size() == n && stride.size() == n && dilation.size() == n && pads.size() == 2 * n,
-      "[col2im] expected as many numbers for each of {} axes", n);
-  int64_t taps = 1, places = 1, all = 1;
-  Dims padded, counts;
-  for (int i = 0; i < n; ++i) {
-    require<ValueError>(size[i] > 0 && block[i] > 0 && stride[i] > 0 && dilation[i] > 0 && pads[i] >= 0 && pads[i + n] >= 0,
-        "[col2im] sizes are out of range");
-    padded.push_back(Checked(size[i]) + pads[i] + pads[i + n]);
-    const int64_t room = padded[i] - (Checked(dilation[i]) * (block[i] - 1) + 1);
-    require(room >= 0, "[col2im] the block is larger than the image: got {} for {}", block, size);
-    counts.push_back(room / stride[i] + 1);
-    taps = Checked(taps) * block[i], places = Checked(places) * counts[i], all = Checked(all) * padded[i];
-  }
-  require(x.rank() == 3 && x.shape()[1] % taps == 0 && x.shape()[2] == places, "[col2im] expected (N, C * {}, {}): got {}", taps, places,
-      x.shape());
-  const bool symmetric = std::equal(pads.begin(), pads.begin() + n, pads.begin() + n);
-  if (n == 2 && symmetric) return fn::col2im(x, size, block, dilation, {pads[0], pads[1]}, stride);
-  std::vector<int64_t> target;
-  target.reserve(size_t(taps * places));
-  for (int64_t t = 0; t < taps; ++t)
-    for (int64_t p = 0; p < places; ++p) {
-      int64_t at = 0, step = 1, tap = t, place = p;
-      for (int i = n - 1; i >= 0; --i) {
-        at += (tap % block[i] * dilation[i] + place % counts[i] * stride[i]) * step;
-        step *= padded[i], tap /= block[i], place /= counts[i];
-      }
-      target.push_back(at);
-    }
-  const int64_t images = x.shape()[0], channels = x.shape()[1] / taps;
-  const TensorHandle zero = fn::zeros({images, channels, all}, x.dtype(), &x.device());
-  TensorHandle y = fn::index_add(zero, 2, integers_on(x.device(), target), fn::reshape(x, {images, channels, taps * places}));
-  Dims shape{images, channels};
-  shape.append(padded.begin(), padded.end());
-  y = fn::reshape(y, shape);
-  for (int i = 0; i < n; ++i) y = fn::slice(y, i + 2, pads[i], pads[i] + size[i]);
-  return y;
-}
-
-Results center_crop_pad(Call& c) {
-  TensorHandle x = c.input(0);
-  const Dims size = *c.integers_of("shape", 1);
-  Dims axes = c.integers("axes", {});
-  if (!c.has("axes"))
-    for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
-  require<FormatError>(axes.size() == size.size(), "[center_crop_pad] expected a size for each axis: got {} for {}", size, axes);
-  Dims border(2 * x.rank(), 0);
-  for (int64_t i = 0; i < axes.size(); ++i) {
-    const int axis = normalise_dim(axes[i], x.rank());
-    const int64_t had = x.shape()[axis], wanted = size[i];
-    require<ValueError>(wanted >= 0, "[center_crop_pad] sizes must not be negative: got {}", size);
-    if (wanted < had) x = fn::slice(x, axis, (had - wanted) / 2, (had - wanted) / 2 + wanted);
-    const int64_t missing = std::max<int64_t>(wanted - had, 0), place = 2 * (x.rank() - 1 - axis);
-    border[place] = missing / 2, border[place + 1] = missing - missing / 2;
-  }
-  return fn::constant_pad_nd(x, border, 0.0);
-}
-
 constexpr Operator kRows[] = {
-    {"", "GridSample", 16, grid_sample},
-    {"com.microsoft", "GridSample", 1, grid_sample},
-    {"", "AffineGrid", 20, affine_grid, inputs_at(1)},
     {"", "NonMaxSuppression", 10, non_max_suppression, inputs_at(2, 3, 4)},
     {"", "RoiAlign", 10, roi_align_10},
     {"", "RoiAlign", 16, roi_align_16},
     {"", "MaxRoiPool", 1, max_roi_pool, inputs_at(1)},
     {"", "DeformConv", 19, deform_conv},
-    {"", "Col2Im", 18, col2im, inputs_at(1, 2)},
-    {"", "CenterCropPad", 18, center_crop_pad, inputs_at(1)},
 };
 
 }  // namespace

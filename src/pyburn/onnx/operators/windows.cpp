@@ -34,7 +34,7 @@ Windows Windows::of(Call& c, const Shape& x, const Dims& kernel) {
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     for (int i = 0; i < n; ++i) {
       const int64_t size = x[i + 2], count = divide_up(size, w.stride[i]);
-      const int64_t total = std::max<int64_t>((count - 1) * w.stride[i] + w.reach(i) - size, 0);
+      const int64_t total = std::max<int64_t>(Checked(count - 1) * w.stride[i] + w.reach(i) - size, 0);
       (mode == "SAME_UPPER" ? w.before : w.after)[i] = total / 2;
       (mode == "SAME_UPPER" ? w.after : w.before)[i] = total - total / 2;
     }
@@ -57,7 +57,7 @@ int64_t Windows::outputs(int axis, int64_t size, bool ceil_mode) const {
   require(room >= 0, "[onnx] the window is larger than the padded input: got {} for {} + {} + {}", reach(axis), size, before[axis],
       after[axis]);
   int64_t count = room / stride[axis] + 1;
-  if (ceil_mode && room % stride[axis] && count * stride[axis] < size + before[axis]) ++count;
+  if (ceil_mode && room % stride[axis] && Checked(count) * stride[axis] < Checked(size) + before[axis]) ++count;
   return count;
 }
 

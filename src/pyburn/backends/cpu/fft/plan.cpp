@@ -101,23 +101,44 @@ void root_of_unity(int64_t k, int64_t n, double& re, double& im) {
   re = cosines[quarter % 4], im = -sines[quarter % 4];
 }
 
-template <class T>
-std::shared_ptr<const Plan<T>> plan_for(int64_t n) {
+// One of a few that are kept, the latest first, or a new one.
+template <class Kept>
+static std::shared_ptr<const Kept> kept_or_made(int64_t n, std::shared_ptr<const Kept> (*make)(int64_t)) {
   static auto& mutex = *new std::mutex;
-  static auto& kept = *new std::deque<std::shared_ptr<const Plan<T>>>;  // the latest first
+  static auto& kept = *new std::deque<std::shared_ptr<const Kept>>;
   {
     const std::lock_guard lock(mutex);
-    for (const auto& plan : kept)
-      if (plan->n == n) return plan;
+    for (const auto& one : kept)
+      if (one->n == n) return one;
   }
-  auto plan = make_plan<T>(n);
-  if (plan->scratch() <= kLargestKept) {
+  std::shared_ptr<const Kept> made = make(n);
+  if (made->scratch() <= kLargestKept) {
     const std::lock_guard lock(mutex);
-    kept.push_front(plan);
+    kept.push_front(made);
     if (kept.size() > kKept) kept.pop_back();
   }
-  return plan;
+  return made;
 }
+
+template <class T>
+std::shared_ptr<const Plan<T>> plan_for(int64_t n) {
+  return kept_or_made<Plan<T>>(n, make_plan<T>);
+}
+template <class T>
+std::shared_ptr<const HalfRoots<T>> half_roots_for(int64_t n) {
+  return kept_or_made<HalfRoots<T>>(n, [](int64_t size) -> std::shared_ptr<const HalfRoots<T>> {
+    auto roots = std::make_shared<HalfRoots<T>>();
+    roots->n = size;
+    for (int64_t k = 0; k <= size / 2; ++k) {
+      double re, im;
+      root_of_unity(k, size, re, im);
+      roots->cos.push_back(T(re)), roots->sin.push_back(T(im));
+    }
+    return roots;
+  });
+}
+template std::shared_ptr<const HalfRoots<float>> half_roots_for(int64_t);
+template std::shared_ptr<const HalfRoots<double>> half_roots_for(int64_t);
 template std::shared_ptr<const Plan<float>> plan_for(int64_t);
 template std::shared_ptr<const Plan<double>> plan_for(int64_t);
 

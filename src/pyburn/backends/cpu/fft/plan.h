@@ -31,6 +31,16 @@ struct Plan {
 template <class T>
 std::shared_ptr<const Plan<T>> plan_for(int64_t n);
 
+// exp(-2 pi i k / n) for k up to half of n, by which a real transform is made from a complex one of half the length. Kept, too.
+template <class T>
+struct HalfRoots {
+  int64_t n = 1;
+  std::vector<T> cos, sin;
+  int64_t scratch() const { return n; }
+};
+template <class T>
+std::shared_ptr<const HalfRoots<T>> half_roots_for(int64_t n);
+
 // exp(-2 pi i k / n), 0 <= k < n.
 void root_of_unity(int64_t k, int64_t n, double& re, double& im);
 

@@ -1,4 +1,4 @@
-#include "pyburn/onnx/export.h"
+#include "pyburn/inference/onnx_export.h"
 
 #include <algorithm>
 #include <set>

@@ -1,0 +1,151 @@
+#include "pyburn/inference/onnx_session.h"
+
+#include <algorithm>
+
+#include "pyburn/inference/capture.h"
+#include "pyburn/runtime/transfer.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+namespace {
+
+using onnx::Value;
+using onnx::ValueInfo;
+using onnx::Values;
+
+constexpr int64_t kMostPinned = 16;  // elements
+
+bool is_open(const ValueInfo& info, int axis) {
+  return info.type.extents && size_t(axis) < info.type.extents->size() && (*info.type.extents)[size_t(axis)].size < 0;
+}
+
+}  // namespace
+
+bool OnnxSession::may_be_pinned(const Meta& meta) { return is_integral(meta.dtype) && meta.shape.numel() <= kMostPinned; }
+
+OnnxSession::Key OnnxSession::key_of(std::span<const Value> inputs) const {
+  Key key;
+  for (const Value& v : inputs) {
+    key.inputs.push_back(v.tensor().meta());
+    key.values.push_back(is_pinned(key.inputs.back()) ? host_bytes(v.tensor()) : std::vector<std::byte>());
+  }
+  return key;
+}
+
+// `open`: with the sizes that the file leaves open.
+OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, bool open) {
+  std::vector<CaptureInput> inputs;
+  CaptureOptions options;
+  const std::vector<ValueInfo>& infos = model_->inputs();
+  Values given(infos.size());
+  std::vector<size_t> places;  // of the inputs that are captured
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const Meta& meta = key.inputs[i];
+    if (is_pinned(meta)) {
+      const void* bytes = key.values[i].data();
+      given[i] = Value::on_host(from_host(host_device(), {const_cast<void*>(bytes), meta}));
+      continue;
+    }
+    places.push_back(i);
+    CaptureInput& input = inputs.emplace_back();
+    input.meta = meta, input.name = infos[i].name, input.example = meta.shape;
+    for (int axis = 0; axis < meta.shape.rank(); ++axis) {
+      const bool free = open && is_open(infos[i], axis);
+      const std::string name = free ? (*infos[i].type.extents)[size_t(axis)].name : std::string();
+      input.extents.push_back(free && name.empty() ? format("{}.{}", infos[i].name, axis) : name);
+      if (free) input.meta.shape[axis] = -1;
+    }
+  }
+  for (const ValueInfo& info : model_->outputs()) options.output_names.push_back(info.name);
+  options.constants = model_->named_parameters();
+  const auto run = [&](const Tensors& tensors) {
+    Values values = given;
+    for (size_t k = 0; k < places.size(); ++k) values[places[k]] = Value(tensors[int64_t(k)]);
+    Tensors outputs;
+    for (const Value& v : model_->run(values)) {
+      require<CaptureError>(v.is_tensor(), "[onnx] an output is {}", to_text(v));
+      outputs.push_back(v.tensor());
+    }
+    return outputs;
+  };
+  try {
+    return {key, std::make_shared<Session>(capture(device, inputs, run, options), device), ""};
+  } catch (const CaptureError& e) {
+    return {key, nullptr, e.what()};
+  }
+}
+
+bool OnnxSession::serves(const Session& session, const Key& key) const {
+  const Graph& g = session.graph();
+  size_t k = 0;
+  for (size_t i = 0; i < key.inputs.size(); ++i) {
+    if (is_pinned(key.inputs[i])) return false;  // its values are in the graph
+    const Meta& m = g.values[size_t(g.inputs[k++])];
+    if (m.dtype != key.inputs[i].dtype || m.shape.rank() != key.inputs[i].shape.rank()) return false;
+    for (int axis = 0; axis < m.shape.rank(); ++axis)
+      if (!is_open(model_->inputs()[i], axis) && m.shape[axis] != key.inputs[i].shape[axis]) return false;
+  }
+  return true;
+}
+
+const OnnxSession::Known& OnnxSession::known(std::span<const Value> inputs) {
+  bool tensors = inputs.size() == model_->inputs().size() && !inputs.empty();
+  for (const Value& v : inputs) tensors = tensors && v.is_tensor();
+  if (!tensors) {
+    static const Known apart{{}, nullptr, "an input is not a tensor"};
+    return apart;
+  }
+  Key key = key_of(inputs);
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.key == key; });
+  if (found != known_.end()) {
+    known_.splice(known_.begin(), known_, found);
+    return known_.front();
+  }
+  Device& device = inputs[0].tensor().device();
+  if (!known_.empty() && known_.front().session && !tried_open_ && !pins_) {
+    tried_open_ = true;
+    open_ = capture_for(key, device, true).session;
+  }
+  if (open_ && serves(*open_, key)) {
+    known_.push_front({key, open_, ""});
+  } else {
+    known_.push_front(capture_for(key, device, false));
+    const bool pinnable = std::any_of(key.inputs.begin(), key.inputs.end(), may_be_pinned) &&
+                          !std::all_of(key.inputs.begin(), key.inputs.end(), may_be_pinned);
+    if (!known_.front().session && !pins_ && pinnable) {
+      pins_ = true;
+      known_.clear();
+      open_.reset();
+      key = key_of(inputs);
+      known_.push_front(capture_for(key, device, false));
+    }
+  }
+  if (known_.size() > kKept) known_.pop_back();
+  return known_.front();
+}
+
+std::shared_ptr<Session> OnnxSession::captured(std::span<const Value> inputs) {
+  const std::lock_guard lock(mutex_);
+  return known(inputs).session;
+}
+std::string OnnxSession::why_not(std::span<const Value> inputs) {
+  const std::lock_guard lock(mutex_);
+  return known(inputs).why_not;
+}
+
+Tensors OnnxSession::captured_inputs(std::span<const Value> inputs) const {
+  Tensors tensors;
+  for (const Value& v : inputs)
+    if (!is_pinned(v.tensor().meta())) tensors.push_back(v.tensor());
+  return tensors;
+}
+
+Values OnnxSession::run(std::span<const Value> inputs) {
+  const std::shared_ptr<Session> session = captured(inputs);
+  if (!session) return model_->run(inputs);
+  const Tensors tensors = captured_inputs(inputs);
+  const Tensors outputs = session->run({tensors.data(), size_t(tensors.size())});
+  return Values(outputs.begin(), outputs.end());
+}
+
+}  // namespace pyburn
