@@ -8,7 +8,35 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from ..symbolic.structure import leaves, mapped
+from ..symbolic.symbol import is_drawing
 from .declared import DeclaredLayer
+
+
+class SequenceLayer(DeclaredLayer):
+    """Base class of layers that carry states over time steps, and from one batch to the next if they are stateful."""
+
+    def prepare(self) -> None:
+        self._kept: Any = None  # the last states of a stateful layer
+
+    def keep(self, states: Any) -> None:
+        """Keeps the last states of a batch for the next one."""
+        if self.stateful and not is_drawing():
+            self._kept = mapped(lambda state: state.detach(), states)
+
+    def kept_states(self) -> Any:
+        """Returns the states of the previous batch, or None."""
+        return None if is_drawing() else self._kept
+
+    def reset_state(self) -> None:
+        """Resets the states of a stateful layer."""
+        self._kept = None
+
+    reset_states = reset_state
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.return_sequences else None
+        return found if found is None or not self.go_backwards else found.flip(1)
 
 
 class RecurrentSteps(DeclaredLayer):
