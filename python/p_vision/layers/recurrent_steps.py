@@ -99,7 +99,7 @@ class SimpleSteps(RecurrentSteps):
 class GatedSteps(RecurrentSteps):
     """Base class of LSTM and GRU."""
 
-    first = ("units", "activation", "recurrent_activation")
+    first: ClassVar[tuple[str, ...]] = ("units", "activation", "recurrent_activation")
     recurrent_activation: Any = "sigmoid"
 
     def is_usual(self) -> bool:
@@ -111,6 +111,10 @@ class LSTMSteps(GatedSteps):
 
     gates = 4
     state_count = 2
+    first = (
+        "units", "activation", "recurrent_activation", "use_bias", "kernel_initializer", "recurrent_initializer", "bias_initializer",
+        "unit_forget_bias",
+    )  # fmt: skip
     unit_forget_bias: bool = True
 
     def rnn_kind(self) -> str:

@@ -29,13 +29,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     return pyburn.arange(first, last, step, dtype=dtype_of(dtype))
 
 
-def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Tensor:
+def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """Evenly spaced numbers from start to stop.
 
     Args:
         start: The first number.
         stop: The last number.
         num: The number of numbers.
+        endpoint: Whether stop is the last number.
         dtype: The dtype; None for the default.
 
     Returns:
@@ -44,7 +45,8 @@ def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Ten
     >>> p_vision.ops.linspace(0, 1, 3).tolist()
     [0.0, 0.5, 1.0]
     """
-    return pyburn.linspace(start, stop, num, dtype=dtype_of(dtype))
+    last = stop if endpoint or num < 1 else stop - (stop - start) / num
+    return pyburn.linspace(start, last, num, dtype=dtype_of(dtype))
 
 
 def eye(N: int, M: int | None = None, dtype: Any = None) -> Tensor:
