@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from pathlib import Path
 from typing import Any
@@ -279,3 +280,20 @@ def test_operations_have_keras_arguments_and_defaults() -> None:
     model = keras.Model(inputs, ops.add(x1=inputs, x2=ops.square(x=inputs)))
     assert model.predict(np.array([[1.0, 2.0, 3.0]]), verbose=0).tolist() == [[2, 6, 12]]
     assert layers.Cropping2D()(pyburn.ones(1, 3, 3, 1)).shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("Dice", "reduction name axis"),
+        ("Tversky", "alpha beta reduction name axis"),
+        ("SparseCategoricalCrossentropy", "from_logits ignore_class reduction axis name"),
+        ("Circle", "gamma margin remove_diagonal reduction name"),
+        ("Huber", "delta reduction name"),
+    ],
+)
+def test_losses_have_keras_order_of_arguments(name: str, order: str) -> None:
+    cls = getattr(keras.losses, name)
+    assert list(inspect.signature(cls).parameters)[: len(order.split())] == order.split()
+    loss = cls.from_config(cls().get_config())
+    assert loss == cls() and keras.losses.Dice("sum", "overlap", -1).axis == -1
