@@ -160,6 +160,12 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
         'Grids of coordinates; with indexing "xy" (the default) the first two dimensions are swapped, as in NumPy.',
         lambda *x, indexing="xy": list(pyburn.meshgrid(*x, indexing=indexing)),
     ),
+    # ---- windows
+    "bartlett": ("The Bartlett window of a length.", lambda x: pyburn.bartlett_window(x, periodic=False)),
+    "blackman": ("The Blackman window of a length.", lambda x: pyburn.blackman_window(x, periodic=False)),
+    "hamming": ("The Hamming window of a length.", lambda x: pyburn.hamming_window(x, periodic=False)),
+    "hanning": ("The Hann window of a length.", lambda x: pyburn.hann_window(x, periodic=False)),
+    "kaiser": ("The Kaiser window of a length.", lambda x, beta: pyburn.kaiser_window(x, periodic=False, beta=beta)),
     # ---- not a number
     "nanprod": (
         "The product of the elements that are not NaN.",
