@@ -157,7 +157,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Returns a hint to the known word that is most similar to a misspelled one, or an empty text."""
     import difflib
 
-    close = difflib.get_close_matches(word, list(known), 1)
+    close = difflib.get_close_matches(word, list(known), 1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -170,8 +170,10 @@ def test_state_goes_through_files(name: str, suffix: str, tmp_path: Path) -> Non
 def test_models_are_listed_and_loaded_when_asked_for() -> None:
     assert set(TORCHVISION) | {"unet"} == set(models.list_models())
     assert models.list_models("vit_b*") == ["vit_b_16", "vit_b_32"]
-    with pytest.raises(ValueError, match=r"Unknown model lenet: there are alexnet"):
-        models.get_model("lenet")
+    with pytest.raises(ValueError, match=r"Unknown model no_net: there are alexnet"):
+        models.get_model("no_net")
+    with pytest.raises(ValueError, match=r"Unknown model resnet_18; did you mean 'resnet18'"):
+        models.get_model("resnet_18")
     program = "import sys, p_vision.models; print(sorted(name for name in sys.modules if name.startswith('p_vision.models.')))"
     found = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert found.strip() == "['p_vision.models.building']"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from pathlib import Path
 from typing import Any
@@ -259,3 +260,40 @@ def test_layers_in_lists_and_dicts_are_parts() -> None:
     model.heads.update(c=layers.Dense(5))
     model.heads.setdefault("d", layers.Dense(5))
     assert len(model.layers) == 13
+
+
+def test_operations_have_keras_arguments_and_defaults() -> None:
+    x = pyburn.tensor([[1.0, -2.0], [3.0, 4.0]])
+    assert ops.add(x1=1.0, x2=x).tolist() == [[2.0, -1.0], [4.0, 5.0]] and ops.abs(x=x).sum().item() == 10
+    assert ops.tril(x, k=-1).tolist() == [[0, 0], [3, 0]] and ops.count_nonzero(x, axis=0).tolist() == [2, 2]
+    assert keras.activations.relu6(x=x).tolist() == [[1, 0], [3, 4]]
+    a, b = ops.meshgrid(pyburn.arange(2), pyburn.arange(3))
+    expected = np.meshgrid(np.arange(2), np.arange(3))  # NumPy's order, which is Keras's default
+    np.testing.assert_array_equal(a, expected[0])
+    np.testing.assert_array_equal(b, expected[1])
+    np.testing.assert_allclose(ops.linspace(0, 1, 4, endpoint=False), np.linspace(0, 1, 4, endpoint=False))
+    gaps = pyburn.tensor([[1.0, float("nan")], [3.0, 4.0]])
+    for name in ("nansum", "nanmean", "nanprod", "nanstd", "nanvar", "nanmax", "nancumsum", "nancumprod", "nanargmax", "nanargmin"):
+        for axis in (None, 0, 1):
+            np.testing.assert_allclose(getattr(ops, name)(gaps, axis=axis), getattr(np, name)(gaps.numpy(), axis=axis), rtol=1e-6)
+    inputs = keras.Input((3,))
+    model = keras.Model(inputs, ops.add(x1=inputs, x2=ops.square(x=inputs)))
+    assert model.predict(np.array([[1.0, 2.0, 3.0]]), verbose=0).tolist() == [[2, 6, 12]]
+    assert layers.Cropping2D()(pyburn.ones(1, 3, 3, 1)).shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("Dice", "reduction name axis"),
+        ("Tversky", "alpha beta reduction name axis"),
+        ("SparseCategoricalCrossentropy", "from_logits ignore_class reduction axis name"),
+        ("Circle", "gamma margin remove_diagonal reduction name"),
+        ("Huber", "delta reduction name"),
+    ],
+)
+def test_losses_have_keras_order_of_arguments(name: str, order: str) -> None:
+    cls = getattr(keras.losses, name)
+    assert list(inspect.signature(cls).parameters)[: len(order.split())] == order.split()
+    loss = cls.from_config(cls().get_config())
+    assert loss == cls() and keras.losses.Dice("sum", "overlap", -1).axis == -1

@@ -7,15 +7,15 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from ..symbolic.structure import leaves
 from ..symbolic.symbol import is_drawing
 from .arguments import Extent
 from .convolution import ConvolutionLayer, convolution
 from .dropout import kept
+from .recurrent_steps import SequenceLayer
 from .windows import as_given, channels_first, same_padding
 
 
-class _ConvLSTM(ConvolutionLayer):
+class _ConvLSTM(SequenceLayer, ConvolutionLayer):
     """Base class of ConvLSTM1D, 2D and 3D. The gates are in the order input, forget, cell, output."""
 
     filters: int
@@ -42,9 +42,6 @@ class _ConvLSTM(ConvolutionLayer):
     go_backwards: bool = False
     stateful: bool = False
     zero_output_for_mask = False
-
-    def prepare(self) -> None:
-        self._kept: list[Tensor] | None = None
 
     def build(self, input_shape: Any) -> None:
         if len(input_shape) != self.rank + 3:
@@ -75,8 +72,7 @@ class _ConvLSTM(ConvolutionLayer):
                 counts = mask[:, t].reshape(-1, *[1] * (self.rank + 1))
                 states = [pyburn.where(counts, new, old) for new, old in zip(states, before)]
             outputs.append(states[0])
-        if self.stateful and not is_drawing():
-            self._kept = [state.detach() for state in states]
+        self.keep(states)
         output = as_given(outputs[-1], self.data_format)
         if self.return_sequences and is_drawing():
             output = output.unsqueeze(1).expand(-1, steps, *output.shape[1:])
@@ -95,19 +91,11 @@ class _ConvLSTM(ConvolutionLayer):
     def _states(self, projected: Tensor, initial_state: Any) -> list[Tensor]:
         if initial_state is not None:
             return [channels_first(state, self.data_format) for state in initial_state]
-        if self._kept is not None and not is_drawing():
-            return [state.to(device=projected.device) for state in self._kept]
+        kept_states = self.kept_states()
+        if kept_states is not None:
+            return [state.to(device=projected.device) for state in kept_states]
         shape = [projected.shape[0], self.filters, *projected.shape[3:]]
         return [projected.new_zeros(shape) for _ in range(2)]
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return next(leaves(mask), None) if self.return_sequences else None
-
-    def reset_state(self) -> None:
-        """Resets the states of a stateful layer."""
-        self._kept = None
-
-    reset_states = reset_state
 
 
 class ConvLSTM1D(_ConvLSTM, rank=1, causal=True):

@@ -17,10 +17,10 @@ from ..symbolic.symbol import is_drawing
 from .arguments import one_of
 from .declared import DeclaredLayer, option
 from .dropout import kept
-from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SimpleSteps
+from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SequenceLayer, SimpleSteps
 
 
-class RecurrentLayer(RecurrentSteps):
+class RecurrentLayer(SequenceLayer, RecurrentSteps):
     """Runs a recurrent step over all time steps."""
 
     return_sequences: bool = option(default=False, kw_only=True)
@@ -30,9 +30,6 @@ class RecurrentLayer(RecurrentSteps):
     unroll: bool = option(default=False, kw_only=True)
     use_cudnn: Any = option(default="auto", kw_only=True)
     zero_output_for_mask: bool = option(default=False, kw_only=True)
-
-    def prepare(self) -> None:
-        self._kept: list[Tensor] | None = None  # the states kept by a stateful layer
 
     def build(self, input_shape: Any) -> None:
         if len(input_shape) != 3:
@@ -53,36 +50,26 @@ class RecurrentLayer(RecurrentSteps):
         if mask is not None:  # before the first unmasked step there is a state, but no output
             silent = mask if self.zero_output_for_mask else mask.cumsum(1) > 0
             sequence = pyburn.where(silent.unsqueeze(-1), sequence, 0.0)
-        if self.stateful and not is_drawing():
-            self._kept = [state.detach() for state in last]
+        self.keep(last)
         output = sequence if self.return_sequences else sequence[:, -1]
         return [output, *last] if self.return_state else output
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        found = next(leaves(mask), None) if self.return_sequences else None
-        return found if found is None or not self.go_backwards else found.flip(1)
-
     def _start(self, inputs: Tensor, initial_state: Any) -> list[Tensor]:
         count = inputs.shape[0]
-        if initial_state is None and self._kept is not None and not is_drawing():
-            if self._kept[0].shape[0] != count:
+        kept_states = self.kept_states()
+        if initial_state is None and kept_states is not None:
+            if kept_states[0].shape[0] != count:
                 raise ValueError(
                     f"[{type(self).__name__}] stateful: batches have the same size, since the states go on from one to the next: "
-                    f"got {count} after {self._kept[0].shape[0]}; reset_state() forgets them"
+                    f"got {count} after {kept_states[0].shape[0]}; reset_state() forgets them"
                 )
-            return [state.to(device=inputs.device, dtype=inputs.dtype) for state in self._kept]
+            return [state.to(device=inputs.device, dtype=inputs.dtype) for state in kept_states]
         if initial_state is None:
             return [inputs.new_zeros(count, self.units) for _ in range(self.state_count)]
         states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         if len(states) != self.state_count:
             raise ValueError(f"[{type(self).__name__}] expected {self.state_count} initial states: got {len(states)}")
         return states
-
-    def reset_state(self) -> None:
-        """Resets the states of a stateful layer."""
-        self._kept = None
-
-    reset_states = reset_state
 
     def _after_each_that_counts(self, x: Tensor, start: list[Tensor], mask: Tensor) -> list[Tensor]:
         """Runs only the unmasked steps, which are moved to the front; masked steps keep the previous states."""

@@ -13,7 +13,7 @@ from ..symbolic.structure import leaves, mapped
 from ..symbolic.symbol import is_drawing
 from .declared import DeclaredLayer
 from .dropout import kept
-from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SimpleSteps
+from .recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps, SequenceLayer, SimpleSteps
 
 
 class _Cell(RecurrentSteps):
@@ -160,7 +160,7 @@ def _reset_noise(*cells: Any) -> None:
             cell.reset_dropout_mask()
 
 
-class RNN(DeclaredLayer):
+class RNN(SequenceLayer):
     """Runs a cell over the steps of (batch, steps, ...).
 
     A cell is a layer that is called with the inputs of one step and a list of states, returns (output, states), and has a `state_size`.
@@ -189,7 +189,7 @@ class RNN(DeclaredLayer):
     zero_output_for_mask: bool = False
 
     def prepare(self) -> None:
-        self._kept: Any = None
+        super().prepare()
         if isinstance(self.cell, (list, tuple)):
             self.cell = StackedRNNCells(self.cell)
         if not isinstance(self.cell, Layer) or not hasattr(self.cell, "state_size"):
@@ -223,8 +223,7 @@ class RNN(DeclaredLayer):
                 output, after = self._where_counted(mask[:, t], output, after, states, outputs)
             states = after
             outputs.append(output)
-        if self.stateful and not is_drawing():
-            self._kept = mapped(lambda state: state.detach(), states)
+        self.keep(states)
         sequence = outputs[-1]
         if self.return_sequences:
             sequence = (
@@ -243,19 +242,9 @@ class RNN(DeclaredLayer):
         return chosen(output, last), mapped(lambda state: chosen(state, next(held)), after)
 
     def _states(self, inputs: Tensor, initial_state: Any) -> Any:
-        if initial_state is None and self._kept is not None and not is_drawing():
-            initial_state = self._kept
+        if initial_state is None:
+            initial_state = self.kept_states()
         if initial_state is None:
             initial_state = _start(self.cell, inputs.shape[0])
         states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         return mapped(lambda state: state.to(device=inputs.device), states)
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        found = next(leaves(mask), None) if self.return_sequences else None
-        return found if found is None or not self.go_backwards else found.flip(1)
-
-    def reset_state(self) -> None:
-        """Resets the states of a stateful layer."""
-        self._kept = None
-
-    reset_states = reset_state

@@ -8,7 +8,35 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from ..symbolic.structure import leaves, mapped
+from ..symbolic.symbol import is_drawing
 from .declared import DeclaredLayer
+
+
+class SequenceLayer(DeclaredLayer):
+    """Base class of layers that carry states over time steps, and from one batch to the next if they are stateful."""
+
+    def prepare(self) -> None:
+        self._kept: Any = None  # the last states of a stateful layer
+
+    def keep(self, states: Any) -> None:
+        """Keeps the last states of a batch for the next one."""
+        if self.stateful and not is_drawing():
+            self._kept = mapped(lambda state: state.detach(), states)
+
+    def kept_states(self) -> Any:
+        """Returns the states of the previous batch, or None."""
+        return None if is_drawing() else self._kept
+
+    def reset_state(self) -> None:
+        """Resets the states of a stateful layer."""
+        self._kept = None
+
+    reset_states = reset_state
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.return_sequences else None
+        return found if found is None or not self.go_backwards else found.flip(1)
 
 
 class RecurrentSteps(DeclaredLayer):
@@ -71,7 +99,7 @@ class SimpleSteps(RecurrentSteps):
 class GatedSteps(RecurrentSteps):
     """Base class of LSTM and GRU."""
 
-    first = ("units", "activation", "recurrent_activation")
+    first: ClassVar[tuple[str, ...]] = ("units", "activation", "recurrent_activation")
     recurrent_activation: Any = "sigmoid"
 
     def is_usual(self) -> bool:
@@ -83,6 +111,10 @@ class LSTMSteps(GatedSteps):
 
     gates = 4
     state_count = 2
+    first = (
+        "units", "activation", "recurrent_activation", "use_bias", "kernel_initializer", "recurrent_initializer", "bias_initializer",
+        "unit_forget_bias",
+    )  # fmt: skip
     unit_forget_bias: bool = True
 
     def rnn_kind(self) -> str:

@@ -162,11 +162,13 @@ class Cropping1D(_Cropping, rank=1):
 
 
 class Cropping2D(_Cropping, rank=2):
-    """Crops the border of (N, height, width, channels).
+    """Crops the border of (N, height, width, channels); by default nothing, as in Keras.
 
     >>> p_vision.Cropping2D(((1, 0), (2, 2)))(pyburn.rand(1, 6, 8, 3)).shape
     pyburn.Size([1, 5, 4, 3])
     """
+
+    cropping: Any = ((0, 0), (0, 0))
 
 
 class Cropping3D(_Cropping, rank=3):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor
@@ -91,9 +91,12 @@ class _NamedLoss(OfFunction, Loss):
     def __init__(self, *args: Any, **options: Any) -> None:
         self._say(**self.keep_options(self.config_arguments(), args, options))
 
+    last: ClassVar[tuple[str, ...]] = ()  # arguments after the others, in Keras's order
+
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:
-        return {**cls.function_options(), "reduction": "sum_over_batch_size", "name": None}
+        found = {**cls.function_options(), "reduction": "sum_over_batch_size", "name": None}
+        return {name: found[name] for name in [*(name for name in found if name not in cls.last), *cls.last]}
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         return type(self).function(y_true, y_pred, **{name: getattr(self, name) for name in self.function_options()})
@@ -235,6 +238,8 @@ class SparseCategoricalCrossentropy(_NamedLoss, function=functions.sparse_catego
     tensor(0.2231)
     """
 
+    last = ("reduction", "axis", "name")
+
 
 class Dice(_NamedLoss, function=functions.dice):
     """Dice loss of segmentation masks: 1 - 2 |A ∩ B| / (|A| + |B|).
@@ -243,6 +248,8 @@ class Dice(_NamedLoss, function=functions.dice):
     tensor(0.2632)
     """
 
+    last = ("reduction", "name", "axis")
+
 
 class Tversky(_NamedLoss, function=functions.tversky):
     """Tversky loss of segmentation masks: Dice with weights for false positives and false negatives (Salehi et al. 2017).
@@ -250,6 +257,8 @@ class Tversky(_NamedLoss, function=functions.tversky):
     >>> p_vision.losses.Tversky()(pyburn.tensor([[0.0, 1.0]]), pyburn.tensor([[0.2, 0.7]]))
     tensor(0.2632)
     """
+
+    last = ("reduction", "name", "axis")
 
 
 class CTC(_NamedLoss, function=functions.ctc):
@@ -266,6 +275,8 @@ class Circle(_NamedLoss, function=functions.circle):
     >>> p_vision.losses.Circle()(pyburn.tensor([0, 0, 1]), pyburn.eye(3)).shape
     pyburn.Size([])
     """
+
+    last = ("remove_diagonal", "reduction", "name", "ref_labels", "ref_embeddings")
 
 
 class CategoricalGeneralizedCrossEntropy(_NamedLoss, function=functions.categorical_generalized_cross_entropy):

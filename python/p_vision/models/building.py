@@ -34,7 +34,7 @@ def build(model_class: type[Model], weights: Weights | None, *args: Any, **optio
     return model
 
 
-def variant(name: str, title: str, millions: float, make: Any, *args: Any, **defaults: Any) -> Callable[..., Any]:
+def variant(name: str, title: str, millions: float, make: Callable[..., Model], *args: Any, **defaults: Any) -> Callable[..., Model]:
     """Defines the function that builds one model of a family.
 
     Args:
@@ -47,7 +47,7 @@ def variant(name: str, title: str, millions: float, make: Any, *args: Any, **def
     """
     family = partial(build, make) if isinstance(make, type) else make
 
-    def built(*, weights: Weights | None = None, **options: Any) -> Any:
+    def built(*, weights: Weights | None = None, **options: Any) -> Model:
         return family(weights, *args, **{**defaults, **options})
 
     built.__name__ = built.__qualname__ = name

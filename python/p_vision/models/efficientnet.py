@@ -13,7 +13,10 @@ from pyburn import Tensor, nn
 from .blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDepth, init_convolutions_
 from .building import NormLayer, Weights, build, rounded_channels, variant
 
-__all__ = ["EfficientNet", *(f"efficientnet_b{i}" for i in range(8)), "efficientnet_v2_l", "efficientnet_v2_m", "efficientnet_v2_s"]
+__all__ = [
+    "EfficientNet", "efficientnet_b0", "efficientnet_b1", "efficientnet_b2", "efficientnet_b3", "efficientnet_b4", "efficientnet_b5",
+    "efficientnet_b6", "efficientnet_b7", "efficientnet_v2_s", "efficientnet_v2_m", "efficientnet_v2_l",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,11 @@ from pyburn import Tensor, nn
 from .blocks import Conv2dNormActivation, SqueezeExcitation
 from .building import NormLayer, Weights, build, rounded_channels, variant
 
-_X = ["regnet_x_400mf", "regnet_x_800mf", "regnet_x_1_6gf", "regnet_x_3_2gf", "regnet_x_8gf", "regnet_x_16gf", "regnet_x_32gf"]
-_Y = ["regnet_y_400mf", "regnet_y_800mf", "regnet_y_1_6gf", "regnet_y_3_2gf", "regnet_y_8gf", "regnet_y_16gf", "regnet_y_32gf"]
-__all__ = ["RegNet", *_X, *_Y, "regnet_y_128gf"]
+__all__ = [
+    "RegNet", "regnet_x_400mf", "regnet_x_800mf", "regnet_x_1_6gf", "regnet_x_3_2gf", "regnet_x_8gf", "regnet_x_16gf", "regnet_x_32gf",
+    "regnet_y_400mf", "regnet_y_800mf", "regnet_y_1_6gf", "regnet_y_3_2gf", "regnet_y_8gf", "regnet_y_16gf", "regnet_y_32gf",
+    "regnet_y_128gf",
+]  # fmt: skip
 
 Activation = Callable[..., nn.Module]
 

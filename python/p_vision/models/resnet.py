@@ -9,8 +9,10 @@ from pyburn import Tensor, nn
 from .blocks import init_convolutions_
 from .building import NormLayer, variant
 
-_NETS = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
-__all__ = ["ResNet", *_NETS, "resnext101_32x8d", "resnext101_64x4d", "resnext50_32x4d", "wide_resnet101_2", "wide_resnet50_2"]
+__all__ = [
+    "ResNet", "resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d",
+    "wide_resnet50_2", "wide_resnet101_2",
+]  # fmt: skip
 
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:

@@ -69,7 +69,7 @@ _reduction("var", pyburn.var, "The variance, divided by the number of elements."
 _SAME = """
 abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil cos cosh
 cross deg2rad diag divide einsum erf erfinv exp exp2 expm1 fmod floor floor_divide heaviside hypot isclose isfinite isinf isnan
-kron log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul meshgrid multiply nan_to_num nonzero
+kron log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul multiply nan_to_num nonzero
 inner outer rad2deg ravel reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square subtract tan tanh tril triu trunc vdot
 """
 _ACTIVATIONS = """
@@ -90,16 +90,11 @@ _OTHER_NAMES = {
 }
 
 
-_NAMES = {"x": "input", "x1": "input", "x2": "other"}
-
-
 def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a function whose first argument can be a number. It takes the arguments of pyburn by Keras's names, too: x, x1 and x2."""
+    """Wraps a binary function whose first argument can be a number."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and isinstance(function, type(pyburn.add)):
-            kwargs = {_NAMES.get(name, name): value for name, value in kwargs.items()}
         if len(args) > 1 and not isinstance(args[0], Tensor) and isinstance(args[1], Tensor) and isinstance(args[0], (int, float, bool)):
             args = (pyburn.tensor(args[0], device=args[1].device), *args[1:])
         return function(*args, **kwargs)

@@ -29,13 +29,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     return pyburn.arange(first, last, step, dtype=dtype_of(dtype))
 
 
-def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Tensor:
+def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """Evenly spaced numbers from start to stop.
 
     Args:
         start: The first number.
         stop: The last number.
         num: The number of numbers.
+        endpoint: Whether stop is the last number.
         dtype: The dtype; None for the default.
 
     Returns:
@@ -44,7 +45,8 @@ def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Ten
     >>> p_vision.ops.linspace(0, 1, 3).tolist()
     [0.0, 0.5, 1.0]
     """
-    return pyburn.linspace(start, stop, num, dtype=dtype_of(dtype))
+    last = stop if endpoint or num < 1 else stop - (stop - start) / num
+    return pyburn.linspace(start, last, num, dtype=dtype_of(dtype))
 
 
 def eye(N: int, M: int | None = None, dtype: Any = None) -> Tensor:
@@ -148,82 +150,6 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
     pyburn.Size([2])
     """
     return pyburn.empty_like(x, dtype=dtype_of(dtype))
-
-
-def bartlett(x: int) -> Tensor:
-    """The Bartlett window.
-
-    Args:
-        x: The length.
-
-    Returns:
-        The result.
-
-    >>> p_vision.ops.bartlett(3).tolist()
-    [0.0, 1.0, 0.0]
-    """
-    return pyburn.bartlett_window(x, periodic=False)
-
-
-def blackman(x: int) -> Tensor:
-    """The Blackman window.
-
-    Args:
-        x: The length.
-
-    Returns:
-        The result.
-
-    >>> p_vision.ops.blackman(3).shape
-    pyburn.Size([3])
-    """
-    return pyburn.blackman_window(x, periodic=False)
-
-
-def hamming(x: int) -> Tensor:
-    """The Hamming window.
-
-    Args:
-        x: The length.
-
-    Returns:
-        The result.
-
-    >>> p_vision.ops.hamming(3).shape
-    pyburn.Size([3])
-    """
-    return pyburn.hamming_window(x, periodic=False)
-
-
-def hanning(x: int) -> Tensor:
-    """The Hann window.
-
-    Args:
-        x: The length.
-
-    Returns:
-        The result.
-
-    >>> p_vision.ops.hanning(3).tolist()
-    [0.0, 1.0, 0.0]
-    """
-    return pyburn.hann_window(x, periodic=False)
-
-
-def kaiser(x: int, beta: float) -> Tensor:
-    """The Kaiser window.
-
-    Args:
-        x: The length.
-        beta: The shape of the window.
-
-    Returns:
-        The result.
-
-    >>> p_vision.ops.kaiser(3, 14.0).shape
-    pyburn.Size([3])
-    """
-    return pyburn.kaiser_window(x, periodic=False, beta=beta)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,6 +35,15 @@ def _line(x: Tensor, axis: int | None) -> tuple[Tensor, int]:
 
 def _list(value: Any) -> list[Any]:
     return [value] if isinstance(value, int) else list(value)
+
+
+def _known(x: Tensor, value: float) -> Tensor:
+    """Replaces NaN by a value."""
+    return pyburn.where(x.isnan(), value, x)
+
+
+def _reduced(reduce: Callable[..., Tensor], x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+    return reduce(x) if axis is None else reduce(x, axis, keepdim=keepdims)
 
 
 def _norm(x: Tensor, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -77,7 +87,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "argmin": ("The index of the smallest element.", lambda x, axis=None, keepdims=False: pyburn.argmin(x, axis, keepdim=keepdims)),
     "prod": (
         "The product of the elements.",
-        lambda x, axis=None, keepdims=False: pyburn.prod(x) if axis is None else pyburn.prod(x, axis, keepdim=keepdims),
+        lambda x, axis=None, keepdims=False: _reduced(pyburn.prod, x, axis, keepdims),
     ),
     "ptp": (
         "The largest minus the smallest element.",
@@ -144,6 +154,32 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "unravel_index": (
         "Converts flat indices to indices of a shape.",
         lambda indices, shape: pyburn.unravel_index(indices.long(), tuple(shape)),
+    ),
+    "dsplit": ("Splits along the third dimension.", lambda x, indices_or_sections: list(pyburn.tensor_split(x, indices_or_sections, 2))),
+    "meshgrid": (
+        'Grids of coordinates; with indexing "xy" (the default) the first two dimensions are swapped, as in NumPy.',
+        lambda *x, indexing="xy": list(pyburn.meshgrid(*x, indexing=indexing)),
+    ),
+    # ---- windows
+    "bartlett": ("The Bartlett window of a length.", lambda x: pyburn.bartlett_window(x, periodic=False)),
+    "blackman": ("The Blackman window of a length.", lambda x: pyburn.blackman_window(x, periodic=False)),
+    "hamming": ("The Hamming window of a length.", lambda x: pyburn.hamming_window(x, periodic=False)),
+    "hanning": ("The Hann window of a length.", lambda x: pyburn.hann_window(x, periodic=False)),
+    "kaiser": ("The Kaiser window of a length.", lambda x, beta: pyburn.kaiser_window(x, periodic=False, beta=beta)),
+    # ---- not a number
+    "nanprod": (
+        "The product of the elements that are not NaN.",
+        lambda x, axis=None, keepdims=False: _reduced(pyburn.prod, _known(x, 1.0), axis, keepdims),
+    ),
+    "nancumsum": ("The cumulative sum, with NaN as 0.", lambda x, axis=None: pyburn.cumsum(*_line(_known(x, 0.0), axis))),
+    "nancumprod": ("The cumulative product, with NaN as 1.", lambda x, axis=None: pyburn.cumprod(*_line(_known(x, 1.0), axis))),
+    "nanargmax": (
+        "The index of the largest element that is not NaN.",
+        lambda x, axis=None, keepdims=False: pyburn.argmax(_known(x, -math.inf), axis, keepdim=keepdims),
+    ),
+    "nanargmin": (
+        "The index of the smallest element that is not NaN.",
+        lambda x, axis=None, keepdims=False: pyburn.argmin(_known(x, math.inf), axis, keepdim=keepdims),
     ),
     # ---- matrices
     "diagonal": ("A diagonal.", lambda x, offset=0, axis1=0, axis2=1: pyburn.diagonal(x, offset, axis1, axis2)),

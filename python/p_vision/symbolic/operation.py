@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -48,12 +49,42 @@ class Operation(Layer):
         """Does nothing: functions of tensors do not propagate masks, as in Keras."""
 
 
+# Keras's names of arguments, and those of the functions of pyburn.
+_NAMES = {
+    "x": ("input",),
+    "x1": ("input", "elements"),
+    "x2": ("other", "vec2", "values", "test_elements", "exponent"),
+    "y": ("other",),
+    "array": ("input",),
+    "xs": ("tensors",),
+    "k": ("diagonal",),
+    "axis": ("dim",),
+    "axes": ("dims",),
+    "target": ("y_true",),
+    "output": ("y_pred",),
+}
+
+
+@functools.cache
+def _renamed(function: Callable[..., Any]) -> dict[str, str]:
+    """Returns the name of an argument for each of Keras's names that the function does not have."""
+    given = inspect.signature(function).parameters
+    found = {name: next((other for other in others if other in given), None) for name, others in _NAMES.items() if name not in given}
+    return {name: other for name, other in found.items() if other is not None}
+
+
 def drawing(function: Callable[..., Any], key: str, name: str | None = None) -> Any:
-    """Wraps a function to add a node to the graph when it is called with symbols; files refer to it by the key."""
+    """Wraps a function to add a node to the graph when it is called with symbols; files refer to it by the key.
+
+    It takes the arguments of functions of pyburn by Keras's names, too.
+    """
     table[key] = function
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            names = _renamed(function)
+            kwargs = {names.get(given, given): value for given, value in kwargs.items()}
         if has_symbol(args) or has_symbol(kwargs):
             return Operation(key)(*args, **kwargs)
         return function(*mapped(as_input, args), **mapped(as_input, kwargs))
