@@ -100,8 +100,8 @@ from .tensor.number_info import iinfo as iinfo
 from .tensor.printing import get_printoptions as get_printoptions
 from .tensor.printing import printoptions as printoptions
 from .tensor.printing import set_printoptions as set_printoptions
-from .tensor.unique import unique as unique
-from .tensor.unique import unique_consecutive as unique_consecutive
+from .tensor.distinct_elements import unique as unique
+from .tensor.distinct_elements import unique_consecutive as unique_consecutive
 from .tensor.products import einsum as einsum
 from .tensor.products import tensordot as tensordot
 from .tensor.creation import asarray as asarray

@@ -11154,12 +11154,28 @@ def linalg_matrix_rank(A: Tensor, *, atol: Tensor | None = None, rtol: Tensor | 
     """
     ...
 @overload
-def linalg_matrix_rank(A: Tensor, *, tol: Tensor | Number, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+def linalg_matrix_rank(A: Tensor, *, tol: float, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """Computes the rank with atol=tol and rtol=0.
 
     Args:
         A (Tensor): Matrices (*, M, N).
-        tol (Tensor | Number): The absolute tolerance.
+        tol (float): The absolute tolerance.
+        hermitian (bool, default False): Whether the matrices are symmetric.
+
+    Returns:
+        Tensor: A tensor.
+
+    >>> pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)
+    tensor(2)
+    """
+    ...
+@overload
+def linalg_matrix_rank(A: Tensor, *, tol: Tensor, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """Computes the rank with atol=tol and rtol=0, for each matrix.
+
+    Args:
+        A (Tensor): Matrices (*, M, N).
+        tol (Tensor): The absolute tolerance.
         hermitian (bool, default False): Whether the matrices are symmetric.
 
     Returns:
@@ -11168,8 +11184,8 @@ def linalg_matrix_rank(A: Tensor, *, tol: Tensor | Number, hermitian: bool = Fal
     Raises:
         DeviceError: The tensors are on different devices.
 
-    >>> pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)
-    tensor(2)
+    >>> pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), tol=pyburn.tensor([0.5, 9.]))
+    tensor([1, 0])
     """
     ...
 def linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:

@@ -392,7 +392,7 @@ def test_clipping_on_nothing_warns():
 
 HERE = "init hooks hook_methods module_state module_methods lazy parameter parameter_containers summary"
 UTILS = (
-    "rnn stateless parametrize parametrizations weight_norm spectral_norm fusion init clip_grad convert_parameters prune pruning_methods"
+    "rnn stateless parametrize parametrizations weight_norm spectral_norm fusion init clip_grad convert_parameters pruning pruning_methods"
 )
 MODULES = ["pyburn.nn." + name for name in HERE.split()] + ["pyburn.nn.utils." + name for name in UTILS.split()]
 

@@ -33,5 +33,5 @@ from .queries import is_signed as is_signed
 from .queries import isreal as isreal
 from .queries import real as real
 from .queries import result_type as result_type
-from .unique import unique as unique
-from .unique import unique_consecutive as unique_consecutive
+from .distinct_elements import unique as unique
+from .distinct_elements import unique_consecutive as unique_consecutive

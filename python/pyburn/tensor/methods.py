@@ -8,7 +8,7 @@ from .. import _core
 from .._core import Tensor
 from .._html import tensor_html
 from . import creation
-from .unique import unique, unique_consecutive
+from .distinct_elements import unique, unique_consecutive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

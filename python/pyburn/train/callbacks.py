@@ -10,30 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .learner import Learner
 
-HOOKS = (
-    "on_fit_start",
-    "on_fit_end",
-    "on_epoch_start",
-    "on_epoch_end",
-    "on_batch_start",
-    "on_forward_end",
-    "on_backward_end",
-    "on_batch_end",
-    "on_step_start",
-    "on_step_end",
-    "on_validation_start",
-    "on_validation_batch_start",
-    "on_validation_batch_end",
-    "on_validation_end",
-    "on_predict_start",
-    "on_predict_batch_start",
-    "on_predict_batch_end",
-    "on_predict_end",
-    "on_checkpoint",
-    "on_message",
-    "on_error",
-)
-
 
 class Callback:
     """Base class of callbacks. Override the hooks that you need.
@@ -157,6 +133,9 @@ class Callback:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+HOOKS = tuple(name for name in vars(Callback) if name.startswith("on_"))
 
 
 def adapted(callbacks: Sequence[Any]) -> list[Any]:

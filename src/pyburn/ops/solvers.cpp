@@ -262,7 +262,7 @@ t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
 t() ! matrices)",
         .out = true},
-    {.schema = "linalg_pinv.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    {.schema = "linalg_pinv.rtol(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
         .doc = "Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.",
         .torch = "torch.linalg.pinv",
         .example = "pyburn.linalg.pinv(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2])).shape",
@@ -304,7 +304,7 @@ t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
 t() ! matrices)",
         .out = true},
-    {.schema = "linalg_matrix_rank.tolerances(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    {.schema = "linalg_matrix_rank.rtol(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
         .doc = "Computes the rank with tolerances for each matrix.",
         .torch = "torch.linalg.matrix_rank",
         .example = "pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), rtol=pyburn.tensor([0.1, 0.2]))",
@@ -318,12 +318,29 @@ t(1, 4, 3).expand(2, 4, 3), rtol=tensor([0.01, 0.1])
 tensor([[4., 2.], [2., 5.]]), rtol=tensor(0.1), hermitian=True
 t(), rtol=tensor(0.1) ! matrices)",
         .out = true},
-    {.schema = "linalg_matrix_rank.tol(Tensor A, *, Tensor|Scalar tol, bool hermitian=False) -> Tensor",
+    {.schema = "linalg_matrix_rank.tol(Tensor A, *, float tol, bool hermitian=False) -> Tensor",
         .doc = "Computes the rank with atol=tol and rtol=0.",
         .torch = "torch.linalg.matrix_rank",
         .example = "pyburn.linalg.matrix_rank(pyburn.eye(2), tol=0.5)",
-        .samples = "t(4, 3), tol=0.5\nt(2, 4, 3), tol=tensor([0.5, 1.])\nt(0, 3, 2), tol=0.1\nt(3, 4).T, tol=0.1\nt(1, 4, 3).expand(2, 4, "
-                   "3), tol=0.1\ntensor([[4., 2.], [2., 5.]]), tol=0.1, hermitian=True\nt(), tol=0.1 ! matrices",
+        .samples = R"(
+t(4, 3), tol=0.5
+t(0, 3, 2), tol=0.1
+t(3, 4).T, tol=0.1
+t(1, 4, 3).expand(2, 4, 3), tol=0.1
+tensor([[4., 2.], [2., 5.]]), tol=0.1, hermitian=True
+t(), tol=0.1 ! matrices)",
+        .out = true},
+    {.schema = "linalg_matrix_rank.tol_of_each(Tensor A, *, Tensor tol, bool hermitian=False) -> Tensor",
+        .doc = "Computes the rank with atol=tol and rtol=0, for each matrix.",
+        .torch = "torch.linalg.matrix_rank",
+        .example = "pyburn.linalg.matrix_rank(pyburn.ones(2, 3, 2), tol=pyburn.tensor([0.5, 9.]))",
+        .samples = R"(
+t(2, 4, 3), tol=tensor([0.5, 1.])
+t(0, 3, 2), tol=tensor(0.1)
+t(3, 4).T, tol=tensor(0.1)
+t(1, 4, 3).expand(2, 4, 3), tol=tensor([0.1, 0.9])
+tensor([[4., 2.], [2., 5.]]), tol=tensor(0.1), hermitian=True
+t(), tol=tensor(0.1) ! matrices)",
         .out = true},
     {.schema = "linalg_matrix_power(Tensor A, int n) -> Tensor",
         .doc = "Computes the n-th power of square matrices; negative n uses the inverse.",
@@ -466,9 +483,11 @@ TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, const TensorHandle& a
   const TensorHandle values = linalg_svdvals(detach(hermitian ? symmetric(A) : A));
   return sum(gt(values, thresholds(A, values, atol, rtol)), Dims{-1});
 }
-TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian) {
-  const TensorHandle none = zeros(Dims{}, A.dtype(), &A.device());
-  return linalg_matrix_rank(A, none + tol, none, hermitian);
+TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, double tol, bool hermitian) {
+  return linalg_matrix_rank(A, std::optional(tol), std::optional(0.0), hermitian);
+}
+TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, const TensorHandle& tol, bool hermitian) {
+  return linalg_matrix_rank(A, tol, zeros(Dims{}, A.dtype(), &A.device()), hermitian);
 }
 
 TensorHandle fn::linalg_matrix_power(const TensorHandle& A, int64_t n) { return signed_power(A, n); }

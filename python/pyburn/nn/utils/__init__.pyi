@@ -1,3 +1,4 @@
+from . import prune as prune
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
 from . import rnn as rnn

@@ -13,9 +13,7 @@ from .regression import MAE, MSE, R2, RMSE
 from .text import CER, WER
 from .text_scores import Bleu, RougeL
 
-_KINDS: tuple[type[Metric], ...] = (
-    *(Accuracy, AUPRC, AUROC, Bleu, CER, Dice, F1, FBeta, IoU, MAE, MSE, Perplexity, Precision, R2, Recall, RMSE, WER),
-)
+_KINDS = (Accuracy, AUPRC, AUROC, Bleu, CER, Dice, F1, FBeta, IoU, MAE, MSE, Perplexity, Precision, R2, Recall, RMSE, WER)
 _TWO_WORDS: dict[str, type[Metric]] = {"hamming_loss": HammingLoss, "hamming_score": HammingScore, "rouge_l": RougeL, "top_k": TopKAccuracy}
 _BY_NAME = dict(sorted({**{kind.__name__.lower(): kind for kind in _KINDS}, **_TWO_WORDS, "confusion": ConfusionMatrix}.items()))
 

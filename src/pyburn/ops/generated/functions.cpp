@@ -533,7 +533,8 @@ Tensor linalg_pinv(const TensorHandle& A, double rcond, bool hermitian) { return
 Tensor pinverse(const TensorHandle& input, double rcond) { return naming("pinverse", [&] { return fn::pinverse(input, rcond); }); }
 Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, atol, rtol, hermitian); }); }
 Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, atol, rtol, hermitian); }); }
-Tensor linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, tol, hermitian); }); }
+Tensor linalg_matrix_rank(const TensorHandle& A, double tol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, tol, hermitian); }); }
+Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& tol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, tol, hermitian); }); }
 Tensor linalg_matrix_power(const TensorHandle& A, int64_t n) { return naming("linalg_matrix_power", [&] { return fn::linalg_matrix_power(A, n); }); }
 Tensor matrix_power(const TensorHandle& input, int64_t n) { return naming("matrix_power", [&] { return fn::matrix_power(input, n); }); }
 Tensor linalg_matrix_exp(const TensorHandle& A) { return naming("linalg_matrix_exp", [&] { return fn::linalg_matrix_exp(A); }); }

@@ -598,12 +598,13 @@ Tensor cholesky_inverse(const TensorHandle& input, bool upper = false);  // Comp
 Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // Computes the eigenvalues of symmetric matrices in ascending order.
 Tensor linalg_svdvals(const TensorHandle& A);  // Computes the singular values of matrices in descending order.
 Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
-Tensor linalg_pinv(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
+Tensor linalg_pinv(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
 Tensor linalg_pinv(const TensorHandle& A, double rcond, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with rtol=rcond.
 Tensor pinverse(const TensorHandle& input, double rcond = 1e-15);  // Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
 Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the rank: the number of singular values above max(atol, rtol * largest).
-Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the rank with tolerances for each matrix.
-Tensor linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0.
+Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);  // Computes the rank with tolerances for each matrix.
+Tensor linalg_matrix_rank(const TensorHandle& A, double tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0.
+Tensor linalg_matrix_rank(const TensorHandle& A, const TensorHandle& tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0, for each matrix.
 Tensor linalg_matrix_power(const TensorHandle& A, int64_t n);  // Computes the n-th power of square matrices; negative n uses the inverse.
 Tensor matrix_power(const TensorHandle& input, int64_t n);  // Computes the n-th power of square matrices; alias of linalg.matrix_power.
 Tensor linalg_matrix_exp(const TensorHandle& A);  // Computes the matrix exponential.

@@ -1701,7 +1701,8 @@ void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, const Tens
 void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, double rcond, bool hermitian) { write_result(out, linalg_pinv(A, rcond, hermitian)); }
 void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { write_result(out, linalg_matrix_rank(A, atol, rtol, hermitian)); }
 void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian) { write_result(out, linalg_matrix_rank(A, atol, rtol, hermitian)); }
-void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const Operand& tol, bool hermitian) { write_result(out, linalg_matrix_rank(A, tol, hermitian)); }
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, double tol, bool hermitian) { write_result(out, linalg_matrix_rank(A, tol, hermitian)); }
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& tol, bool hermitian) { write_result(out, linalg_matrix_rank(A, tol, hermitian)); }
 void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n) { write_result(out, linalg_matrix_power(A, n)); }
 void linalg_vecdot_into(const TensorHandle& out, const TensorHandle& x, const TensorHandle& y, int64_t dim) { write_result(out, linalg_vecdot(x, y, dim)); }
 Handles<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {

@@ -27,17 +27,19 @@ TensorHandle linalg_svdvals(const TensorHandle& A);  // Computes the singular va
 void linalg_svdvals_into(const TensorHandle& out, const TensorHandle& A);
 TensorHandle linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse. Singular values up to max(atol, rtol * largest) count as 0.
 void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
-TensorHandle linalg_pinv(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
-void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);
+TensorHandle linalg_pinv(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with tolerances for each matrix.
+void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);
 TensorHandle linalg_pinv(const TensorHandle& A, double rcond, bool hermitian = false);  // Computes the Moore-Penrose pseudoinverse with rtol=rcond.
 void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, double rcond, bool hermitian = false);
 TensorHandle pinverse(const TensorHandle& input, double rcond = 1e-15);  // Computes the Moore-Penrose pseudoinverse; alias of linalg.pinv with rtol=rcond.
 TensorHandle linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // Computes the rank: the number of singular values above max(atol, rtol * largest).
 void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
-TensorHandle linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);  // Computes the rank with tolerances for each matrix.
-void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol = {}, const TensorHandle& rtol = {}, bool hermitian = false);
-TensorHandle linalg_matrix_rank(const TensorHandle& A, const Operand& tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0.
-void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const Operand& tol, bool hermitian = false);
+TensorHandle linalg_matrix_rank(const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);  // Computes the rank with tolerances for each matrix.
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& atol, const TensorHandle& rtol, bool hermitian = false);
+TensorHandle linalg_matrix_rank(const TensorHandle& A, double tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0.
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, double tol, bool hermitian = false);
+TensorHandle linalg_matrix_rank(const TensorHandle& A, const TensorHandle& tol, bool hermitian = false);  // Computes the rank with atol=tol and rtol=0, for each matrix.
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& tol, bool hermitian = false);
 TensorHandle linalg_matrix_power(const TensorHandle& A, int64_t n);  // Computes the n-th power of square matrices; negative n uses the inverse.
 void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n);
 TensorHandle matrix_power(const TensorHandle& input, int64_t n);  // Computes the n-th power of square matrices; alias of linalg.matrix_power.
