@@ -90,7 +90,9 @@ nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::ve
 }  // namespace
 
 void bind_inference(nb::module_& m) {
-  nb::class_<GraphObject>(m, "Graph", "The operations of a model as a list, without the model's code. Created by `inference.capture`.\n\n>>> graph = pyburn.inference.capture(lambda x: x.exp() + 1, pyburn.ones(2))\n>>> graph.operations\n['exp', 'add']")
+  nb::class_<GraphObject>(m, "Graph",
+      "The operations of a model as a list, without the model's code. Created by `inference.capture`.\n\n>>> graph = "
+      "pyburn.inference.capture(lambda x: x.exp() + 1, pyburn.ones(2))\n>>> graph.operations\n['exp', 'add']")
       .def("__len__", [](const GraphObject& g) { return g.graph->nodes.size(); })
       .def("__str__", [](const GraphObject& g) { return to_text(*g.graph); })
       .def("__repr__", [](const GraphObject& g) { return format("<pyburn.Graph of {} operations>", int64_t(g.graph->nodes.size())); })
@@ -110,7 +112,7 @@ void bind_inference(nb::module_& m) {
           "The names of the operations, in order.")
       .def_prop_ro(
           "multiply_adds", [](const GraphObject& g) { return multiply_adds(*g.graph); },
-          "How many multiplications with an addition its products, convolutions and recurrences take.")
+          "The number of multiply-adds of its products, convolutions and recurrent layers.")
       .def_prop_ro(
           "constants",
           [](const GraphObject& g) {
@@ -120,16 +122,16 @@ void bind_inference(nb::module_& m) {
                   nb::cast(g.graph->constants[i].second);
             return result;
           },
-          "The named tensors that the graph carries.")
+          "The named tensors of the graph.")
       .def(
-          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "The graph as text for Graphviz.")
+          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "Returns the graph in Graphviz's DOT language.")
       .def(
           "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); },
-          "A drawing of the graph: boxes for operations, lines for values.")
+          "Returns a drawing of the graph as SVG: boxes are operations, lines are values.")
       .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
-          "Writes the graph and its constants to one file.");
+          "Saves the graph and its constants to one file.");
   nb::class_<CostObject>(m, "_OperationCost")
       .def("__init__",
           [](CostObject* self, nb::handle device, bool compute) {
@@ -185,15 +187,19 @@ void bind_inference(nb::module_& m) {
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
-  nb::class_<Profile>(m, "Profile", "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which they run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, 2), runs=3).runs\n3")
+  nb::class_<Profile>(m, "Profile",
+      "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: "
+      "The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which "
+      "they run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, "
+      "2), runs=3).runs\n3")
       .def("__str__", [](const Profile& p) { return to_text(p); })
       .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
       .def(
           "table", [](const Profile& p, int rows) { return to_text(p, rows); }, "rows"_a = 30,
-          "The slowest steps as a table: time, share of the whole, arithmetic per second, and how near it is to the machine's limit.")
+          "Returns a table of the slowest steps: time, share, arithmetic per second, and share of the machine's limit.")
       .def("_chrome_trace", [](const Profile& p) { return chrome_trace(p); })
-      .def_ro("seconds", &Profile::seconds, "Median time of a run.")
-      .def_ro("runs", &Profile::runs, "How many runs were measured.")
+      .def_ro("seconds", &Profile::seconds, "The median time of a run in seconds.")
+      .def_ro("runs", &Profile::runs, "The number of measured runs.")
       .def_prop_ro(
           "steps",
           [](const Profile& p) {
@@ -214,7 +220,10 @@ void bind_inference(nb::module_& m) {
           },
           "A dictionary for each step, in the order in which they run.");
 
-  nb::class_<SessionObject>(m, "Session", "A graph prepared to run on a device.\n\nArgs:\n    graph: The graph.\n    device: The device; the default device if None.\n\n>>> graph = pyburn.inference.capture(lambda x: x * 2, pyburn.ones(2))\n>>> pyburn.inference.Session(graph)(pyburn.tensor([1.0, 4.0]))\ntensor([2., 8.])")
+  nb::class_<SessionObject>(m, "Session",
+      "A graph prepared to run on a device.\n\nArgs:\n    graph: The graph.\n    device: The device; the default device if None.\n\n>>> "
+      "graph = pyburn.inference.capture(lambda x: x * 2, pyburn.ones(2))\n>>> pyburn.inference.Session(graph)(pyburn.tensor([1.0, "
+      "4.0]))\ntensor([2., 8.])")
       .def(
           "__init__",
           [](SessionObject* self, const GraphObject& g, nb::handle device) {

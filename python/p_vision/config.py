@@ -47,7 +47,7 @@ def image_data_format() -> str:
 
 def set_image_data_format(data_format: str) -> None:
     if data_format != "channels_last":
-        raise ValueError("[set_image_data_format] layers take channels last unless they are told data_format='channels_first' one by one")
+        raise ValueError("[set_image_data_format] layers use channels last: pass data_format='channels_first' to each layer instead")
 
 
 def disable_interactive_logging() -> None:

@@ -173,7 +173,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
     if B.shape[-2] != n or pivots.shape != LU.shape[:-1]:
         raise _core.ShapeError(
-            f"[lu_solve] factors, pivots and B do not fit: got {tuple(LU.shape)}, {tuple(pivots.shape)} and {tuple(B.shape)}"
+            f"[lu_solve] factors, pivots and B have incompatible shapes: got {tuple(LU.shape)}, {tuple(pivots.shape)} and {tuple(B.shape)}"
         )
     batch = _core.broadcast_tensors(LU[..., :1, :1], B[..., :1, :1])[0].shape[:-2]
     LU, B = LU.expand(*batch, n, n), B.expand(*batch, *B.shape[-2:])
@@ -252,7 +252,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
             [0., 1.]])
     """
     if A.ndim < 2 or A.shape[-2] < A.shape[-1] or tau.shape[-1] > A.shape[-1] or tau.shape[:-1] != A.shape[:-2]:
-        raise _core.ShapeError(f"[householder_product] A and tau do not fit: got {tuple(A.shape)} and {tuple(tau.shape)}")
+        raise _core.ShapeError(f"[householder_product] the shapes of A and tau do not match: got {tuple(A.shape)} and {tuple(tau.shape)}")
     rows, columns = A.shape[-2:]
     same = _core.eye(rows, columns, dtype=A.dtype, device=A.device)
     product = same.expand(A.shape)

@@ -307,7 +307,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 3, 9]])
     """
     if x.ndim == 0 and N is None:
-        raise _core.ShapeError("[vander] expected vectors: got a tensor without axes")
+        raise _core.ShapeError("[vander] expected 1-d tensors: got a 0-d tensor")
     n = x.shape[-1] if N is None else N
     if n <= 1:
         raise _core.ArgumentError(f"[vander] expected N greater than 1: got {n}")

@@ -473,7 +473,7 @@ def test_a_view_of_elements_that_share_memory_is_not_written_with_gradients() ->
     assert x.tolist() == [1, 1, 1, 1]
 
 
-def test_a_gradient_lies_in_memory_as_its_leaf_does() -> None:
+def test_a_gradient_has_the_layout_of_its_leaf() -> None:
     w = pyburn.randn(3, 4, requires_grad=True)
     (pyburn.randn(5, 4) @ w.t()).sum().backward()
     assert w.grad.is_contiguous() and w.grad.view(-1).shape == (12,)

@@ -191,7 +191,7 @@ def test_callbacks_run_in_inference_mode_between_passes() -> None:
 
 
 @pytest.mark.parametrize("name", ["model.keras", "model.h5"])
-def test_names_of_keras_files_are_told(name: str, tmp_path: Path) -> None:
+def test_names_of_keras_files_warn(name: str, tmp_path: Path) -> None:
     made = model()
     with pytest.warns(UserWarning, match=r"pyburn's format, which Keras does not read: name it \*\.pyburn"):
         made.save(tmp_path / name)

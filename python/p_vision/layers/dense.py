@@ -156,5 +156,5 @@ def positive(layer: str, name: str, value: Any) -> int:
         ValueError: It is not; the message names the argument.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
-        raise ValueError(f"[{layer}] {name} must be a positive whole number: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be a positive integer: got {value!r}")
     return value

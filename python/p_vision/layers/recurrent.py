@@ -79,7 +79,7 @@ class RecurrentLayer(_Bound):
         if initial_state is None and self._kept is not None and not is_drawing():
             if self._kept[0].shape[0] != count:
                 raise ValueError(
-                    f"[{type(self).__name__}] stateful: batches have the same size, since the states go on from one to the next: "
+                    f"[{type(self).__name__}] stateful=True requires batches of equal size: "
                     f"got {count} after {self._kept[0].shape[0]}; reset_state() forgets them"
                 )
             return [state.to(device=inputs.device, dtype=inputs.dtype) for state in self._kept]

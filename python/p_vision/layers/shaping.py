@@ -73,7 +73,7 @@ def _pairs(layer: str, name: str, value: Any, rank: int) -> tuple[tuple[int, int
         value = [value]
     pairs = [(item, item) if isinstance(item, int) else tuple(item) for item in value]
     if len(pairs) != rank or not all(len(pair) == 2 and all(isinstance(n, int) and 0 <= n < 2**31 for n in pair) for pair in pairs):
-        raise ValueError(f"[{layer}] {name} must be a whole number, or {rank} of them or of pairs of them: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be an integer, or {rank} integers or pairs of integers: got {value!r}")
     return tuple(pairs)  # type: ignore[arg-type]
 
 

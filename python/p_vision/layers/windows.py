@@ -19,7 +19,7 @@ def extents(layer: str, name: str, value: Any, rank: int, least: int = 1) -> tup
     """
     values = (value,) * rank if isinstance(value, int) else tuple(value) if isinstance(value, Sequence) else ()
     if len(values) != rank or not all(isinstance(v, int) and not isinstance(v, bool) and least <= v < 2**31 for v in values):
-        raise ValueError(f"[{layer}] {name} must be a whole number of at least {least}, or {rank} of them: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be an integer of at least {least}, or {rank} of them: got {value!r}")
     return values
 
 

@@ -1,4 +1,4 @@
-// Which expression of known numbers gives the numbers that were seen?
+// Finds the expression of known numbers that produces the observed numbers.
 #pragma once
 #include <optional>
 
@@ -11,7 +11,7 @@ struct KnownNumber {
   std::vector<int64_t> values;  // one per sample
 };
 
-// The simplest that agrees with all samples: a known number, a product of known numbers, a multiple or a whole fraction of one, or
+// The simplest expression that matches all samples: a known number, a product of known numbers, a multiple or integer fraction of one, or
 // (a * number + c) // d.
 std::optional<ExtentExpression> fit_extents(const std::vector<int64_t>& values, std::span<const KnownNumber> known);
 

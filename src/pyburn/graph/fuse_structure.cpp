@@ -47,7 +47,7 @@ bool may_end_run(const LoweredNode& node) {
   return node.in[0].dtype == node.out[0].dtype && node.in[0].slot != node.out[0].slot && shape.numel() > 0;
 }
 
-// Into memory in plain order, from elsewhere.
+// Copies to contiguous memory.
 bool may_begin_run(const LoweredNode& node) {
   if (node.op.info().fusing != Fusing::begins || !is_floating(node.out[0].dtype)) return false;
   for (const LoweredOperand& in : node.in)

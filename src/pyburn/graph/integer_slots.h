@@ -1,4 +1,4 @@
-// The integers inside an operation, in field order: ints, the entries of lists, and numbers that are integers.
+// The integers of an operation's attributes, in field order: ints, list entries, and integer scalars.
 #pragma once
 #include "pyburn/ir/operation.h"
 
@@ -8,7 +8,7 @@ using Slots = SmallVector<int64_t, 16>;
 
 Slots integer_slots(OpRef op);
 Operation with_integer_slots(const Operation& op, const Slots& slots);  // as many as integer_slots() gave
-// Do they agree in everything but the values of their integers?
+// Are they equal except for the values of their integers?
 bool same_but_for_integers(const Operation& a, const Operation& b);
 
 }  // namespace pyburn

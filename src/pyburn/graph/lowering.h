@@ -1,4 +1,4 @@
-// Lowering: runs a graph through the door without data and notes what a backend would be asked to do.
+// Lowering: runs a graph through the door without data and records the operations that a backend would execute.
 #pragma once
 #include <optional>
 #include <vector>
@@ -12,9 +12,9 @@ namespace pyburn {
 // A storage of a lowered program.
 struct LoweredSlot {
   enum class Role : uint8_t {
-    input,     // number `index` of the inputs, contiguous
-    constant,  // number `index` of the constants of the program
-    made,      // by the program itself
+    input,     // input number `index`, contiguous
+    constant,  // constant number `index` of the program
+    made,      // allocated by the program
   };
   Role role;
   int32_t index;
@@ -25,12 +25,12 @@ struct LoweredSlot {
 struct LoweredProgram {
   std::vector<LoweredNode> nodes;
   std::vector<LoweredSlot> slots;
-  std::vector<TensorHandle> constants;  // one for each storage, with values
+  std::vector<TensorHandle> constants;  // one per storage with known values
   std::vector<LoweredOperand> outputs;  // of the graph
 };
 
-// The program of `graph` for inputs of these shapes, of which `extents` follow, on a backend without decorators. `constants` are parallel
-// to those of the graph. Nothing where the program cannot be prepared: it writes to an input, or an input decides the size of a result.
+// Lowers `graph` for inputs of these shapes, which determine `extents`, for a backend without decorators. `constants` correspond to those
+// of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
 std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend);
 

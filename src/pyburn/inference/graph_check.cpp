@@ -53,11 +53,11 @@ class NullRun {
     for (ValueId v : node.out) out.push_back(node.writes ? values_[size_t(v)] : TensorHandle());
     // At the sizes of the capture the expressions must give the numbers that the graph states.
     const Operation op = operation_at(node, extents_, in);
-    require<FormatError>(op == node.op, "its numbers do not follow the free extents: got {}", to_text(op.ref()));
+    require<FormatError>(op == node.op, "its attributes do not match the dynamic sizes: got {}", to_text(op.ref()));
     dispatch(op.ref(), in, {out.data(), size_t(out.size())}, &device_);
     for (int64_t k = 0; k < out.size(); ++k) {
       const Meta& stated = g_.values[size_t(node.out[k])];
-      require<FormatError>(out[k].defined() && out[k].meta() == stated, "the graph states another result: expected {} {}, got {} {}",
+      require<FormatError>(out[k].defined() && out[k].meta() == stated, "the result differs from the graph: expected {} {}, got {} {}",
           out[k].dtype(), out[k].shape(), stated.dtype, stated.shape);
       values_[size_t(node.out[k])] = std::move(out[k]);
     }

@@ -11,8 +11,8 @@
 namespace pyburn {
 namespace {
 
-// Header: magic, version, checksum of the payload, size of the payload; then the payload: the names of the operations (so that all that a
-// reader lacks are known before the first of them is read), and the wire form of the graph.
+// Header: magic, version, checksum of the payload, size of the payload. Payload: the names of the operations (so that all missing ones are
+// known before the first is read), and the wire format of the graph.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};
 constexpr uint32_t kVersion = 3;
 struct Header {
@@ -51,8 +51,9 @@ void read_names(WireReader& r) {
     if (!OpTable::global().discover(name)) missing += (missing.empty() ? "'" : ", '") + name.substr(0, 80) + "'";
   }
   require<FormatError>(missing.empty(),
-      "[graph_file] the graph needs operations that this process does not have: got {}. They come from a plugin, to be loaded first, or "
-      "from pyburn.register_op() in Python",
+      "[graph_file] the graph needs operations that this process does not have: got {}. They belong to a plugin, which must be loaded "
+      "first, or "
+      "to pyburn.register_op() in Python",
       missing);
 }
 
@@ -84,9 +85,9 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   const BytesView payload = bytes.subspan(sizeof h);
   require<FormatError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, "[graph_file] not a graph file");
   require<FormatError>(
-      h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}; save the model again", h.version, kVersion);
-  require<FormatError>(
-      h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
+      h.version == kVersion, "[graph_file] unsupported format version: got {}, expected {}; save the model again", h.version, kVersion);
+  require<FormatError>(h.bytes == payload.size(), "[graph_file] the file is truncated or extended: got {} bytes, expected {}",
+      uint64_t(payload.size()), h.bytes);
   require<FormatError>(h.checksum == checksum(payload), "[graph_file] the file is damaged: its checksum does not match");
   OpNames names;
   WireReader r(payload, names);

@@ -12,13 +12,13 @@ class Defined {
   explicit Defined(const Graph& g) : known_(g.values.size()) {}
   void make(ValueId v) {
     require_in_range(v);
-    require<FormatError>(!known_[size_t(v)], "[graph] a value is made twice: got %{}", v);
+    require<FormatError>(!known_[size_t(v)], "[graph] a value is defined twice: got %{}", v);
     known_[size_t(v)] = true;
   }
   bool has(ValueId v) const { return v >= 0 && size_t(v) < known_.size() && known_[size_t(v)]; }
   void use(ValueId v) const {
     require_in_range(v);
-    require<FormatError>(known_[size_t(v)], "[graph] a value is used before it is made: got %{}", v);
+    require<FormatError>(known_[size_t(v)], "[graph] a value is used before it is defined: got %{}", v);
   }
 
  private:
@@ -57,8 +57,8 @@ void check(const Graph& g) {
   for (ValueId v : g.inputs) defined.make(v);
   for (const auto& [v, t] : g.constants) {
     defined.make(v);
-    require<FormatError>(
-        t.meta() == g.values[size_t(v)], "[graph] a constant does not fit its value: got {} for {}", t.shape(), g.values[size_t(v)].shape);
+    require<FormatError>(t.meta() == g.values[size_t(v)], "[graph] a constant has another shape than its value: got {} for {}", t.shape(),
+        g.values[size_t(v)].shape);
   }
   for (const GraphNode& n : g.nodes) {
     for (ValueId v : n.in)
@@ -83,11 +83,11 @@ void check(const Graph& g) {
     require<FormatError>(f.input >= 0 && size_t(f.input) < g.inputs.size() && f.axis >= 0 &&
                              f.axis < g.values[size_t(g.inputs[size_t(f.input)])].shape.rank() && f.extent >= 0 &&
                              size_t(f.extent) < g.extents.size(),
-        "[graph] free axis out of range: got axis {} of input {} for extent {}", f.axis, f.input, f.extent);
+        "[graph] dynamic dimension out of range: got dimension {} of input {} for size {}", f.axis, f.input, f.extent);
     bound[size_t(f.extent)] = true;
   }
   for (size_t k = 0; k < bound.size(); ++k)
-    require<FormatError>(bound[k], "[graph] no axis of any input has the free extent '{}'", g.extents[k].substr(0, 80));
+    require<FormatError>(bound[k], "[graph] no dimension of any input has the dynamic size '{}'", g.extents[k].substr(0, 80));
 }
 
 uint64_t hash(const Graph& g) {

@@ -36,7 +36,7 @@ ValueId Recorder::add_region(Memory& m, const TensorHandle& x) {
 
 void Recorder::add_input(const TensorHandle& x, std::string name) {
   Memory& m = memory_of(x, Origin::input);
-  require<CaptureError>(find(m, x) < 0, "[trace] the same tensor is given as two inputs: got {}", x.shape());
+  require<CaptureError>(find(m, x) < 0, "[trace] the same tensor is passed as two inputs: got {}", x.shape());
   ++m.roots;
   graph_->inputs.push_back(add_region(m, x));
   graph_->input_names.push_back(std::move(name));
@@ -49,8 +49,9 @@ ValueId Recorder::value_of(const TensorHandle& x) {
   if (const ValueId id = find(m, x); id >= 0) return id;
   // A place that no recorded operation made: a constant, unless its values come from the recording.
   require<CaptureError>(m.origin == Origin::constant && x.storage()->has_values,
-      "a view was made outside of the recording from a tensor that belongs to it: got {}", x.shape());
-  require<CaptureError>(!m.written, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
+      "a view of a recorded tensor was created outside of the recording: got {}", x.shape());
+  require<CaptureError>(
+      !m.written, "two views of a tensor, created before the recording, are used, and one is written to: got {}", x.shape());
   ++m.roots;
   m.constants.push_back(graph_->constants.size());
   const ValueId id = add_region(m, x);
@@ -63,7 +64,7 @@ ValueId Recorder::value_of(const TensorHandle& x) {
 void Recorder::note_write(const TensorHandle& x) {
   Memory& m = memory_.at(x.storage());
   require<CaptureError>(
-      m.roots <= 1, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
+      m.roots <= 1, "two views of a tensor, created before the recording, are used, and one is written to: got {}", x.shape());
   if (!m.written && snapshot_)
     for (size_t i : m.constants) graph_->constants[i].second = snapshot_(graph_->constants[i].second);
   m.written = true;
