@@ -161,7 +161,7 @@ def test_nothing_is_left_to_train(tmp_path: Path, capsys: pytest.CaptureFixture[
     make_learner(callbacks=[stop]).fit(Batches(True), Batches(False), 3, run=tmp_path, display="quiet")
     again = make_learner()
     again.fit(Batches(True), Batches(False), 2, run=tmp_path, resume=True, display="lines")
-    assert again.state.step == 16 and "nothing is left to train with epochs=2" in capsys.readouterr().err
+    assert again.state.step == 16 and "training is already complete with epochs=2" in capsys.readouterr().err
     status = read_run(tmp_path).status
     assert (status["step"], status["epoch"]) == (16, again.state.epoch)
     rest = make_learner()

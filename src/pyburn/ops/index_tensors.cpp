@@ -126,7 +126,7 @@ t(4, dtype=i64), t(6, dtype=i64), [index(6, below=4)], accumulate=True
 t(4, dtype=f16), t(6, dtype=f16), [index(6, below=4)], accumulate=True
 t(4, dtype=b8), t(2, dtype=b8), [tensor([3, 1])]
 t(4, 3), t(1, 3), [tensor([4])] ! out of bounds
-t(4, 3), t(3), [tensor([0])] ! do not match
+t(4, 3), t(3), [tensor([0])] ! does not match
 t(4, 3), t(1, 3, dtype=f64), [tensor([0])] ! dtype)"});
 }  // namespace op
 
