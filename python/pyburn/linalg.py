@@ -176,7 +176,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     tensor([0., 0., 1.])
     """
     if input.ndim != other.ndim or any(x.ndim == 0 or x.shape[dim] != 3 for x in (input, other)):
-        raise _core.ShapeError(f"[cross] expected extent 3 of axis {dim}: got {tuple(input.shape)} and {tuple(other.shape)}")
+        raise _core.ShapeError(f"[cross] expected size 3 in dimension {dim}: got {tuple(input.shape)} and {tuple(other.shape)}")
     return _cross(input, other, dim)
 
 

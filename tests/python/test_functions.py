@@ -118,9 +118,9 @@ def test_a_view_of_another_dtype_has_no_history() -> None:
 def test_views_of_another_dtype_that_do_not_fit() -> None:
     x = pyburn.zeros(4, 6)
     for wrong in (x[:, 1:3], x[:, ::2], x.T, pyburn.zeros(2, 3), pyburn.zeros(2, 3)[:, :2], pyburn.zeros(())):
-        with pytest.raises(RuntimeError, match="seen"):
+        with pytest.raises(RuntimeError, match="viewed"):
             wrong.view(pyburn.float64)
-    with pytest.raises(RuntimeError, match="several dtypes"):
+    with pytest.raises(RuntimeError, match="different dtypes"):
         pyburn.save({"x": x, "bits": x.view(pyburn.int32)}, io.BytesIO())
 
 
@@ -467,5 +467,5 @@ def test_random_numbers_like_others():
     assert pyburn.randint_like(x, 3, device="cpu").shape == (3,)
     with pytest.raises(ValueError, match="below 0"):
         pyburn.multinomial(pyburn.tensor([1.0, -1.0]), 1)
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ValueError, match="positive sum"):
         pyburn.multinomial(pyburn.zeros(2), 1)

@@ -72,14 +72,14 @@ def test_hostile_bundles() -> None:
         ({"tensors": [row(dtype=3)]}, "must be a string"),
         ({"tensors": [row(offset="a")]}, "integer"),
         ({"tensors": [row(), row()]}, "duplicate tensor name"),
-        ({"tensors": [3]}, "lacks"),
+        ({"tensors": [3]}, "has no entry"),
         ({"metadata": []}, "not an object"),
-        ({"metadata": {"a": 1}}, "not text"),
+        ({"metadata": {"a": 1}}, "not a string"),
         ({"sections": [{"name": "a", "offset": 60, "bytes": 100, "crc32": 0}]}, "outside the file"),
     ):
         with pytest.raises(pyburn.FormatError, match=reason):
             Bundle(bundle_with({**table, **change}))
-    with pytest.raises(pyburn.FormatError, match="lacks 'config'"):
+    with pytest.raises(pyburn.FormatError, match="has no entry 'config'"):
         Bundle(bundle_with({}))
     with pytest.raises(pyburn.FormatError, match="'a' is damaged"):
         Bundle(bundle_with({**table, "sections": [{"name": "a", "offset": 64, "bytes": 3, "crc32": 0}]}))
