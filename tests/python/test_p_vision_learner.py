@@ -115,7 +115,7 @@ def test_losses_are_found_by_name_and_by_class() -> None:
     by_class, by_name = learner(loss=nn.MSELoss), learner(loss="mse")
     assert by_class.validate(BATCHES, progress=False) == by_name.validate(BATCHES, progress=False)
     assert model(loss=nn.MSELoss).evaluate(X, Y, verbose=0) == pytest.approx(model(loss="mse").evaluate(X, Y, verbose=0), rel=1e-6)
-    with pytest.raises(ValueError, match="no loss 'mes'; did you mean 'mse'"):
+    with pytest.raises(ValueError, match="unknown loss 'mes': did you mean 'mse'"):
         learner(loss="mes")
     with pytest.raises(TypeError, match="a loss is a function"):
         learner(loss=3)
