@@ -2,7 +2,7 @@
 
 - Coverage: public functions and classes have a summary, Args, Returns, Raises and an example. The share of these parts that are there may
   only rise: it is recorded per package in tools/docstring_coverage.json.
-- Phrases of tools/docstring_phrases.txt appear in no docstring and no message.
+- Phrases of tools/docstring_phrases.txt appear in no docstring, no message, no C++ comment and no page of the documentation.
 - Messages name public functions: none begins with [_...].
 
 python tools/check_docstrings.py            check, and print the coverage
@@ -155,6 +155,13 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def cpp_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The comments and strings of a C++ file with their lines."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        for found in re.finditer(r'"(?:[^"\\]|\\.)*"|//.*', line):
+            yield number, found[0]
+
+
 def bad_texts() -> list[str]:
     phrases = [line for line in PHRASES.read_text().splitlines() if line and not line.startswith("#")]
     pattern = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in phrases), re.IGNORECASE)
@@ -167,6 +174,13 @@ def bad_texts() -> list[str]:
                     found.append(f"{path.relative_to(ROOT)}:{number}: a phrase to avoid: {match[0]!r}")
                 if match := internal.match(text):
                     found.append(f"{path.relative_to(ROOT)}:{number}: an internal name in a message: {match[0]}")
+    for sources in (ROOT / "src" / "pyburn", PYTHON / "bindings"):
+        for path in sorted([*sources.rglob("*.h"), *sources.rglob("*.cpp")]):
+            if path.parent.name == "generated":
+                continue
+            for number, text in cpp_texts(path):
+                if match := pattern.search(text):
+                    found.append(f"{path.relative_to(ROOT)}:{number}: a phrase to avoid: {match[0]!r}")
     for e in read_all():
         if match := pattern.search(e.doc):
             found.append(f"src/pyburn/ops/{e.family}.cpp: {e.name}: a phrase to avoid: {match[0]!r}")

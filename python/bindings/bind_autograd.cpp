@@ -263,12 +263,13 @@ std::string python_stack() {
 void bind_modes(nb::module_& m) {
   m.def(
       "is_grad_enabled", [] { return modes().grad; },
-      "Are operations being recorded on this thread?\n\n>>> pyburn.is_grad_enabled()\nTrue");
+      "Returns whether operations are recorded on this thread.\n\n>>> pyburn.is_grad_enabled()\nTrue");
   m.def(
       "is_inference_mode_enabled", [] { return modes().inference; },
-      "Is this thread in inference mode?\n\n>>> pyburn.is_inference_mode_enabled()\nFalse");
+      "Returns whether this thread is in inference mode.\n\n>>> pyburn.is_inference_mode_enabled()\nFalse");
   m.def(
-      "is_anomaly_enabled", [] { return modes().anomaly; }, "Is anomaly detection on?\n\n>>> pyburn.is_anomaly_enabled()\nFalse");
+      "is_anomaly_enabled", [] { return modes().anomaly; },
+      "Returns whether anomaly detection is on.\n\n>>> pyburn.is_anomaly_enabled()\nFalse");
   m.def("_set_modes", [](bool grad, bool inference, bool anomaly) { modes() = {grad, inference, anomaly}; });
   m.def("_get_modes", [] { return nb::make_tuple(modes().grad, modes().inference, modes().anomaly); });
 }
@@ -294,9 +295,9 @@ void bind_autograd(nb::module_& m) {
   bind_modes(m);
   static PyType_Slot node_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_node_object)},
       {Py_tp_clear, reinterpret_cast<void*>(clear_node_object)}, {0, nullptr}};
-  nb::class_<NodeObject>(m, "Node", nb::type_slots(node_slots), "A node of the graph of recorded operations.")
+  nb::class_<NodeObject>(m, "Node", nb::type_slots(node_slots), "A node of the autograd graph.")
       .def(
-          "name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node's rule.")
+          "name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node, as in PyTorch: AddBackward0.")
       .def("__repr__", [](const NodeObject& n) { return "<" + n.node->name() + ">"; })
       .def_prop_ro(
           "next_functions",
@@ -305,7 +306,7 @@ void bind_autograd(nb::module_& m) {
             for (const Edge& e : n.node->edges) result.append(nb::make_tuple(node_object(e.node), e.output));
             return nb::tuple(result);
           },
-          "The nodes that receive this node's gradients.")
+          "The nodes that receive this node's gradients, with the index of their output.")
       .def("_add_hook", [](const NodeObject& n, nb::object fn,
                             bool before) { return register_node_hook(n.node, make_ref<PythonNodeHook>(std::move(fn), before)); })
       .def("_remove_hook", [](const NodeObject& n, int64_t id) { remove_node_hook(n.node, id); })
@@ -348,7 +349,7 @@ void bind_autograd(nb::module_& m) {
     saved_tensor_hooks().push_back(make_ref<PythonSavedTensorHooks>(std::move(pack), std::move(unpack)));
   });
   m.def("_pop_saved_tensor_hooks", [] {
-    require<GradientError>(!saved_tensor_hooks().empty(), "there are no hooks on saved tensors to leave on this thread");
+    require<GradientError>(!saved_tensor_hooks().empty(), "no saved-tensor hooks are active on this thread");
     saved_tensor_hooks().pop_back();
   });
   m.def("_has_saved_tensor_hooks", [] { return !saved_tensor_hooks().empty(); });

@@ -32,7 +32,7 @@ Ref<Backend> backend_of(nb::object self) {
   return backend;
 }
 
-// A function of Python, kept by the registry for good.
+// A Python function that the registry keeps forever.
 nb::handle kept(nb::object o) { return o.release(); }
 
 void register_python_backend(

@@ -15,7 +15,7 @@ namespace {
 using io::Value;
 using K = Value::Kind;
 
-constexpr int kDeepest = 400;  // as deep as the recursion below may go on a small stack
+constexpr int kDeepest = 400;  // recursion depth that fits a small stack
 
 nb::object ordered_dict_type() {
   static PyObject* const type = nb::object(nb::module_::import_("collections").attr("OrderedDict")).release().ptr();
@@ -86,7 +86,7 @@ class ToPython {
       case K::foreign:
         io::refuse_foreign(v);
       default:
-        fail<FormatError>("[pytorch] the file contains a {}, which is no value", name_of(v.kind));
+        fail<FormatError>("[pytorch] the file contains a {}, which is not a value", name_of(v.kind));
     }
   }
   nb::list items(const Value& v) {

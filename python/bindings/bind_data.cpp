@@ -92,8 +92,8 @@ TensorHandle share(PyObject* array) {
 TensorHandle tensor_on_shared_memory(int descriptor, DType dtype, const Layout& layout) {
   Ref<Storage> storage = cpu::map_shared_memory(descriptor);
   const auto [first, end] = layout.extent();
-  require(first >= 0 && bytes_of(dtype, end) <= storage->bytes,
-      "[share_memory_] the tensor does not fit the shared memory: got {} for {} bytes", layout, storage->bytes);
+  require(first >= 0 && bytes_of(dtype, end) <= storage->bytes, "[share_memory_] the tensor exceeds the shared memory: got {} for {} bytes",
+      layout, storage->bytes);
   return make_tensor(cpu(), dtype, layout, std::move(storage));
 }
 
@@ -109,15 +109,16 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   try {
     const TensorHandle& t = unwrap(self);
     const char* buffer_format = dtype_info(t.dtype()).buffer_format;
-    const char* refusal = autograd::wants_gradient(t) ? "a tensor that requires grad has no buffer; use tensor.detach()"
-                          : !shares_host_memory(t)    ? "a tensor on this device has no buffer; use tensor.cpu()"
-                          : !buffer_format            ? "bfloat16 has no buffer format; use tensor.float()"
-                                                      : nullptr;
+    const char* refusal = autograd::wants_gradient(t)
+                              ? "a tensor that requires grad does not support the buffer protocol; use tensor.detach()"
+                          : !shares_host_memory(t) ? "a tensor on this device does not support the buffer protocol; use tensor.cpu()"
+                          : !buffer_format         ? "bfloat16 has no buffer format; use tensor.float()"
+                                                   : nullptr;
     const bool plain = t.layout().is_contiguous();
     if (!refusal && !plain &&
         ((flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
             (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS))
-      refusal = "the elements of the tensor do not lie in plain order; use tensor.contiguous()";
+      refusal = "the tensor is not contiguous; use tensor.contiguous()";
     if (!refusal && (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && t.rank() > 1) refusal = "the tensor is not in Fortran order";
     if (refusal) {
       PyErr_SetString(PyExc_BufferError, refusal);
@@ -215,7 +216,7 @@ void bind_data(nb::module_& m) {
         const Meta meta{to_dims(shape.ptr()), to_dtype(dtype.ptr())};
         Device& target = device.is_none() ? default_device() : to_device(device.ptr());
         require<FormatError>(bytes_of(meta.dtype, checked_numel(meta.shape)) == int64_t(data.size()),
-            "the data does not fit the shape: got {} bytes for {} of {}", int64_t(data.size()), meta.shape, meta.dtype);
+            "the data has the wrong size: got {} bytes for {} of {}", int64_t(data.size()), meta.shape, meta.dtype);
         return from_host(target, {const_cast<char*>(data.c_str()), meta});
       },
       "data"_a, "shape"_a, "dtype"_a, "device"_a.none());

@@ -142,7 +142,7 @@ void bind_inference(nb::module_& m) {
           "The names of the operations, in order.")
       .def_prop_ro(
           "multiply_adds", [](const GraphObject& g) { return multiply_adds(*g.graph); },
-          "How many multiplications with an addition its products, convolutions and recurrences take.")
+          "The number of multiply-adds of its products, convolutions and recurrent layers.")
       .def_prop_ro(
           "constants",
           [](const GraphObject& g) {
@@ -152,16 +152,16 @@ void bind_inference(nb::module_& m) {
                   nb::cast(g.graph->constants[i].second);
             return result;
           },
-          "The named tensors that the graph carries.")
+          "The named tensors of the graph.")
       .def(
-          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "The graph as text for Graphviz.")
+          "to_graphviz", [](const GraphObject& g) { return to_graphviz(*g.graph); }, "Returns the graph in Graphviz's DOT language.")
       .def(
           "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); },
-          "A drawing of the graph: boxes for operations, lines for values.")
+          "Returns a drawing of the graph as SVG: boxes are operations, lines are values.")
       .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
-          "Writes the graph and its constants to one file.");
+          "Saves the graph and its constants to one file.");
   nb::class_<CostObject>(m, "_OperationCost")
       .def("__init__",
           [](CostObject* self, nb::handle device, bool compute) {
@@ -231,10 +231,10 @@ void bind_inference(nb::module_& m) {
       .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
       .def(
           "table", [](const Profile& p, int rows) { return to_text(p, rows); }, "rows"_a = 30,
-          "The slowest steps as a table: time, share of the whole, arithmetic per second, and how near it is to the machine's limit.")
+          "Returns a table of the slowest steps: time, share, arithmetic per second, and share of the machine's limit.")
       .def("_chrome_trace", [](const Profile& p) { return chrome_trace(p); })
-      .def_ro("seconds", &Profile::seconds, "Median time of a run.")
-      .def_ro("runs", &Profile::runs, "How many runs were measured.")
+      .def_ro("seconds", &Profile::seconds, "The median time of a run in seconds.")
+      .def_ro("runs", &Profile::runs, "The number of measured runs.")
       .def_prop_ro(
           "steps",
           [](const Profile& p) {

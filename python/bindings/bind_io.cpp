@@ -61,7 +61,7 @@ io::Snapshots snapshots_of(nb::dict tensors) {
 }
 
 void bind_snapshots(nb::module_& m) {
-  nb::class_<io::Snapshot>(m, "Snapshot", "A named tensor of a file or model that is read when it is asked for.")
+  nb::class_<io::Snapshot>(m, "Snapshot", "A named tensor of a file or model, read on demand.")
       .def_ro("name", &io::Snapshot::name, "Its name.")
       .def_prop_ro(
           "shape", [](const io::Snapshot& s) { return nb::steal(make_size(s.meta.shape)); }, "The shape, known without reading the data.")

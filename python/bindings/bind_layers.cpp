@@ -11,7 +11,7 @@ void bind_layers(nb::module_& m) {
       "Applies a linear transformation: y = x @ weight.T + bias. Input (*, in_features), output (*, out_features).\n\n>>> "
       "pyburn.nn.Linear(3, 2)(pyburn.ones(4, 3)).shape\npyburn.Size([4, 2])");
   bind_layer<nn::NonDynamicallyQuantizableLinear, nn::Linear>(m,
-      "The last layer of attention: Linear.\n\n>>> "
+      "The output projection of attention: Linear.\n\n>>> "
       "pyburn.nn.modules.linear.NonDynamicallyQuantizableLinear(3, 2)(pyburn.ones(4, 3)).shape")
       .attr("__module__") = "pyburn.nn.modules.linear";  // not one of pyburn.nn
   bind_layer<nn::Conv1d>(m,

@@ -54,7 +54,8 @@ void bind_attention(nb::module_& m) {
   using nn::MultiheadAttention;
   const nb::object none = nb::none();
   bind_layer<MultiheadAttention>(m,
-      "Applies multi-head attention to query (L, N, E), key and value (S, N, E), batch first if asked. Returns the output and the "
+      "Applies multi-head attention to query (L, N, E), key and value (S, N, E), or batch first with batch_first=True. Returns the output "
+      "and the "
       "attention weights.\n\n>>> attention = pyburn.nn.MultiheadAttention(4, 2)\n>>> x = pyburn.ones(5, 1, 4)\n>>> output, weights = "
       "attention(x, x, x)\n>>> output.shape, weights.shape\n(pyburn.Size([5, 1, 4]), pyburn.Size([1, 5, 5]))")
       .def(
@@ -73,19 +74,21 @@ void bind_attention(nb::module_& m) {
           "query"_a, "key"_a, "value"_a, "key_padding_mask"_a.none() = none, "need_weights"_a = true, "attn_mask"_a.none() = none,
           "average_attn_weights"_a = true, "is_causal"_a = false)
       .def_prop_ro(
-          "head_dim", [](nb::object self) { return self.attr("embed_dim").floor_div(self.attr("num_heads")); }, "The features of one head.")
+          "head_dim", [](nb::object self) { return self.attr("embed_dim").floor_div(self.attr("num_heads")); },
+          "The number of features per head.")
       .def(
           "forward_cached",
           [](MultiheadAttention& self, const TensorHandle& tokens, nn::AttentionCache& cache) {
             return self.forward_cached(tokens, cache);
           },
-          "tokens"_a, "cache"_a, "Causal self-attention of the tokens that come after those in the cache, which grows.")
+          "tokens"_a, "cache"_a, "Computes causal self-attention of tokens that follow those in the cache, and appends them to it.")
       .def(
           "forward_cached",
           [](MultiheadAttention& self, const TensorHandle& tokens, const TensorHandle& memory, nn::AttentionCache& cache) {
             return self.forward_cached(tokens, memory, cache);
           },
-          "tokens"_a, "memory"_a, "cache"_a, "Attention to a memory whose keys and values the first call keeps in the cache.");
+          "tokens"_a, "memory"_a, "cache"_a,
+          "Computes attention to a constant memory; the first call stores its keys and values in the cache.");
   m.def("_multi_head_attention_forward",
       [](const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, int64_t num_heads, nb::kwargs rest) {
         const auto tensor = [&](const char* name) {
@@ -122,7 +125,7 @@ void bind_transformer_layers(nb::module_& m) {
           },
           "src"_a, "src_mask"_a.none() = none, "src_key_padding_mask"_a.none() = none, "is_causal"_a = false)
       .def("forward_cached", &TransformerEncoderLayer::forward_cached, "src"_a, "cache"_a,
-          "The outputs of the tokens that come after those in the cache; no token sees a later one.");
+          "Computes the outputs of tokens that follow those in the cache, with causal attention.");
   bind_layer<TransformerDecoderLayer>(m,
       "Applies self-attention, cross-attention and a feed-forward network, each with a residual connection and layer normalisation.\n\n>>> "
       "pyburn.nn.TransformerDecoderLayer(4, 2)(pyburn.ones(5, 1, 4), pyburn.ones(3, 1, 4)).shape\npyburn.Size([5, 1, 4])")
@@ -138,7 +141,7 @@ void bind_transformer_layers(nb::module_& m) {
           "tgt"_a, "memory"_a, "tgt_mask"_a.none() = none, "memory_mask"_a.none() = none, "tgt_key_padding_mask"_a.none() = none,
           "memory_key_padding_mask"_a.none() = none, "tgt_is_causal"_a = false, "memory_is_causal"_a = false)
       .def("forward_cached", &TransformerDecoderLayer::forward_cached, "tgt"_a, "memory"_a, "cache"_a,
-          "The outputs of the tokens that come after those in the cache; no token sees a later one.");
+          "Computes the outputs of tokens that follow those in the cache, with causal attention.");
   m.def(
       "_square_subsequent_mask",
       [](int64_t size, nb::handle device, nb::handle dtype) {
@@ -164,7 +167,7 @@ void bind_cross_attention(nb::module_& m) {
           },
           "query"_a, "context"_a, "mask"_a.none() = nb::none())
       .def("forward_cached", &CrossAttention::forward_cached, "query"_a, "context"_a, "cache"_a, "mask"_a.none() = nb::none(),
-          "The same for a context that stays: its keys and values are computed by the first call.");
+          "As forward for a constant context: the first call computes and caches its keys and values.");
 }
 
 }  // namespace
@@ -179,8 +182,7 @@ void bind_layers_attention(nb::module_& m) {
   bind_layer<nn::RotaryEncoding>(m,
       "Applies rotary position embeddings to tokens (..., S, d_model).\n\n>>> pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, "
       "4)).shape\npyburn.Size([1, 3, 4])")
-      .def("forward_from", &nn::RotaryEncoding::forward_from, "input"_a, "start"_a,
-          "The same for tokens whose first stands at position start.");
+      .def("forward_from", &nn::RotaryEncoding::forward_from, "input"_a, "start"_a, "As forward for tokens that begin at position start.");
   bind_layer<nn::SwiGLU>(m,
       "Applies a gated linear unit with SiLU: silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, "
       "3)).shape\npyburn.Size([4, 2])");

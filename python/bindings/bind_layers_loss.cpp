@@ -35,8 +35,8 @@ void bind_adaptive_softmax(nb::module_& m) {
             return nb::module_::import_("pyburn.nn.adaptive_softmax").attr("AdaptiveSoftmaxOutput")(r.output, r.loss);
           },
           "input_"_a, "target_"_a)
-      .def("log_prob", &L::log_prob, "input"_a, "The log-probabilities of all classes: (N, n_classes).")
-      .def("predict", &L::predict, "input"_a, "The most likely class of each example.")
+      .def("log_prob", &L::log_prob, "input"_a, "Computes the log-probabilities of all classes: (N, n_classes).")
+      .def("predict", &L::predict, "input"_a, "Returns the most likely class of each sample.")
       .def_prop_ro(
           "cutoffs",
           [](const L& self) {
@@ -44,10 +44,10 @@ void bind_adaptive_softmax(nb::module_& m) {
             for (int64_t n : self.options().cutoffs) list.append(n);
             return list;
           },
-          "Where clusters begin, and the number of classes.")
-      .def_prop_ro("shortlist_size", &L::shortlist_size, "Classes that are computed directly.")
-      .def_prop_ro("n_clusters", &L::n_clusters, "Groups of rarer classes.")
-      .def_prop_ro("head_size", &L::head_size, "Scores that the head computes: of the direct classes, and of the clusters.");
+          "The cutoffs of the clusters, and the number of classes.")
+      .def_prop_ro("shortlist_size", &L::shortlist_size, "The number of classes that are computed directly.")
+      .def_prop_ro("n_clusters", &L::n_clusters, "The number of clusters of rarer classes.")
+      .def_prop_ro("head_size", &L::head_size, "The number of outputs of the head: the direct classes and the clusters.");
 }
 
 }  // namespace

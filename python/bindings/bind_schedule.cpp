@@ -46,8 +46,8 @@ void bind_schedule(nb::module_& m) {
         return Schedule::one_cycle({max, total_steps, pct_start, anneal, div, final_div, three_phase});
       },
       "max"_a, "total_steps"_a, "pct_start"_a = 0.3, "anneal"_a = "cos", "div_factor"_a = 25.0, "final_div_factor"_a = 1e4,
-      "three_phase"_a = false, "Up once, and down below where it started.");
-  s.def_static("sequential", &Schedule::sequential, "schedules"_a, "milestones"_a, "One after the other.");
+      "three_phase"_a = false, "One cycle: up, then down below the initial rate.");
+  s.def_static("sequential", &Schedule::sequential, "schedules"_a, "milestones"_a, "Concatenates schedules at the milestones.");
   s.def_static("product", &Schedule::product, "schedules"_a, "The product of schedules.");
   s.def_static("sum", &Schedule::sum, "schedules"_a, "The sum of schedules.");
   s.def_static("average", &Schedule::average, "schedules"_a, "The mean of schedules.");

@@ -85,8 +85,8 @@ void bind_report(nb::module_& m) {
           },
           "Names of the model's tensors that the file does not have.")
       .def_ro("unused", &io::LoadReport::unused, "Names in the file that the model does not have.")
-      .def_ro("errors", &io::LoadReport::errors, "(name, reason) where a tensor does not fit.")
-      .def_prop_ro("complete", &io::LoadReport::complete, "Is everything of the file in the model, and the other way round?")
+      .def_ro("errors", &io::LoadReport::errors, "(name, reason) of each tensor that could not be loaded.")
+      .def_prop_ro("complete", &io::LoadReport::complete, "Whether file and model contain the same tensors.")
       .def("__bool__", &io::LoadReport::complete)
       .def("__str__", [](const io::LoadReport& r) { return to_text(r); })
       .def("__repr__", [](const io::LoadReport& r) { return "LoadReport(" + to_text(r) + ")"; });

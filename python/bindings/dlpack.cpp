@@ -1,5 +1,5 @@
-// DLPack: memory shared with any library that speaks it, both ways, without a copy. The structures below are the
-// protocol's binary interface (dmlc/dlpack, versions 0 and 1).
+// DLPack: shares memory with other libraries in both directions, without a copy. The structures below are the binary interface of the
+// protocol (dmlc/dlpack, versions 0 and 1).
 #include <memory>
 #include <string_view>
 
@@ -79,7 +79,7 @@ PyObject* export_capsule(const TensorHandle& t, bool copied) {
     e->managed.flags = copied ? kCopied : 0;
   }
   PyObject* capsule = PyCapsule_New(&e->managed, kName<Managed>, [](PyObject* c) {
-    if (!PyCapsule_IsValid(c, kName<Managed>)) return;  // somebody took it
+    if (!PyCapsule_IsValid(c, kName<Managed>)) return;  // already consumed
     auto* m = static_cast<Managed*>(PyCapsule_GetPointer(c, kName<Managed>));
     m->deleter(m);
   });

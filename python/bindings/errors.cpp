@@ -179,12 +179,12 @@ void drain_released() noexcept {
 void bind_errors(nb::module_& m) {
   base_error = PyErr_NewExceptionWithDoc("pyburn.PyburnError", "Base class of all errors of pyburn.", PyExc_Exception, nullptr);
   m.attr("PyburnError") = nb::borrow(base_error);
-  shape_error = make(m, "ShapeError", {PyExc_RuntimeError, PyExc_ValueError}, "Shapes do not fit.");
+  shape_error = make(m, "ShapeError", {PyExc_RuntimeError, PyExc_ValueError}, "The shapes of the arguments do not match.");
   value_error = make(m, "ArgumentError", {PyExc_RuntimeError, PyExc_ValueError}, "An argument has a value that makes no sense.");
   assertion_failed = make(
       m, "AssertionFailed", {PyExc_RuntimeError, PyExc_ValueError, PyExc_AssertionError}, "An argument is refused where PyTorch asserts.");
   index_error = make(m, "IndexOutOfRange", {PyExc_IndexError, PyExc_RuntimeError}, "An axis or an index does not exist.");
-  dtype_error = make(m, "DTypeError", {PyExc_RuntimeError, PyExc_TypeError}, "A dtype does not fit.");
+  dtype_error = make(m, "DTypeError", {PyExc_RuntimeError, PyExc_TypeError}, "A dtype is not supported, or dtypes do not match.");
   device_error = make(m, "DeviceError", {PyExc_RuntimeError}, "A device is unknown, unavailable, or not the one needed.");
   unsupported_op = make(m, "UnsupportedOp", {PyExc_NotImplementedError}, "A backend cannot run an operation.");
   format_error = make(m, "FormatError", {PyExc_ValueError}, "A file is not what it should be.");

@@ -66,7 +66,7 @@ void write_computed(const TensorHandle& target, const Object& made, const Signat
 const Form& chosen(const FunctionObject& f, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   const std::vector<Form>& forms = f.overloads->forms;
   if (forms.size() == 1) return forms[0];
-  for (const bool tensors_as_numbers : {false, true})  // clamp(x, 0, limit) with a tensor of no axes
+  for (const bool tensors_as_numbers : {false, true})  // clamp(x, 0, limit) with a 0-d tensor
     for (const Form& form : forms)
       if ((!f.in_place || form.entry->flags & kInPlace) && accepts(form.signature, args, nargs, kwnames, tensors_as_numbers)) return form;
   std::string message =

@@ -77,8 +77,8 @@ nb::object class_of_layer(const Entry& e, const std::string& module) {
   return c;
 }
 
-// The names of the operations that a plugin brings, and its layers as classes of `module`. The path comes as bytes: names of files need not
-// be Unicode.
+// The names of a plugin's operations, and its layers as classes of `module`. The path is passed as bytes: file names need not be
+// Unicode.
 nb::tuple load(nb::bytes path, const std::string& module) {
   const Plugin& plugin = [&]() -> const Plugin& {
     const std::string text(path.c_str(), path.size());

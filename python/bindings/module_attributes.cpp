@@ -33,7 +33,7 @@ void set_option(Module& m, PyObject* name, PyObject* value) {
 getattrofunc slot_of_getattr = nullptr;  // Python's, for classes that have a __getattr__
 PyObject *own_getattr = nullptr, *own_getattribute = nullptr;
 
-// A subclass with a __getattr__ of its own is asked for what is registered, as with PyTorch.
+// A subclass with its own __getattr__ is queried for registered names, as in PyTorch.
 bool looks_up_registered(PyTypeObject* type) {
   static PyObject* const name = interned("__getattr__");
   return has_own_attributes(type) || _PyType_Lookup(type, name) == own_getattr;
@@ -206,8 +206,8 @@ void add_attribute_methods(PyTypeObject* type) {
   slot_of_getattr = std::exchange(type->tp_getattro, get_attribute);
 }
 
-// Python takes the slow way for every class below one with a __getattr__: __getattribute__ as a method, then __getattr__. Where both are
-// Module's, one function does the same. A __getattr__ that is added to a class later makes Python fill the slot anew.
+// Python uses a slow path for every class derived from one with a __getattr__: __getattribute__ as a method, then __getattr__. If both are
+// Module's, one function does the same. Adding a __getattr__ to a class later makes Python update the slot.
 void use_own_attributes(PyTypeObject* type) {
   static PyObject *const getattr = interned("__getattr__"), *const getattribute = interned("__getattribute__");
   if (type->tp_getattro == slot_of_getattr && _PyType_Lookup(type, getattr) == own_getattr &&

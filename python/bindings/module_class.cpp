@@ -142,7 +142,7 @@ void begin(PyObject* self) {
   m->call_host(true);  // what takes the place of an entry may be a plain attribute, which C++ does not see
 }
 
-// Runs the next __init__ that a class statement wrote between cls and Module; false if there is none.
+// Runs the next __init__ of a class statement between cls and Module; false if there is none.
 bool run_mixin(PyObject* self, PyTypeObject* cls) {
   static PyObject* const name = interned("__init__");
   if (Py_TYPE(self) == cls) return false;

@@ -105,7 +105,14 @@ Module& unwrap_module(PyObject* p) {
 
 Ref<Module> to_module(nb::handle h) {
   if (h.is_none()) return {};
-  if (!is_module(h.ptr())) type_error(type_text(h.ptr()) + " is not a Module subclass");
+  if (!is_module(h.ptr())) {
+    const bool is_class = PyType_Check(h.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(h.ptr()), module_type);
+    const bool is_list = PyList_Check(h.ptr()) || PyTuple_Check(h.ptr());
+    const std::string hint = is_class  ? ": create an instance of the class"
+                             : is_list ? ": pass the modules as separate arguments, as in Sequential(*layers)"
+                                       : "";
+    type_error(type_text(h.ptr()) + " is not a Module subclass" + hint);
+  }
   return Ref<Module>(&unwrap_module(h.ptr()));
 }
 

@@ -117,14 +117,14 @@ class NestedReader {
     const unsigned long long u = PyLong_AsUnsignedLongLong(p);
     if (PyErr_Occurred()) PyErr_Clear();
     else if (wanted_.value_or(dtype) == DType::uint64) return keep(int64_t(u), DType::uint64);  // the bits
-    raise(PyExc_ValueError, format("[tensor] overflow: the integer does not fit {}", wanted_.value_or(DType::int64)));
+    raise(PyExc_ValueError, format("[tensor] overflow: the integer is out of range for {}", wanted_.value_or(DType::int64)));
   }
   void keep(Scalar value, DType dtype) {
     values_.push_back(value);
     if (!wanted_) found_ = found_ ? promote(*found_, dtype) : dtype;
   }
 
-  // As PyTorch: a value that does not fit is an error, but negative numbers wrap around in unsigned dtypes.
+  // As in PyTorch: a value out of range is an error, but negative numbers wrap around in unsigned dtypes.
   template <class T>
   static T converted(const Scalar& s, DType dtype) {
     if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
@@ -241,7 +241,7 @@ Object nested_list(const Meta& meta, int axis, const std::byte*& p) {
   return list;
 }
 
-// Arrays of numpy and their kin; not the sequences of Python that also have a buffer.
+// Arrays of numpy and similar; not Python sequences that also have a buffer.
 bool is_array(PyObject* p) {
   return PyMemoryView_Check(p) || (PyObject_CheckBuffer(p) && PyObject_HasAttrString(p, "__array_interface__"));
 }

@@ -79,13 +79,16 @@ void bind_dtypes(nb::module_& m) {
   for (auto [name, t] : aliases) m.attr(name) = dtype_object(t);
   m.def(
       "promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a,
-      "type2"_a, "Returns the dtype that operands of the two dtypes are promoted to.\n\nArgs:\n    type1: A dtype.\n    type2: A dtype.\n\nReturns:\n    The common dtype.\n\n>>> pyburn.promote_types(pyburn.int64, pyburn.float16)\npyburn.float16");
+      "type2"_a,
+      "Returns the dtype that operands of the two dtypes are promoted to.\n\nArgs:\n    type1: A dtype.\n    type2: A dtype.\n\nReturns:\n "
+      "   The common dtype.\n\n>>> pyburn.promote_types(pyburn.int64, pyburn.float16)\npyburn.float16");
   m.def(
       "get_default_dtype", [] { return dtype_object(default_dtype()); },
       "Returns the dtype of new floating-point tensors.\n\n>>> pyburn.get_default_dtype()\npyburn.float32");
   m.def(
       "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a,
-      "Sets the dtype of new floating-point tensors.\n\nArgs:\n    d: A floating-point dtype.\n\nRaises:\n    DTypeError: The dtype is not floating point.\n\n>>> pyburn.set_default_dtype(pyburn.float32)");
+      "Sets the dtype of new floating-point tensors.\n\nArgs:\n    d: A floating-point dtype.\n\nRaises:\n    DTypeError: The dtype is not "
+      "floating point.\n\n>>> pyburn.set_default_dtype(pyburn.float32)");
 }
 
 // `with device:` nests; the innermost is this thread's default.
@@ -122,7 +125,7 @@ void bind_devices(nb::module_& m) {
           [](const DeviceObject& d) {
             const std::string name = typed_name_of(*d.device);
             require<DeviceError>(begins_as_device(stack_name(d.device->leaf())) && &device(name) == d.device,
-                "[pickle] {} was put together from a backend object, which no name leads to: register the backend", name);
+                "[pickle] {} was built from a backend object without a registered name: register the backend", name);
             return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(name));
           })
       .def("__copy__", [](nb::object self) { return self; })
@@ -177,7 +180,8 @@ void bind_devices(nb::module_& m) {
   });
   m.def(
       "set_num_threads", [](int n) { set_num_threads(n); }, "n"_a,
-      "Sets the number of threads that operations may use.\n\nArgs:\n    n: The number of threads, at least 1.\n\nRaises:\n    ValueError: n is less than 1.\n\n>>> pyburn.set_num_threads(pyburn.get_num_threads())");
+      "Sets the number of threads that operations may use.\n\nArgs:\n    n: The number of threads, at least 1.\n\nRaises:\n    ValueError: "
+      "n is less than 1.\n\n>>> pyburn.set_num_threads(pyburn.get_num_threads())");
   m.def(
       "get_num_threads", [] { return num_threads(); },
       "Returns the number of threads that operations may use.\n\n>>> pyburn.get_num_threads() > 0\nTrue");
@@ -190,7 +194,9 @@ void bind_devices(nb::module_& m) {
         cpu::set_fast_convolution(precision == "high");
       },
       "precision"_a,
-      "Sets how precisely float32 convolutions are computed.\n\nArgs:\n    precision: 'highest' rounds like a sum of products. 'high', the default, also allows faster algorithms (Winograd), whose rounding\n        errors are about five times as large.\n\nRaises:\n    ValueError: precision is neither 'high' nor 'highest'.\n\n>>> pyburn.set_float32_conv_precision('high')");
+      "Sets how precisely float32 convolutions are computed.\n\nArgs:\n    precision: 'highest' rounds like a sum of products. 'high', the "
+      "default, also allows faster algorithms (Winograd), whose rounding\n        errors are about five times as large.\n\nRaises:\n    "
+      "ValueError: precision is neither 'high' nor 'highest'.\n\n>>> pyburn.set_float32_conv_precision('high')");
   m.def(
       "get_float32_conv_precision", [] { return cpu::fast_convolution() ? "high" : "highest"; },
       "Returns the setting of set_float32_conv_precision: 'high' or 'highest'.\n\n>>> pyburn.get_float32_conv_precision()\n'high'");

@@ -291,7 +291,7 @@ TensorHandle PythonBackend::share(nb::handle exporter, Device& device) {
     const Layout layout{shape, to_dims(call("strides", array).ptr()), 0};
     require_dtype(*this, dtype);
     require(layout.strides.size() == shape.rank() && layout.extent().first == 0,
-        "[from_dlpack] the backend {} gave strides that do not fit: got {}", name_, layout);
+        "[from_dlpack] the backend {} returned invalid strides: got {}", name_, layout);
     Ref<Storage> storage = make_storage(dtype, layout.extent().second, std::move(array), layout);
     storage->exposed = true;
     return make_tensor(device, dtype, layout, std::move(storage));

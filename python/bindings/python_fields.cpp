@@ -61,7 +61,7 @@ class ToObjects final : public FieldVisitor {
     if (!given) put(name, [] { return nb::none(); });
   }
 
-  nb::object result;  // the dict, or the field that is wanted; null if there is none of that name
+  nb::object result;  // the dict, or the requested field; null if there is none of that name
 
  private:
   template <class Make>
@@ -162,7 +162,7 @@ class FromDict final : public FieldEditor {
   void field(std::string_view name, TensorHandle& v) override {
     const nb::object o = get(name);
     if (!o.is_valid()) return;
-    if (!o.is_none() && !is_tensor(o.ptr())) unfit(name, o);
+    if (!o.is_none() && !is_tensor(o.ptr())) refuse(name, "a Tensor or None", o);
     v = o.is_none() ? TensorHandle() : unwrap(o.ptr());
   }
   bool optional(std::string_view name, bool given) override {
@@ -181,7 +181,7 @@ class FromDict final : public FieldEditor {
   template <class T>
   void take(std::string_view name, T& v) const {
     const nb::object o = get(name);
-    if (o.is_valid() && !nb::try_cast<T>(o, v)) unfit(name, o);
+    if (o.is_valid() && !nb::try_cast<T>(o, v)) refuse(name, type_words<T>(), o);
   }
   // None, one item, or a sequence of them.
   template <class List>
@@ -193,8 +193,16 @@ class FromDict final : public FieldEditor {
     if (!PySequence_Check(o.ptr())) return v.push_back(item(o));
     for (nb::handle i : o) v.push_back(item(i));
   }
-  [[noreturn]] static void unfit(std::string_view name, nb::handle value) {
-    throw nb::type_error(("unfit value for " + std::string(name) + ": got " + nb::cast<std::string>(nb::repr(value))).c_str());
+  template <class T>
+  static const char* type_words() {
+    if (std::is_same_v<T, bool>) return "a bool";
+    if (std::is_integral_v<T>) return "an int";
+    if (std::is_floating_point_v<T>) return "a number";
+    return "a str";
+  }
+  [[noreturn]] static void refuse(std::string_view name, std::string_view expected, nb::handle value) {
+    const std::string got = nb::cast<std::string>(nb::repr(value));
+    throw nb::type_error((std::string(name) + " must be " + std::string(expected) + ": got " + got).c_str());
   }
   static void read(nb::handle o, std::string_view name, Scalar& v) {
     if (to_scalar(o.ptr(), v)) return;

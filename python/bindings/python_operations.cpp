@@ -225,7 +225,7 @@ nb::object register_operation(const std::string& schema, const std::string& doc,
     row->arguments.push_back({p.type, PyUnicode_InternFromString(std::string(p.name).c_str()), p.keyword_only, tensor ? -1 : field++});
   }
   require<ValueError>(
-      !elementwise || row->single_tensors > 0, "[{}] expected a Tensor among the arguments of an elementwise operation", row->name());
+      !elementwise || row->single_tensors > 0, "[{}] expected a Tensor among the arguments of an element-wise operation", row->name());
   row->infer_rule = kept(infer_rule);
   row->grad_rule = kept(grad_rule);
   row->decompose_rule = kept(decompose_rule);
@@ -236,7 +236,7 @@ nb::object register_operation(const std::string& schema, const std::string& doc,
   if (!row->kernels.empty()) row->kernel = run_kernel, row->serves = serves;
   row->kind = elementwise ? Kind::elementwise : row->infer ? Kind::opaque : Kind::dynamic;
   row->cast = elementwise ? Cast::promote : Cast::none;
-  OpInfo* added = row.release();  // for good: functions hold it, also where the table refuses it
+  OpInfo* added = row.release();  // never freed: functions hold it, even if the table refuses it
   const OpInfo* one = added;
   const nb::object functions = nb::steal(functions_of({&one, 1}));  // before it is in the table: it may refuse the schema
   OpTable::global().set(added);

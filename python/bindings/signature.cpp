@@ -99,7 +99,7 @@ bool is_extent(PyObject* p) { return is_integer(p) || (is_tensor(p) && unwrap(p)
 bool is_extents(PyObject* p) { return is_list(p) ? one_or_more<is_extent>(p) : is_integer(p); }
 bool is_numbers(PyObject* p) { return one_or_more<is_number>(p); }
 
-// A tensor that may stand where a number is expected.
+// A tensor that is accepted in place of a number.
 bool holds_number(PyObject* p) { return is_tensor(p) && unwrap(p).rank() == 0 && !unwrap(p).requires_grad(); }
 
 bool fits(ParameterType type, PyObject* p, bool tensors_as_numbers) {

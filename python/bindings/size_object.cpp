@@ -1,4 +1,4 @@
-// pyburn.Size: a tuple of extents that counts elements and keeps its class when it is cut or joined.
+// pyburn.Size: a tuple of sizes that counts elements and keeps its class when it is sliced or concatenated.
 #include "arguments.h"
 #include "printed_package.h"
 

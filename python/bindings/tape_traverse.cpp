@@ -13,11 +13,11 @@ using namespace autograd;
 
 std::atomic<int64_t> reachable{0};
 
-// Which kinds of owners of an object a walk speaks for.
+// Which kinds of owners of an object a traversal represents.
 enum Owners : uint8_t { object_in_python = 1, core = 2, all = 3 };
 
-// Goes down the tape as far as the start, and nobody else, keeps it alive: an object is entered when all references to it were met. Objects
-// that have an object in Python are shared with it: the walk that met all other references speaks for the core alone.
+// Traverses the part of the tape that only the start keeps alive: an object is entered after all references to it were found. Objects with
+// a Python object are shared with it: a traversal that found all other references represents the core alone.
 class Walk final : public ReferenceVisitor {
  public:
   Walk(visitproc visit, void* arg) : visit_(visit), arg_(arg) {}

@@ -109,7 +109,7 @@ PyObject* all_or_one(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 PyObject* size(const TensorHandle& t, int dim) { return dim < 0 ? make_size(t.shape()) : PyLong_FromLongLong(t.shape()[dim]); }
 PyObject* stride(const TensorHandle& t, int dim) { return dim < 0 ? dims_tuple(t.strides()) : PyLong_FromLongLong(t.strides()[dim]); }
 
-// Elements in plain order as bytes: what numpy, pickle and printing are made of.
+// Contiguous elements as bytes: used by numpy, pickle and printing.
 PyObject* download(const TensorHandle& t) {
   Object bytes = checked(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(bytes_of(t.dtype(), t.numel()))));
   HostArray host{PyBytes_AS_STRING(bytes.get()), t.meta()};
@@ -216,16 +216,16 @@ PyMethodDef* tensor_methods() {
       {"storage_offset", method<offset>, METH_NOARGS,
           "storage_offset($self)\n--\n\nPosition of the first element in the storage.\n\n>>> pyburn.arange(4)[2:].storage_offset()"},
       {"is_contiguous", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(is_contiguous_in)), METH_FASTCALL | METH_KEYWORDS,
-          "is_contiguous($self, memory_format=None)\n--\n\nDo the elements lie in plain order, without holes?\n\n>>> pyburn.ones(2, "
+          "is_contiguous($self, memory_format=None)\n--\n\nReturns whether the elements are contiguous in memory.\n\n>>> pyburn.ones(2, "
           "3).T.is_contiguous()"},
       {"data_ptr", method<data_ptr>, METH_NOARGS,
-          "data_ptr($self)\n--\n\nAddress of the first element; 0 where there is no host memory.\n\n>>> pyburn.ones(2).data_ptr() > 0"},
+          "data_ptr($self)\n--\n\nReturns the address of the first element; 0 without host memory.\n\n>>> pyburn.ones(2).data_ptr() > 0"},
       {"item", method<item_of>, METH_NOARGS, "item($self)\n--\n\nThe one element as a Python number.\n\n>>> pyburn.tensor([2.5]).item()"},
       {"copy_", copy_, METH_O,
           "copy_($self, src)\n--\n\nOverwrites the elements with those of another tensor, which is broadcast and converted.\n\n>>> "
           "pyburn.zeros(2).copy_(pyburn.ones(2))"},
-      {"_swap", swap, METH_O, "_swap($self, other)\n--\n\nExchanges what two objects stand for."},
-      {"_download", method<download>, METH_NOARGS, "_download($self)\n--\n\nThe elements in plain order, as bytes."},
+      {"_swap", swap, METH_O, "_swap($self, other)\n--\n\nExchanges the tensors of two Python objects."},
+      {"_download", method<download>, METH_NOARGS, "_download($self)\n--\n\nReturns the elements in row-major order, as bytes."},
       {nullptr, nullptr, 0, nullptr},
   };
   return list;

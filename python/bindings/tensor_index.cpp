@@ -19,7 +19,7 @@ namespace {
 
 bool is_mask(const TensorHandle& t) { return t.dtype() == DType::boolean || t.dtype() == DType::uint8; }  // uint8 as in PyTorch
 
-// A list with more than numbers in it stands for a tuple, as in PyTorch and the numpy of old: x[[rows, columns]].
+// A list with more than numbers is treated as a tuple, as in PyTorch and older NumPy: x[[rows, columns]].
 bool stands_for_tuple(PyObject* key) {
   if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
@@ -82,7 +82,7 @@ struct Key {
   }
 };
 
-// A bool stands for a new axis that is indexed by [0], or by nothing.
+// A bool adds a dimension that is indexed by [0], or by nothing.
 TensorHandle index_of(bool truth, Device& device) { return fn::zeros(Dims{truth ? 1 : 0}, DType::int64, &device, false); }
 
 void warn_of_bytes() {

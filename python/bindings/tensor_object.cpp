@@ -159,7 +159,7 @@ PyObject* wrap(const Tensors& ts) {
 bool make_tensor_type(PyObject* module) {
   TensorImpl::forget_python = forget_python;
   std::vector<PyType_Slot> slots = {
-      {Py_tp_doc, const_cast<char*>("A multi-dimensional array with a dtype, a device and, where asked for, a gradient.")},
+      {Py_tp_doc, const_cast<char*>("A multi-dimensional array with a dtype, a device and, if required, a gradient.")},
       {Py_tp_new, reinterpret_cast<void*>(create)},
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},

@@ -131,10 +131,10 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
     """Returns the Batches for the data arguments of `fit`.
 
     Raises:
-        ValueError: batch_size is not a positive integer, or the arguments do not fit together.
+        ValueError: batch_size is not a positive integer, or the arguments are inconsistent.
     """
     if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1):
-        raise ValueError(f"batch_size must be a positive whole number: got {batch_size!r}")
+        raise ValueError(f"batch_size must be a positive integer: got {batch_size!r}")
     if isinstance(x, Batches):
         return x
     if isinstance(x, PyDataset):

@@ -90,7 +90,7 @@ def set_image_data_format(data_format: str) -> None:
     >>> p_vision.config.set_image_data_format("channels_last")
     """
     if data_format != "channels_last":
-        raise ValueError("[set_image_data_format] layers take channels last unless they are told data_format='channels_first' one by one")
+        raise ValueError("[set_image_data_format] layers use channels last: pass data_format='channels_first' to each layer instead")
 
 
 def disable_interactive_logging() -> None:

@@ -96,5 +96,5 @@ def _extents(shape: Any) -> list[int | None]:
     if isinstance(shape, int):
         shape = (shape,)
     if not isinstance(shape, Sequence) or not all(extent is None or (isinstance(extent, int) and extent < 2**40) for extent in shape):
-        raise TypeError(f"[Input] a shape is a tuple of whole numbers and None: got {shape!r}")
+        raise TypeError(f"[Input] a shape must be a tuple of integers and None: got {shape!r}")
     return list(shape)

@@ -17,7 +17,7 @@ def manual_seed(seed: int) -> Generator:
     """Seeds the default generator; the same numbers follow on every device.
 
     Raises:
-        ValueError: The seed does not fit into 64 bits.
+        ValueError: The seed exceeds 64 bits.
 
     >>> pyburn.manual_seed(0).initial_seed()
     0

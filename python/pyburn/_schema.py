@@ -113,7 +113,7 @@ def signature_of(schema: str, out: bool = False) -> inspect.Signature:
 def signature_of_forms(forms: Sequence[tuple[str, bool]]) -> inspect.Signature:
     """Returns the signature of a function with several forms, each a schema and whether it takes out=.
 
-    If the parameters of one form include those of all others, in order, they are the signature, and those that another form lacks are
+    If the parameters of one form include those of all others, in order, they are the signature, and those missing from another form are
     optional. If not, it has the parameters that all forms begin with, and *args and **kwargs.
     """
     from inspect import Parameter as P

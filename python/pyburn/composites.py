@@ -19,6 +19,12 @@ dtype = _core.DType
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """Returns the numbers from start to end, including end; arange excludes it.
 
+    Args:
+        start: The first number, or the end if only one number is given.
+        end: The limit, included.
+        step: The difference between numbers.
+        **options: dtype, device and requires_grad of the result.
+
     Raises:
         ArgumentError: step is 0 or has the wrong sign.
 
@@ -35,6 +41,11 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """Returns the first `size` rows of nonzero, padded with rows of fill_value.
+
+    Args:
+        input: The tensor.
+        size: The number of rows.
+        fill_value: The index in padded rows.
 
     Raises:
         ArgumentError: size is negative.
@@ -53,10 +64,20 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def histogramdd(
     input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> tuple[Tensor, list[Tensor]]:
-    """Computes the multidimensional histogram of the points in the last dimension of input, and the bin edges per coordinate.
+    """Computes the multidimensional histogram of the points in the last dimension of input.
+
+    Args:
+        input: The points, (..., coordinates).
+        bins: The number of bins, one number per coordinate, or a tensor of bin edges per coordinate.
+        range: The lower and upper limit of each coordinate, in one list; by default the extrema.
+        weight: A weight per point.
+        density: Whether to return a density that integrates to 1.
+
+    Returns:
+        The histogram, and the bin edges per coordinate.
 
     Raises:
-        ArgumentError: bins or range do not fit the number of coordinates.
+        ArgumentError: bins or range do not match the number of coordinates.
 
     >>> pyburn.histogramdd(pyburn.tensor([[0.0, 1.0], [1.0, 0.0]]), [2, 2])[0]
     tensor([[0., 1.],

@@ -31,6 +31,9 @@ def device_count() -> int:
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Returns False.
 
+    Args:
+        including_emulation: Ignored.
+
     >>> pyburn.cuda.is_bf16_supported()
     False
     """
@@ -39,6 +42,9 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 def manual_seed(seed: int) -> None:
     """Has no effect: pyburn.manual_seed applies to every device.
+
+    Args:
+        seed: Ignored.
 
     >>> pyburn.cuda.manual_seed(0)
     """
@@ -55,7 +61,10 @@ def empty_cache() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Calls pyburn.synchronize; an integer device means the default device.
+    """Calls pyburn.synchronize.
+
+    Args:
+        device: The device; an integer means the default device.
 
     >>> pyburn.cuda.synchronize()
     """

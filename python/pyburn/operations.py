@@ -84,7 +84,7 @@ def _gradients(schema: Schema, grad: Callable[..., Any], saved: int) -> Callable
         found = found if isinstance(found, tuple) and not (len(arguments) == 1 and arguments[0].type == "Tensor[]") else (found,)
         if len(found) != len(arguments):
             raise _core.GradientError(
-                f"[{schema.name}] the gradient rule gave a wrong number of gradients: expected {len(arguments)}, got {len(found)}"
+                f"[{schema.name}] the gradient rule returned the wrong number of gradients: expected {len(arguments)}, got {len(found)}"
             )
         flat: list[Any] = []
         for (_, place), one in zip(_places(schema, view.inputs), found, strict=True):

@@ -90,8 +90,7 @@ std::unique_ptr<Plugin> load(const std::string& path) {
   try {
     register_all();
   } catch (...) {
-    fail<PluginError>(
-        "[load_library] the plugin failed to register what it brings, so nothing of it is kept: {}, in {}", reason_in_flight(), path);
+    fail<PluginError>("[load_library] the plugin failed to register, and was not loaded: {}, in {}", reason_in_flight(), path);
   }
   scope.keep();
   auto plugin = std::make_unique<Plugin>(Plugin{path, {}, {}});

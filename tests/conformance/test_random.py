@@ -138,7 +138,7 @@ def test_generator_goes_on(device):
     ("draw", "words"),
     [
         (lambda d: pyburn.rand(2, dtype=pyburn.int64, device=d), "floating"),
-        (lambda d: pyburn.randint(3, 3, (2,), device=d), "from must be less"),
+        (lambda d: pyburn.randint(3, 3, (2,), device=d), "low must be less"),
         (lambda d: pyburn.zeros(2, device=d).bernoulli_(1.5), "probability"),
         (lambda d: pyburn.zeros(2, device=d).normal_(0, -1), "deviation"),
         (lambda d: pyburn.zeros(2, device=d).uniform_(2, 1), "from <= to"),

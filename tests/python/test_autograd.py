@@ -398,7 +398,7 @@ def test_hooks_after_a_gradient_is_added():
     handle.remove()
     (x * 4).backward()
     assert seen == [2, 3]
-    with pytest.raises(RuntimeError, match="leaves"):
+    with pytest.raises(RuntimeError, match="leaf tensors"):
         (x * 2).register_post_accumulate_grad_hook(print)
 
 
@@ -466,14 +466,14 @@ def test_parts_of_a_tensor_gather_their_gradients():
 def test_a_view_of_elements_that_share_memory_is_not_written_with_gradients() -> None:
     x = pyburn.arange(4.0, requires_grad=True)
     row = x.expand(2, 4).detach()[0]  # a write to it also changes the other row of its base
-    with pytest.raises(RuntimeError, match="share memory"):
+    with pytest.raises(RuntimeError, match="expanded tensor"):
         row.copy_(x[1:2])
     assert x.tolist() == [0, 1, 2, 3] and not row.requires_grad
     row.copy_(pyburn.ones(4))  # nothing to record
     assert x.tolist() == [1, 1, 1, 1]
 
 
-def test_a_gradient_lies_in_memory_as_its_leaf_does() -> None:
+def test_a_gradient_has_the_layout_of_its_leaf() -> None:
     w = pyburn.randn(3, 4, requires_grad=True)
     (pyburn.randn(5, 4) @ w.t()).sum().backward()
     assert w.grad.is_contiguous() and w.grad.view(-1).shape == (12,)

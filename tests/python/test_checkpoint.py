@@ -219,7 +219,7 @@ def test_eight_bits_are_read_as_sixteen(tmp_path: Path) -> None:
     damaged = bytearray((FOLDER / "float8.safetensors").read_bytes())
     at = damaged.index(b"[16,16]")
     damaged[at : at + 7] = b"[16,15]"
-    with pytest.raises(pyburn.FormatError, match="do not fit its shape: got 256 bytes for .* of F8_"):
+    with pytest.raises(pyburn.FormatError, match="wrong size: got 256 bytes for .* of F8_"):
         pyburn.io.open_tensors(io.BytesIO(bytes(damaged)))
 
 
@@ -260,20 +260,20 @@ def test_numbers_of_numpy_are_numbers() -> None:
     double, little = b"X\x02\x00\x00\x00f8", b"X\x01\x00\x00\x00<"
     for known, other in ((double, b"X\x03\x00\x00\x00c16"), (double, b"X\x02\x00\x00\x00f4"), (little, b"X\x01\x00\x00\x00>")):
         assert known in pickled
-        with pytest.raises(pyburn.FormatError, match="numpy scalar of another type"):
+        with pytest.raises(pyburn.FormatError, match="numpy scalar of an unsupported type"):
             pyburn.load(as_checkpoint(pickled.replace(known, other)))
 
 
 def test_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     for protocol in range(2, 6):
-        with pytest.raises(pyburn.FormatError, match=r"'builtins\.print' is not allowed.*never run"):
+        with pytest.raises(pyburn.FormatError, match=r"'builtins\.print' is not allowed.*never executed"):
             pyburn.load(as_checkpoint(pickle.dumps(Evil(), protocol)))
     with pytest.raises(pyburn.FormatError, match=r"'torch\.nn\.modules\.container\.Sequential' is not allowed.*save.*state_dict\(\)"):
         pyburn.load(FOLDER / "module.pt")
     for name in (b"os\nsystem", b"builtins\neval", b"torch\nload", b"builtins\ngetattr"):
         with pytest.raises(pyburn.FormatError, match="not allowed"):
             pyburn.load(as_checkpoint(b"\x80\x02c" + name + b"\nX\x02\x00\x00\x00ls\x85R."))
-    with pytest.raises(pyburn.FormatError, match="not allowed: got 0x69 'i'"):
+    with pytest.raises(pyburn.FormatError, match="unsupported opcode: got 0x69 'i'"):
         pyburn.load(as_checkpoint(b"(ios\nsystem\n."))
     assert capsys.readouterr().out == ""
 
@@ -290,19 +290,19 @@ def test_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:
         (b"t.", "mark is missing"),
         (b"]NNs.", "expected a dict: got list"),
         (b"}Na.", "expected a list: got dict"),
-        (b"h\x05.", "nothing is remembered"),
+        (b"h\x05.", "the memo has no entry"),
         (b"X\xff\xff\xff\xff.", "ends too early"),
         (b"X\x01\x00\x00\x00\xff.", "not valid UTF-8"),
-        (b"}]Ns.", "a key of a kind"),
+        (b"}]Ns.", "unsupported type of key"),
         (b"}(NNNu.", "key without a value"),
         (b"NNR.", "only allowed names"),
         (b"}}b.", "state of a dict"),
         (b"NQ.", "not a storage"),
-        (b"ctorch\nFloatStorage\n.", "no value"),
+        (b"ctorch\nFloatStorage\n.", "not a value"),
         (b"ctorch\nFloatStorage\n)R.", "not allowed to be called"),
         (b"ctorch\nSize\nK\x01\x85R.", "expected a shape"),
-        (b"ctorch._utils\n_rebuild_tensor_v2\n)R.", "arguments that do not fit"),
-        (b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00hex\x86R.", "arguments that do not fit"),
+        (b"ctorch._utils\n_rebuild_tensor_v2\n)R.", "invalid arguments"),
+        (b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00hex\x86R.", "invalid arguments"),
         (b"]" * 1000 + b"a" * 999 + b".", "nested too deeply"),
     ],
 )
@@ -316,7 +316,7 @@ def test_a_small_file_does_not_unfold(tmp_path: Path) -> None:
     laughs = b"\x80\x02)q\x000" + b"".join(b"h%ch%c\x86q%c0" % (i, i, i + 1) for i in range(100))
     value = pyburn.load(as_checkpoint(laughs + b"h\x64."))
     assert value[0] is value[1]
-    with pytest.raises(pyburn.FormatError, match="a key of a kind"):
+    with pytest.raises(pyburn.FormatError, match="unsupported type of key"):
         pyburn.load(as_checkpoint(laughs + b"}h\x64Ns."))
     text = (
         b"\x80\x02X\x00\x00\x01\x00"
@@ -325,7 +325,7 @@ def test_a_small_file_does_not_unfold(tmp_path: Path) -> None:
         + b"h\x01h\x00X\x06\x00\x00\x00latin1\x86R" * 1000
         + b"."
     )
-    with pytest.raises(pyburn.FormatError, match="unfolds to more"):
+    with pytest.raises(pyburn.FormatError, match="expands beyond"):
         pyburn.load(as_checkpoint(text))
 
 
@@ -345,7 +345,7 @@ def test_tensors_stay_inside_their_storages() -> None:
     assert load(pickled).shape == ()
     one = pickled.index(b"cpu") + 3  # the number of elements, then the offset, follow
     start = pickled.index(b"K\x01", one)
-    with pytest.raises(pyburn.FormatError, match="storage '0' has another size"):
+    with pytest.raises(pyburn.FormatError, match="storage '0' has the wrong size"):
         load(pickled[:start] + b"K\x02" + pickled[start + 2 :])
     offset = pickled.index(b"QK\x00") + 1
     with pytest.raises(pyburn.FormatError, match="outside its storage"):
@@ -362,7 +362,7 @@ def test_tensors_stay_inside_their_storages() -> None:
 def test_damaged_zip_files() -> None:
     data = (FOLDER / "shared.pt").read_bytes()
     for cut in (10, 100, len(data) // 2, len(data) - 1):
-        with pytest.raises(pyburn.FormatError, match="cut"):
+        with pytest.raises(pyburn.FormatError, match="truncated"):
             pyburn.load(io.BytesIO(data[:cut]))
     at = data.index(b"\0\0\x80\x3f")  # an element
     with pytest.raises(pyburn.FormatError, match="'shared/data/0' is damaged"):
@@ -377,7 +377,7 @@ def test_damaged_zip_files() -> None:
 
 
 def test_arguments(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="weights_only=False is not supported: a pickle can run any code"):
+    with pytest.raises(ValueError, match="weights_only=False is not supported: a pickle can execute any code"):
         pyburn.load(FOLDER / "scalar.pt", weights_only=False)
     with pytest.raises(ValueError, match="pickle_module is not supported"):
         pyburn.load(FOLDER / "scalar.pt", pickle_module=pickle)

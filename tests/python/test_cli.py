@@ -147,12 +147,12 @@ def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ('[optimizer]\nobject = "Adamm"', "there is no 'Adamm' in pyburn.optim"),
         ("[train]\nepoch = 3", "[train] has no key 'epoch'; did you mean 'epochs'?"),
         ("seeds = 3", "the configuration has no key 'seeds'; did you mean 'seed'?"),
-        ('metrics = ["acuracy"]', "no metric is called 'acuracy'"),
+        ('metrics = ["acuracy"]', "unknown metric 'acuracy': did you mean 'accuracy'?"),
         ('device = "cuda"', "device 'cuda'"),
         ("[train]\nprecision = 'float8'", "precision must be"),
-        ("[train]\nepochs = 'ten'", "epochs must be a positive whole number: got 'ten'"),
+        ("[train]\nepochs = 'ten'", "epochs must be a positive integer: got 'ten'"),
         ("[train]\nclip_norm = 0", "clip_norm must be a positive number: got 0"),
-        ("[train]\nlog_every = 1.5", "log_every must be a positive whole number: got 1.5"),
+        ("[train]\nlog_every = 1.5", "log_every must be a positive integer: got 1.5"),
         ("[train]\nearly_stopping = {patience = 'long'}", "[train.early_stopping]: [EarlyStopping] patience must be a positive number"),
         ("[train]\ncheckpoints = {last = 'x'}", "[train.checkpoints] last: [Last] count must be a positive number: got 'x'"),
         ("[train]\ncheckpoints = {best = 3}", "[train.checkpoints] best: [Best] metric must be a name"),
@@ -165,7 +165,7 @@ def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ('[data]\ntrain = {object = "pyburn.data.files:CSVDataset", positional = ["nowhere.csv"]}', "No such file"),
     ],
 )
-def test_wrong_configurations_are_told(project: Path, capsys: pytest.CaptureFixture[str], change: str, message: str) -> None:
+def test_errors_about_invalid_configurations(project: Path, capsys: pytest.CaptureFixture[str], change: str, message: str) -> None:
     import tomllib
 
     config: dict[str, Any] = {**tomllib.loads(CONFIG), **tomllib.loads(change)}

@@ -104,7 +104,7 @@ def test_curves_are_thinned_and_cut(served: Dashboard) -> None:
     assert part[0].tolist() == list(range(999, 1012))
 
 
-def test_requests_that_make_no_sense_are_told_so(served: Dashboard) -> None:
+def test_invalid_requests_get_an_error(served: Dashboard) -> None:
     for body in ({"curves": "all"}, {"axis": "height"}, [1], {"curves": [["one"]]}):
         assert ask(served, "/api/curves", body)[0] == 400
     assert ask(served, "/api/run?id=../..")[0] == 404
@@ -130,7 +130,7 @@ def test_a_token_is_asked_for_where_others_can_reach_it(tmp_path: Path) -> None:
         assert ask(dashboard, "/api/runs", headers={"Cookie": cookie})[0] == 200
 
 
-def test_a_run_is_told_to_stop(tmp_path: Path) -> None:
+def test_the_stop_button_stops_a_run(tmp_path: Path) -> None:
     run = Run(tmp_path / "live")
     with Dashboard(tmp_path, port=0) as dashboard:
         assert ask(dashboard, "/api/stop", {"id": "live"})[0] == 200

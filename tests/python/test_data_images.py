@@ -89,7 +89,7 @@ def test_folders_that_do_not_fit(folder: Path, tmp_path: Path) -> None:
     assert list(text) == [("no picture", 1)]
 
 
-def test_damaged_images_are_told(folder: Path) -> None:
+def test_damaged_images_raise_an_error(folder: Path) -> None:
     whole = (folder / "cat" / "a.jpg").read_bytes()
     for cut in (whole[: len(whole) // 2], whole[:3], b"", b"\xff\xd8" + b"\xff" * 50):
         (folder / "cat" / "a.jpg").write_bytes(cut)
@@ -179,7 +179,7 @@ def test_boxes_of_coco(folder: Path) -> None:
             ImageFolderDataset.coco_detection(file, folder)
 
 
-def test_a_missing_pillow_is_told() -> None:
+def test_a_missing_pillow_raises_an_error() -> None:
     program = "import sys; sys.modules['PIL'] = None; from pyburn.data.image_files import load_image; load_image('x.png')"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "pip install Pillow" in result.stderr

@@ -329,7 +329,7 @@ def test_large_batches_of_processes_are_unchanged(shared: bool, monkeypatch) -> 
 @pytest.mark.parametrize("given", [0, 1, 3, 6])
 @pytest.mark.parametrize(("before", "after"), [({}, {"num_workers": 2}), ({"num_workers": 3}, {}), (WORKERS[3], WORKERS[4])], ids=str)
 @pytest.mark.parametrize("own", [True, False], ids=["generator", "default"])
-def test_an_epoch_goes_on_where_it_stopped(given, before, after, own) -> None:
+def test_an_epoch_is_resumed_where_it_stopped(given, before, after, own) -> None:
     def make(seed, **how):
         pyburn.manual_seed(seed)
         generator = pyburn.Generator().manual_seed(seed) if own else None

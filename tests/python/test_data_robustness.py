@@ -152,7 +152,7 @@ def test_a_worker_that_hangs_is_given_up(options) -> None:
 
 
 @needs_fork
-def test_a_killed_worker_is_told() -> None:
+def test_a_killed_worker_raises_an_error() -> None:
     loader = DataLoader(Suicidal(0), num_workers=2, multiprocessing_context="fork", persistent_workers=True)
     for _ in range(2):  # and the loader can be used again
         with pytest.raises(RuntimeError, match=r"DataLoader worker \d \(pid \d+\) was killed by signal 9 \(SIGKILL\)"):
@@ -289,7 +289,7 @@ def test_many_threads_and_training_at_the_same_time() -> None:
     assert total == sum(range(64))
 
 
-def test_workers_of_a_script_from_standard_input_are_told_and_do_not_hang() -> None:
+def test_workers_of_a_script_from_standard_input_raise_an_error_and_do_not_hang() -> None:
     program = "from pyburn.data import DataLoader\nlist(DataLoader([1, 2, 3], num_workers=2, multiprocessing_context='spawn'))\n"
     done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and "main script, which is no file here" in done.stderr

@@ -94,7 +94,18 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
 
 PACKAGES = ["autograd", "config", "distributions", "func"]
 MODULES = [
-    *("pyburn.jit", "pyburn.linalg", "pyburn.masked", "pyburn.plugins", "pyburn.cli.main", "pyburn.server", "pyburn.server.limits"),
+    *(
+        "pyburn.composites",
+        "pyburn.cuda",
+        "pyburn.inference",
+        "pyburn.jit",
+        "pyburn.linalg",
+        "pyburn.masked",
+        "pyburn.plugins",
+        "pyburn.cli.main",
+        "pyburn.server",
+        "pyburn.server.limits",
+    ),
     *("pyburn.backend.interface", "pyburn.backend.registration", "pyburn.backend.numpy_backend", "pyburn.backend.numpy_backend.conv"),
     *("pyburn.chemistry." + name for name in ("models", "graph_features", "molecule", "sdf", "sets", "smiles", "valence")),
     *("pyburn.eeg." + name for name in ("edf", "filters", "models", "sets", "transforms")),

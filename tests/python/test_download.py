@@ -104,7 +104,7 @@ def test_a_file_is_downloaded_once(server: Server, tmp_path: Path) -> None:
     assert fetch(server, path).read_bytes() == CONTENT and len(server.requests) == 2
 
 
-def test_a_broken_download_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+def test_an_interrupted_download_is_resumed(server: Server, tmp_path: Path) -> None:
     server.failures = ["truncate", "503", "truncate"]
     assert fetch(server, tmp_path / "a").read_bytes() == CONTENT
     half = len(CONTENT) // 2

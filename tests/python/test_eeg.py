@@ -162,7 +162,7 @@ def test_recordings_are_calibrated_and_annotated(bdf: bool) -> None:
         recording.signal("C3")
 
 
-def test_gaps_are_told_and_segments_are_read() -> None:
+def test_gaps_raise_an_error_and_segments_are_read() -> None:
     values = np.arange(40)
     notes = [b"+%d\x14\x14\x00" % at for at in (0, 1, 5, 6)]
     recording = eeg.read_edf(edf_bytes([("a", values, 10)], 4, annotations=notes, kind="EDF+D"))

@@ -95,6 +95,6 @@ def test_errors_of_users_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("array", [np.zeros((1, 2)), [[0.0, 1.0]]])
 @pytest.mark.parametrize("wrap", [lambda layer: layer, nn.Sequential])
-def test_an_array_is_told_how_to_become_a_tensor(array: object, wrap: Callable[[nn.Module], nn.Module]) -> None:
+def test_the_error_for_an_array_suggests_as_tensor(array: object, wrap: Callable[[nn.Module], nn.Module]) -> None:
     with pytest.raises(TypeError, match=r"expected a Tensor, got a (numpy.ndarray|list): convert it with pyburn.as_tensor"):
         wrap(nn.Linear(2, 2))(array)

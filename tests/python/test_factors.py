@@ -106,9 +106,9 @@ def test_tolerance_of_each_matrix():
 def test_errors():
     with pytest.raises(NotImplementedError, match="pivot"):
         linalg.lu_factor(A, pivot=False)
-    with pytest.raises(RuntimeError, match="do not fit"):
+    with pytest.raises(RuntimeError, match="incompatible shapes"):
         linalg.lu_solve(*linalg.lu_factor(A), pyburn.ones(2, 2, dtype=pyburn.float64))
     with pytest.raises(IndexError, match="pivots"):
         pyburn.lu_unpack(A, pyburn.tensor([9, 9, 9], dtype=pyburn.int32))
-    with pytest.raises(RuntimeError, match="extent 3"):
+    with pytest.raises(RuntimeError, match="size 3"):
         linalg.cross(pyburn.ones(5, 3), pyburn.ones(5, 1))

@@ -72,7 +72,7 @@ def test_planetoid_files_must_fit_together(tmp_path: Path) -> None:
     for path in (Path(str(DATA)) / "planetoid").glob("ind.cora.*"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "ind.cora.test.index").write_text("5\n6\n")
-    with pytest.raises(FormatError, match="the files of cora do not fit together"):
+    with pytest.raises(FormatError, match="the files of cora do not match"):
         files.read_planetoid(tmp_path, "cora")
 
 

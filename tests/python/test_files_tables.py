@@ -119,7 +119,7 @@ def test_lines_of_other_programs(tmp_path: Path) -> None:
     assert len(files.LinesDataset(tmp_path / "mark.txt")) == len(files.read_lines(tmp_path / "mark.txt")) == 0
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"[2]\n"))
     assert files.read_json_lines(tmp_path / "a.jsonl.gz") == [[2]]
-    with pytest.raises(FormatError, match=r"a\.jsonl\.gz is gzip.*unpack it"):
+    with pytest.raises(FormatError, match=r"a\.jsonl\.gz is compressed with gzip.*decompress it"):
         files.JSONLinesDataset(tmp_path / "a.jsonl.gz")
     with pytest.raises(ValueError, match="the lines of utf-16 cannot be found one by one"):
         files.LinesDataset(tmp_path / "a.jsonl", encoding="utf-16")

@@ -262,7 +262,7 @@ def test_replicate_pad_that_cuts_off_everything_repeats_the_edge():
 
 
 def test_adaptive_max_pool_of_nothing_raises():
-    with pytest.raises(RuntimeError, match="but for the batch"):
+    with pytest.raises(RuntimeError, match="except for the batch"):
         nn.AdaptiveMaxPool2d(2)(pyburn.ones(1, 0, 3, 3))
     assert nn.AdaptiveMaxPool2d(2)(pyburn.ones(0, 1, 3, 3)).shape == (0, 1, 2, 2)
 

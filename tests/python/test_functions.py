@@ -75,7 +75,7 @@ def test_sparse_tensors_with_rows(torch: Any) -> None:
     assert torch.sparse_coo_tensor(torch.empty(1, 0), torch.empty(0, 1), (5, 1)).abs().sum() == 0
 
 
-def test_a_tensor_without_axes_stands_for_a_number() -> None:
+def test_a_0d_tensor_is_accepted_as_a_number() -> None:
     x = pyburn.tensor([-1.0, 0.5, 3.0])
     high = pyburn.tensor(1.0)
     assert pyburn.clamp(x, 0, high).tolist() == [0, 0.5, 1]
@@ -118,9 +118,9 @@ def test_a_view_of_another_dtype_has_no_history() -> None:
 def test_views_of_another_dtype_that_do_not_fit() -> None:
     x = pyburn.zeros(4, 6)
     for wrong in (x[:, 1:3], x[:, ::2], x.T, pyburn.zeros(2, 3), pyburn.zeros(2, 3)[:, :2], pyburn.zeros(())):
-        with pytest.raises(RuntimeError, match="seen"):
+        with pytest.raises(RuntimeError, match="viewed"):
             wrong.view(pyburn.float64)
-    with pytest.raises(RuntimeError, match="several dtypes"):
+    with pytest.raises(RuntimeError, match="different dtypes"):
         pyburn.save({"x": x, "bits": x.view(pyburn.int32)}, io.BytesIO())
 
 
@@ -292,7 +292,7 @@ def test_broadcast_shapes_of_something_else():
         pyburn.broadcast_shapes(1.0)
 
 
-def test_a_tensor_without_axes_stands_for_a_number_in_functions():
+def test_a_0d_tensor_is_accepted_as_a_number_in_functions():
     x, limit, two = pyburn.tensor([-1.0, 0.5, 4.0]), pyburn.tensor(2.0), pyburn.tensor(2)
     assert pyburn.clamp(x, 0, limit).tolist() == [0.0, 0.5, 2.0]
     assert x.clamp(min=limit, max=3).tolist() == [2.0, 2.0, 3.0]
@@ -427,7 +427,7 @@ def test_an_empty_out_takes_the_shape_of_the_result():
     assert larger.tolist() == [2, 2]
     with pytest.warns(UserWarning, match="resized"):
         assert pyburn.quantile(pyburn.arange(5.0), 0.5, out=larger).tolist() == 2
-    with pytest.raises(RuntimeError, match="does not fit"):
+    with pytest.raises(RuntimeError, match="another shape"):
         pyburn.empty(0, 1).add_(pyburn.ones(2, 1, 1))  # in place: the shape stays
 
 
@@ -467,7 +467,7 @@ def test_random_numbers_like_others():
     assert pyburn.randint_like(x, 3, device="cpu").shape == (3,)
     with pytest.raises(ValueError, match="below 0"):
         pyburn.multinomial(pyburn.tensor([1.0, -1.0]), 1)
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ValueError, match="positive sum"):
         pyburn.multinomial(pyburn.zeros(2), 1)
 
 

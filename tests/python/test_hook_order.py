@@ -75,7 +75,7 @@ def test_a_leaf_waits_for_all_of_its_uses() -> None:
     assert order == ["x", "w", "w"] and w.grad.tolist() == [10, 10]
 
 
-def test_an_optimiser_may_step_while_the_pass_goes_on() -> None:
+def test_an_optimiser_may_step_during_the_backward_pass() -> None:
     model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
     alive: list[int] = []
 

@@ -253,7 +253,7 @@ def test_bools_are_indices_of_a_new_axis():
     assert x.T[:, 1:1].is_contiguous()
 
 
-def test_a_list_with_sequences_stands_for_a_tuple():
+def test_a_list_with_sequences_is_treated_as_a_tuple():
     x = pyburn.arange(24).reshape(2, 3, 4)
     rows, columns = pyburn.tensor([0, 1]), pyburn.tensor([1, 2])
     with pytest.warns(UserWarning, match="tuple of indices"):

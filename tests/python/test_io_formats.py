@@ -59,13 +59,13 @@ def test_files_pass_from_format_to_format(first: str, second: str, tmp_path: Pat
 
 def test_formats_that_do_not_fit(tmp_path: Path) -> None:
     x = {"x": pyburn.ones(2)}
-    with pytest.raises(ValueError, match=r"format is not known: got 'x\.bmp'; there are safetensors, pytorch, npz, npy, pyburn"):
+    with pytest.raises(ValueError, match=r"unknown format: got 'x\.bmp', expected one of safetensors, pytorch, npz, npy, pyburn"):
         write_tensors(x, tmp_path / "x.bmp")
     write_tensors(x, tmp_path / "x.bmp", format="npz")
     assert open_tensors(tmp_path / "x.bmp").format == "npz"
-    with pytest.raises(ValueError, match="no place for metadata"):
+    with pytest.raises(ValueError, match="does not support metadata"):
         write_tensors(x, tmp_path / "x.npz", metadata={"a": "b"})
-    with pytest.raises(ValueError, match="holds one tensor"):
+    with pytest.raises(ValueError, match="stores exactly one tensor"):
         write_tensors({**x, "y": pyburn.ones(1)}, tmp_path / "x.npy")
     with pytest.raises(TypeError, match="expected a Tensor under 'x': got int"):
         write_tensors({"x": 3}, tmp_path / "x.npz")  # type: ignore[dict-item]
@@ -80,10 +80,10 @@ def test_formats_that_do_not_fit(tmp_path: Path) -> None:
 # --- safetensors --------------------------------------------------------------------------------------------------
 
 
-def test_other_files_are_told_apart() -> None:
-    with pytest.raises(pyburn.FormatError, match="objects are pickles"):
+def test_formats_are_detected_by_content() -> None:
+    with pytest.raises(pyburn.FormatError, match="object arrays are pickles"):
         pyburn.io.load_npy(FOLDER / "objects.npy")
-    with pytest.raises(pyburn.FormatError, match="not supported: got '<c16'"):
+    with pytest.raises(pyburn.FormatError, match="unsupported dtype: got '<c16'"):
         pyburn.io.load_npy(FOLDER / "complex.npy")
     with pytest.raises(pyburn.FormatError, match="another format: got npz"):
         pyburn.io.load_npy(FOLDER / "arrays.npz")

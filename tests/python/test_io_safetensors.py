@@ -51,7 +51,7 @@ def test_sharded_safetensors(tmp_path: Path) -> None:
         ({"layer.0": "../model.safetensors"}, "files beside it: got '../model"),
         ({"layer.0": ".."}, "files beside it"),
         ({"layer.0": 3}, "must name a file"),
-        ({"nothing": "model-00001-of-00004.safetensors"}, "which does not have it"),
+        ({"nothing": "model-00001-of-00004.safetensors"}, "which has no such tensor"),
     ):
         index.write_text(json.dumps({"weight_map": change}))
         with pytest.raises(pyburn.FormatError, match=reason):

@@ -49,7 +49,7 @@ def test_a_zip_that_promises_too_much() -> None:
     data = bytearray(memory.getvalue())
     at = data.index(b"PK\1\2")
     data[at + 24 : at + 28] = struct.pack("<I", 1 << 30)
-    with pytest.raises(pyburn.FormatError, match="too short for its size"):
+    with pytest.raises(pyburn.FormatError, match="data is too short"):
         pyburn.io.load_npz(io.BytesIO(data))
     assert zlib.crc32(b"") == 0
 
@@ -102,15 +102,15 @@ def test_zip_files() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (zip_of([("x.npy", ONE), ("x.npy", ONE)]), "one name"),
+        (zip_of([("x.npy", ONE), ("x.npy", ONE)]), "duplicate entry"),
         (zip_of([("x.npy", ONE)], flags=1), "encrypted"),
-        (zip_of([("x.npy", ONE)], method=12), "method 12"),
+        (zip_of([("x.npy", ONE)], method=12), "compression method: got 12"),
         (zip_of([("x.npy", ONE)], method=8), "damaged"),
         (zip_of([("x.npy", ONE)]).replace(b"PK\1\2", b"PK\1\3"), "directory is damaged"),
         (zip_of([("x.npy", ONE)], in64=True).replace(b"PK\6\7", b"PK\6\0"), "directory is damaged"),
         (zip_of([("x.npy", ONE)], in64=True).replace(b"PK\6\6", b"PK\6\0"), "directory is damaged"),
-        (zip_of([("x.npy", ONE)])[:-4] + b"\xff\xff\xff\0\0\0", "cut|outside"),
-        (b"PK\3\4" + b"\0" * 100, "cut"),
+        (zip_of([("x.npy", ONE)])[:-4] + b"\xff\xff\xff\0\0\0", "truncated|outside"),
+        (b"PK\3\4" + b"\0" * 100, "truncated"),
         (zip_of([("x.npy", ONE)]).replace(b"x.npy", b"y.npy", 1), "two names"),
         (zip_of([("x.npy", ONE)]).replace(b"abc", b"abd"), "checksum"),
         (zip_of([("\xff.npy", ONE)]).replace("\xff".encode(), b"\xff\xff"), "UTF-8"),

@@ -49,7 +49,7 @@ def test_rates_are_pytorchs(case, expected):
 
 
 @each_case
-def test_state_goes_on(case):
+def test_state_is_restored(case):
     """Saved in the middle, loaded into a fresh scheduler, which then does the rest."""
     name, options = case
     if any("lambda" in str(value) and "[" in str(value) for value in options.values()):
@@ -257,8 +257,8 @@ def test_a_schedule_drives_an_optimiser():
         (lambda: lr_scheduler.ChainedScheduler([]), ValueError, "at least one scheduler"),
         (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "ReduceLROnPlateau"),
         (lambda: Schedule.linear(0.0, 1.0, steps=0), ValueError, "must be positive"),
-        (lambda: Schedule.sequential([Schedule.constant(1.0)], [1]), ValueError, "one milestone fewer"),
-        (lambda: Schedule.sequential([Schedule.constant(1.0)] * 3, [2, 1]), ValueError, "must not fall"),
+        (lambda: Schedule.sequential([Schedule.constant(1.0)], [1]), ValueError, "one milestone less"),
+        (lambda: Schedule.sequential([Schedule.constant(1.0)] * 3, [2, 1]), ValueError, "must be increasing"),
         (lambda: Schedule.product([]), ValueError, "at least one schedule"),
     ],
 )

@@ -29,7 +29,7 @@ print(pyburn.zeros(60 << 20, dtype=pyburn.uint8)[0].item())  # what is freed can
     )
     assert done.returncode == 0, done.stderr
     message, total = done.stdout.splitlines()
-    assert "more than the memory limit of 104857600 bytes: got a request for 62914560 bytes" in message
+    assert "memory limit of 104857600 bytes exceeded: got a request for 62914560 bytes" in message
     assert total == "0"
 
 

@@ -353,12 +353,12 @@ def test_ignored_targets() -> None:
         lambda: m.metrics_from(["accuracy", "accuracy"]),
     ],
 )
-def test_wrong_input_is_told(wrong: Callable[[], Any]) -> None:
+def test_invalid_input_raises_an_error(wrong: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match=r"^\["):
         wrong()
 
 
-def test_merging_different_metrics_is_told() -> None:
+def test_merging_different_metrics_raises_an_error() -> None:
     with pytest.raises(TypeError, match="expected a Accuracy"):
         m.Accuracy().merge(m.MAE())
 

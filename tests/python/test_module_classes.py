@@ -261,7 +261,7 @@ def test_module_init_alone_makes_an_empty_layer() -> None:
     assert repr(Bare()) == "Bare(in_features=2, out_features=3, bias=False)" and Bare()(X).tolist() == [[2, 2, 2]]
 
 
-def test_a_second_init_begins_anew() -> None:
+def test_a_second_init_starts_over() -> None:
     layer = nn.Linear(2, 3)
     parent = nn.Sequential(layer)
     layer.extra = nn.Parameter(X)

@@ -250,8 +250,8 @@ def test_shapes_that_the_kernel_decides() -> None:
     ("options", "error", "message"),
     [
         ({"kernel": lambda x, scale: 3}, TypeError, "the kernel must return a Tensor or a tuple of Tensors: got int"),
-        ({"kernel": lambda x, scale: (x, x)}, ValueError, "the kernel gave a wrong number of results: expected 1, got 2"),
-        ({"kernel": lambda x, scale: x[0]}, ValueError, r"the kernel gave another result than inference: expected float32 \(2, 2\), got"),
+        ({"kernel": lambda x, scale: (x, x)}, ValueError, "the kernel returned the wrong number of results: expected 1, got 2"),
+        ({"kernel": lambda x, scale: x[0]}, ValueError, r"the result of the kernel differs from inference: expected float32 \(2, 2\), got"),
         ({"infer": lambda x, scale: "a"}, TypeError, "infer must return a Tensor"),
         ({"infer": lambda x, scale: (x, x)}, ValueError, "wrong number of outputs"),
     ],
@@ -264,7 +264,7 @@ def test_rules_that_are_wrong(options: Any, error: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "error", "message"),
     [
-        (lambda ctx, dy: (dy, dy), pyburn.GradientError, "the gradient rule gave a wrong number of gradients: expected 1, got 2"),
+        (lambda ctx, dy: (dy, dy), pyburn.GradientError, "the gradient rule returned the wrong number of gradients: expected 1, got 2"),
         (lambda ctx, dy: dy.sum(), pyburn.GradientError, r"the gradient of input 0 has a wrong shape: expected \(2, 2\), got \(\)"),
         (lambda ctx, dy: dy.double(), pyburn.GradientError, "the gradient of input 0 has a wrong dtype"),
         (lambda ctx, dy: 1.0, TypeError, "grad must return a Tensor"),
@@ -284,7 +284,7 @@ def test_gradients_that_are_wrong(rule: Any, error: Any, message: str) -> None:
         ("py_none", {}, "expected 'name"),
         ("py_none(Tensr x) -> Tensor", {}, "unknown type of an argument: got 'Tensr x'"),
         ("py_none(Tensor x) -> Tensor", {}, r"\[py_none\] expected a gradient, a decomposition, or the reason"),
-        ("exp(Tensor x) -> Tensor", {"no_grad": "-"}, "an operation of this name exists in C\\+\\+: got 'exp'"),
+        ("exp(Tensor x) -> Tensor", {"no_grad": "-"}, "an operation with the name 'exp' already exists in C\\+\\+"),
         ("py_none(Tensor|Scalar x) -> Tensor", {"no_grad": "-"}, "for built-in operations alone"),
         ("py_none(Tensor[] x, Tensor[] y) -> Tensor", {"no_grad": "-"}, "at most one argument of type Tensor"),
         ("py_none(Tensor x) -> Tensor[]", {"no_grad": "-"}, "expected results with names"),

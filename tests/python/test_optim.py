@@ -325,7 +325,7 @@ def test_mistakes(act, error, text):
         ("Lion", {"lr": -1}, "Invalid learning rate: -1"),
         ("SGD", {"lr": pyburn.ones(2)}, "Tensor lr must be 1-element"),
         ("SGD", {"grad_clip": optim.GradientClipping("norm", 0.0)}, "must be positive"),
-        ("SGD", {"grad_clip": ("length", 1.0)}, "by 'value' or 'norm'"),
+        ("SGD", {"grad_clip": ("length", 1.0)}, "must be 'value' or 'norm'"),
     ],
 )
 def test_refused_options(name, options, text):
@@ -711,7 +711,7 @@ def test_a_group_is_the_dict_that_was_given() -> None:
 
 
 def test_what_files_round_is_rounded_while_training() -> None:
-    """So a run that was interrupted goes on as one that was not, and as PyTorch's, which keeps these numbers in float32."""
+    """So an interrupted run continues exactly like an uninterrupted one, and like PyTorch's, which keeps these numbers in float32."""
     for make in (pyburn.optim.NAdam, pyburn.optim.ASGD):
         p, q = (nn.Parameter(pyburn.full((3,), 2.0, dtype=pyburn.float64)) for _ in range(2))
         one, other = make([p], lr=0.1), make([q], lr=0.1)

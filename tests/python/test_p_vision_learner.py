@@ -115,7 +115,7 @@ def test_losses_are_found_by_name_and_by_class() -> None:
     by_class, by_name = learner(loss=nn.MSELoss), learner(loss="mse")
     assert by_class.validate(BATCHES, progress=False) == by_name.validate(BATCHES, progress=False)
     assert model(loss=nn.MSELoss).evaluate(X, Y, verbose=0) == pytest.approx(model(loss="mse").evaluate(X, Y, verbose=0), rel=1e-6)
-    with pytest.raises(ValueError, match="no loss 'mes'; did you mean 'mse'"):
+    with pytest.raises(ValueError, match="unknown loss 'mes': did you mean 'mse'"):
         learner(loss="mes")
     with pytest.raises(TypeError, match="a loss is a function"):
         learner(loss=3)
@@ -191,7 +191,7 @@ def test_callbacks_run_in_inference_mode_between_passes() -> None:
 
 
 @pytest.mark.parametrize("name", ["model.keras", "model.h5"])
-def test_names_of_keras_files_are_told(name: str, tmp_path: Path) -> None:
+def test_names_of_keras_files_warn(name: str, tmp_path: Path) -> None:
     made = model()
     with pytest.warns(UserWarning, match=r"pyburn's format, which Keras does not read: name it \*\.pyburn"):
         made.save(tmp_path / name)

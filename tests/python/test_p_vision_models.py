@@ -353,5 +353,5 @@ def test_mistakes_are_named() -> None:
         p_vision.no_such_name  # noqa: B018
     with pytest.raises(ValueError, match="did you mean 'relu'"):
         Dense(3, activation="rleu")
-    with pytest.raises(ValueError, match="positive whole number"):
+    with pytest.raises(ValueError, match="positive integer"):
         Dense(0)

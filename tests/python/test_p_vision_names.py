@@ -72,7 +72,7 @@ def test_masks_end_where_a_layer_does_not_use_them() -> None:
     assert tuple(pooled.shape) == (1, 2)
 
 
-def test_states_go_on_and_are_told_apart() -> None:
+def test_states_are_carried_over_per_layer() -> None:
     layer = layers.GRU(3, stateful=True)
     series = pyburn.tensor(ROWS[:, None, :])
     first, second = layer(series), layer(series)
@@ -180,7 +180,7 @@ class Doubled(keras.Layer):
         return 2 * inputs
 
 
-def test_a_config_makes_layers_anew() -> None:
+def test_layers_are_recreated_from_a_config() -> None:
     a = keras.Input((5,))
     drawn = keras.Model(a, layers.Dense(2)(Doubled()(layers.Dense(3, kernel_regularizer=keras.regularizers.L2(0.1))(a))))
     row = keras.Sequential([keras.Input((5, 2)), layers.Bidirectional(layers.LSTM(3)), layers.Dense(2)])
@@ -212,7 +212,7 @@ def test_arguments_that_keras_has() -> None:
     assert keras.Layer.add_variable is keras.Layer.add_weight
 
 
-def test_files_of_keras_are_told(tmp_path: Path) -> None:
+def test_keras_files_raise_an_error(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((5,)), layers.Dense(2)])
     (tmp_path / "a.keras").write_bytes(b"PK\x03\x04" + bytes(60))
     (tmp_path / "a.weights.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(60))

@@ -125,7 +125,7 @@ class Stop(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
-def test_a_backup_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_a_backup_resumes_an_interrupted_fit(tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     whole, broken = small(), small()
     start = whole.get_weights()

@@ -47,7 +47,7 @@ def test_texts_are_split_and_counted_as_told() -> None:
     np.testing.assert_allclose(weighted(["b b a"])[0], [0, 2 * frequency["b"], frequency["a"], 0], rtol=1e-5)
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_errors_about_invalid_arguments() -> None:
     for options in (
         {"standardize": "upper"},
         {"split": "lines"},

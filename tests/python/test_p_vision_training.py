@@ -287,7 +287,7 @@ def test_tables_with_labels_are_arrays() -> None:
         assert words.predict(given, verbose=0).tolist() == [[2], [1], [0]]
 
 
-def test_progress_is_told(capsys: Any) -> None:
+def test_progress_is_printed(capsys: Any) -> None:
     model = regression()
     model.fit(X, Y, epochs=2, verbose=2)
     lines = capsys.readouterr().out.splitlines()

@@ -85,7 +85,7 @@ def test_parameters_start_within_pytorchs_bounds(layer: nn.Module, name: str, bo
     assert not pyburn.equal(before, getattr(layer, name))
 
 
-def test_layers_are_made_where_and_as_they_are_told() -> None:
+def test_layers_are_created_with_device_and_dtype() -> None:
     for make in (
         lambda **p: nn.ConvTranspose1d(2, 2, 2, **p),
         lambda **p: nn.InstanceNorm2d(2, affine=True, track_running_stats=True, **p),

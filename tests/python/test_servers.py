@@ -492,7 +492,7 @@ def test_errors_of_the_application_are_logged_and_answered(caplog: pytest.LogCap
     assert "secret details" in caplog.text
 
 
-def test_the_dashboard_stands_on_it(tmp_path: Path) -> None:
+def test_the_dashboard_uses_this_server(tmp_path: Path) -> None:
     """The attack of the first wave: a refused POST whose body stops a run."""
     run = Run(tmp_path / "live")
     body = json.dumps({"id": "live"}).encode()

@@ -89,7 +89,7 @@ def test_without_pillow_transforms_name_the_extra(no_data: Path, tmp_path: Path,
         sets.MNIST(tmp_path, transform=lambda image: image)[0]
 
 
-def test_what_is_missing_is_told(no_data: Path, tmp_path: Path) -> None:
+def test_errors_name_missing_files(no_data: Path, tmp_path: Path) -> None:
     with pytest.raises(sets.DataNotFoundError, match="ESOL was not found in .*molecules.* download=True downloads it to"):
         chemistry.ESOL(download=False)
     with pytest.raises(FileNotFoundError, match="cannot be downloaded. Ask for sp1s_aa.mat at"):
@@ -100,10 +100,10 @@ def test_what_is_missing_is_told(no_data: Path, tmp_path: Path) -> None:
         eeg.PhysioNetMotorImagery(runs=[5])
 
 
-def test_files_that_do_not_fit_are_refused(no_data: Path, tmp_path: Path) -> None:
+def test_inconsistent_files_are_refused(no_data: Path, tmp_path: Path) -> None:
     write_mnist(tmp_path)
     files.write_idx(str(tmp_path / "train-labels-idx1-ubyte"), np.zeros(3, np.uint8))
-    with pytest.raises(FormatError, match="do not fit together"):
+    with pytest.raises(FormatError, match="images, but"):
         sets.MNIST(tmp_path)
     (tmp_path / "delaney-processed.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FormatError, match="has no column 'smiles': there are a, b"):

@@ -1,4 +1,4 @@
-"""Methods that change what a tensor object stands for, questions about tensors, and creation with strides."""
+"""Methods that change a tensor object in place, predicates, and creation with strides."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_import_pyburn_never_imports_torch():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_what_stands_for_torch_is_not_taken_for_it():
+def test_the_compat_module_is_not_mistaken_for_torch():
     program = """
         import pyburn, pyburn.compat
         pyburn.compat.install()
@@ -73,7 +73,7 @@ def test_what_stands_for_torch_is_not_taken_for_it():
         try:
             pyburn.device("torch")
         except pyburn.DeviceError as error:
-            assert "pyburn.compat stands for the package torch" in str(error), error
+            assert "pyburn.compat replaces the package torch" in str(error), error
         else:
             raise SystemExit("made a device of itself")
     """

@@ -253,7 +253,7 @@ def test_the_best_average_comes_back() -> None:
     np.testing.assert_array_equal(learner.eval_model.weight.detach().numpy(), kept[1])
 
 
-def test_validation_without_batches_is_told() -> None:
+def test_validation_without_batches_raises_an_error() -> None:
     with pytest.raises(ValueError, match="the data for 'test' gave no batches"):
         linear(metrics=["accuracy"]).evaluate([])
     with pytest.raises(ValueError, match="the data for 'valid' gave no batches: is it empty, or an iterator that is used up"):
@@ -375,7 +375,7 @@ def test_no_epochs_at_all(tmp_path: Path) -> None:
     assert len(learner.fit(Batches(True), epochs=0, run=tmp_path, display="quiet")) == 0
     assert read_run(tmp_path).state == "finished"
     for wrong in ({"epochs": -1}, {"epochs": "two"}, {"max_steps": 1.5}):
-        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a whole number"):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a non-negative integer"):
             learner.fit(Batches(True), **wrong, display="quiet")
 
 
@@ -395,7 +395,7 @@ class Poisoned(Batches):
             yield (x * math.nan if index == 4 else x), y
 
 
-def test_nan_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_nan_raises_an_error_and_keeps_the_weights(tmp_path: Path) -> None:
     good = linear()
     good.fit(list(Batches(False))[:4], None, 1, display="quiet")
     learner = linear()
@@ -416,7 +416,7 @@ def test_nan_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     assert again.state.step == 6  # the batch is left out, the rest of the epoch is done
 
 
-def test_nan_of_weights_and_of_the_loss_are_told_apart() -> None:
+def test_the_error_distinguishes_nan_weights_from_a_nan_loss() -> None:
     with pytest.raises(NonFiniteLoss, match="parameters are not finite any more, first 'weight'"):
         linear(callbacks=[When(on_step_end=lambda learner: learner.model.weight.data.fill_(math.nan))]).fit(
             Batches(False), None, 1, display="quiet"
@@ -480,7 +480,7 @@ def test_no_optimizer_and_no_loss() -> None:
         Learner(nn.Linear(2, 2)).fit([], None, 1)
     learner = linear()
     learner.step_function = Learner(learner.model, learner.optimizer).step_function
-    with pytest.raises(TypeError, match="there is no loss"):
+    with pytest.raises(TypeError, match="no loss: pass loss"):
         learner.fit(Batches(False), None, 1, display="quiet")
     with pytest.raises(ValueError, match="precision must be"):
         linear(precision="float8")

@@ -30,7 +30,8 @@ def test_a_loss_is_a_module_its_class_or_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "error", "text"), [("mes", ValueError, "did you mean 'mse'"), ("?", ValueError, "known: bce"), (3, TypeError, "got 3")]
+    ("loss", "error", "text"),
+    [("mes", ValueError, "did you mean 'mse'"), ("?", ValueError, "Expected one of bce"), (3, TypeError, "got 3")],
 )
 def test_an_unknown_loss(loss: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
@@ -73,7 +74,7 @@ def test_a_data_set_of_batches_is_accepted() -> None:
     assert len(Learner(model, optim.SGD(model.parameters(), lr=0.1), loss="mse").fit(Batches(), display="quiet")) == 1
 
 
-def test_divergence_is_told_with_the_losses_before() -> None:
+def test_the_divergence_error_lists_the_previous_losses() -> None:
     with pytest.raises(NonFiniteLoss, match=r"The losses before were .*e\+3\d") as caught:
         fit("mse", lr=5.0, epochs=400, clip_norm=1e30)
     assert "Training diverged: the learning rate 5 is too high" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Training that is stopped, killed or resumed goes on bit for bit."""
+"""Training that is stopped, killed or resumed gives the same bits."""
 
 from __future__ import annotations
 
@@ -154,14 +154,14 @@ def test_more_epochs_later(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_to_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Resumed with fewer epochs than there were: the run stays as it is, and goes on when there are more."""
+    """Resumed with fewer epochs than there were: the run is unchanged, and continues with more epochs."""
     whole = make_learner()
     whole.fit(Batches(True), Batches(False), 3, display="quiet")
     stop = When(on_step_end=lambda learner: learner.state.step == 16 and learner.stop("the test"))
     make_learner(callbacks=[stop]).fit(Batches(True), Batches(False), 3, run=tmp_path, display="quiet")
     again = make_learner()
     again.fit(Batches(True), Batches(False), 2, run=tmp_path, resume=True, display="lines")
-    assert again.state.step == 16 and "nothing is left to train with epochs=2" in capsys.readouterr().err
+    assert again.state.step == 16 and "training is already complete with epochs=2" in capsys.readouterr().err
     status = read_run(tmp_path).status
     assert (status["step"], status["epoch"]) == (16, again.state.epoch)
     rest = make_learner()
@@ -186,7 +186,7 @@ def test_callbacks_go_on_where_they_were(tmp_path: Path) -> None:
     assert "has not improved for 5 epochs" in history.stopped
 
 
-def test_what_cannot_be_resumed_is_told(tmp_path: Path) -> None:
+def test_errors_about_runs_that_cannot_be_resumed(tmp_path: Path) -> None:
     make_learner().fit(Batches(True), None, 1, run=tmp_path / "a", display="quiet")
     with pytest.raises(ValueError, match="made with ema, this training is without"):
         make_learner(ema=None).fit(Batches(True), None, 2, run=tmp_path / "a", resume=True, display="quiet")

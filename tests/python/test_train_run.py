@@ -236,7 +236,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to mount a small disk")
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    """A tmpfs of 256 KiB: checkpoints stop fitting, the log goes on in memory, old checkpoints stay readable."""
+    """A tmpfs of 256 KiB: checkpoints no longer fit, the log continues in memory, old checkpoints stay readable."""
     import subprocess
     import sys
 

@@ -222,9 +222,9 @@ def test_a_training_on_a_terminal(tmp_path: Path) -> None:
     try:
         read_until("epoch 2/1000")
         os.write(terminal, b"p")
-        read_until("paused: p goes on")
+        read_until("paused: press p to continue")
         os.write(terminal, b"p")
-        read_until("going on")
+        read_until("continued")
         os.write(terminal, b"q")
         read_until("the end: Ctrl-C or q on the dashboard")
     finally:

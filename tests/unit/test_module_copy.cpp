@@ -167,9 +167,9 @@ TEST_F(ModuleCopies, WhatCannotBeCopiedSaysWhy) {
     }
     return "copied";
   };
-  EXPECT_EQ(why_not(*make_ref<Silent>()), "TwoHeads does not say how it is copied: write PB_MODULE(...) into its class");
+  EXPECT_EQ(why_not(*make_ref<Silent>()), "TwoHeads cannot be copied: add PB_MODULE(...) to its class");
   EXPECT_EQ(why_not(*make_ref<Forgetful>()),
-      "a copy of Forgetful would keep 'inner' of the original in one of its members: list that member in PB_MODULE(Forgetful, ...)");
+      "a copy of Forgetful would share 'inner' with the original: list the member that refers to it in PB_MODULE(Forgetful, ...)");
   EXPECT_NE(why_not(*make_ref<ForgetfulOfTensors>()).find("'scale'"), std::string::npos);
 
   const auto computed = make_ref<nn::Module>();

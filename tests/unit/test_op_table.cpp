@@ -44,7 +44,7 @@ TEST(OpTable, RefusesSchemasThatDoNotParse) {
   EXPECT_NE(refusal("bad(Tensor x, int n=None) -> Tensor").find("not of type int"), std::string::npos);
   EXPECT_NE(refusal("bad(Tensor x, int n=) -> Tensor").find("default is missing"), std::string::npos);
   EXPECT_NE(refusal("bad(Tensor x, int n=1, float y) -> Tensor").find("without a default"), std::string::npos);
-  EXPECT_NE(refusal("bad(Tensor x, int x) -> Tensor").find("two arguments have one name"), std::string::npos);
+  EXPECT_NE(refusal("bad(Tensor x, int x) -> Tensor").find("two arguments have the same name"), std::string::npos);
   EXPECT_NE(refusal("bad(Tensor x, *) -> Tensor").find("one '*'"), std::string::npos);
   EXPECT_NE(refusal("bad(Tensor x) -> int").find("after the arrow"), std::string::npos);
   EXPECT_NE(refusal("bad(Tensor x) -> (Tensor a, b)").find("'Tensor name'"), std::string::npos);

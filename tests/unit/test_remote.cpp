@@ -127,7 +127,7 @@ TEST(Remote, MalformedAnswersRaise) {
   for (const Bytes& bytes :
       {Bytes{}, Bytes{std::byte(7)}, Bytes{std::byte(1), std::byte(1)}, Bytes{std::byte(1)}, Bytes{std::byte(0), std::byte(200)}}) {
     channel.damage = bytes;
-    EXPECT_NE(message_of<RemoteError>([&] { values(x); }).find("malformed answer"), std::string::npos);
+    EXPECT_NE(message_of<RemoteError>([&] { values(x); }).find("malformed response"), std::string::npos);
   }
   message_of<RemoteError>([&] { remote::Client(std::make_unique<Damaged>(cpu_ref())).memory(), values(x); });
 }

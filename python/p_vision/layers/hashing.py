@@ -48,7 +48,7 @@ def _items(inputs: Any) -> tuple[Any, Any]:
         return inputs, inputs.device
     array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
     if array.dtype.kind == "f":
-        raise TypeError("[hash] whole numbers and texts have hashes: got floats; convert them, or use Discretization")
+        raise TypeError("[hash] expected integers or strings, got floats: convert them, or use Discretization")
     return array, None
 
 

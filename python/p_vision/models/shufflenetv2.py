@@ -23,7 +23,7 @@ def _depthwise(channels: int, stride: int) -> list[nn.Module]:
 
 
 class InvertedResidual(nn.Module):
-    """Computes half of the channels anew, from the other half or (with a stride) from all, and shuffles the halves."""
+    """Recomputes half of the channels, from the other half or (with a stride) from all, and shuffles the halves."""
 
     def __init__(self, inp: int, oup: int, stride: int) -> None:
         super().__init__()

@@ -302,7 +302,7 @@ def _sides(name: str, before: int | None, after: int | None, total: int | None) 
         return before or 0, after or 0
     first = before if before is not None else total - after if after is not None else total // 2
     if not 0 <= first <= total:
-        raise ValueError(f"[{name}] the sides do not fit the size: {before}, {after} and {total} in all")
+        raise ValueError(f"[{name}] the padding does not match the size: {before}, {after} and {total} in total")
     return first, total - first
 
 

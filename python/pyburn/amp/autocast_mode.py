@@ -78,6 +78,9 @@ class autocast:  # noqa: N801
 def is_autocast_available(device_type: str) -> bool:
     """Returns whether autocast supports a type of device: always True.
 
+    Args:
+        device_type: The type of device.
+
     >>> import pyburn
     >>> pyburn.amp.is_autocast_available("cpu")
     True
@@ -88,6 +91,9 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Returns whether autocast is enabled in this thread.
 
+    Args:
+        device_type: Accepted for compatibility with PyTorch; has no effect.
+
     >>> import pyburn
     >>> pyburn.is_autocast_enabled()
     False
@@ -97,6 +103,9 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 def get_autocast_dtype(device_type: str) -> Any:
     """Returns the lower dtype of autocast: that of the active block, else the default of the device type.
+
+    Args:
+        device_type: The type of device.
 
     >>> import pyburn
     >>> pyburn.get_autocast_dtype("cpu")
@@ -148,6 +157,13 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Any:
     """Decorates the backward of an autograd.Function. Has no effect, since backward passes never run under autocast.
+
+    Args:
+        bwd: The backward function; None returns a decorator.
+        device_type: Accepted for compatibility with PyTorch; has no effect.
+
+    Returns:
+        The function, or a decorator.
 
     >>> import pyburn
     >>> pyburn.amp.custom_bwd(len) is len

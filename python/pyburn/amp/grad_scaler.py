@@ -16,6 +16,17 @@ class GradScaler:
 
     Steps with infinite or NaN gradients are skipped, and the scale is reduced; after `growth_interval` successful steps it is increased.
 
+    Args:
+        device: Accepted for compatibility with PyTorch; has no effect.
+        init_scale: The initial scale.
+        growth_factor: The factor of an increase.
+        backoff_factor: The factor of a reduction.
+        growth_interval: The number of successful steps before an increase.
+        enabled: Whether scaling is enabled; if False, all methods have no effect and step() calls the optimizer.
+
+    Raises:
+        AssertionError: growth_factor is not greater than 1, or backoff_factor is not less than 1.
+
     >>> import pyburn
     >>> p = pyburn.nn.Parameter(pyburn.ones(1))
     >>> optimizer = pyburn.optim.SGD([p], lr=0.25)
@@ -51,7 +62,17 @@ class GradScaler:
         self._found_inf: dict[int, Any] = {}  # a tensor on the device until `step` reads it
 
     def scale(self, outputs: Any) -> Any:
-        """Multiplies a loss, or a list or tuple of losses, by the scale."""
+        """Multiplies a loss, or losses, by the scale.
+
+        Args:
+            outputs: A tensor, or an iterable of tensors.
+
+        Returns:
+            The scaled tensor, or a list, tuple or iterator of them.
+
+        Raises:
+            ValueError: outputs is neither a tensor nor an iterable of tensors.
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -64,6 +85,9 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of an optimizer by the scale, for gradient clipping before `step`, which otherwise does it.
+
+        Args:
+            optimizer: The optimizer.
 
         Raises:
             RuntimeError: The gradients are already unscaled, or step() was already called.
@@ -81,6 +105,14 @@ class GradScaler:
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls optimizer.step(*args, **kwargs), unless a gradient is infinite or NaN.
+
+        Args:
+            optimizer: The optimizer.
+            *args: Arguments of its method step.
+            **kwargs: Keyword arguments of its method step.
+
+        Returns:
+            The result of the step, or None if it was skipped.
 
         Raises:
             RuntimeError: A closure is given, or step() was already called since the last update().
@@ -101,8 +133,13 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Updates the scale after a step: reduces it after non-finite gradients, increases it after enough successful steps, or sets
-        it.
+        """Updates the scale after a step: reduces it after non-finite gradients, increases it after enough successful steps.
+
+        Args:
+            new_scale: A scale to set instead.
+
+        Raises:
+            AssertionError: No step was made since the last update.
         """
         if not self._enabled:
             return
@@ -129,7 +166,11 @@ class GradScaler:
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets the growth factor of the scale."""
+        """Sets the growth factor of the scale.
+
+        Args:
+            new_factor: The factor.
+        """
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
@@ -137,7 +178,11 @@ class GradScaler:
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets the backoff factor of the scale."""
+        """Sets the backoff factor of the scale.
+
+        Args:
+            new_factor: The factor.
+        """
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -145,7 +190,11 @@ class GradScaler:
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets the number of successful steps before the scale grows."""
+        """Sets the number of successful steps before the scale grows.
+
+        Args:
+            new_interval: The number of steps.
+        """
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
@@ -166,6 +215,9 @@ class GradScaler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads the state returned by state_dict().
+
+        Args:
+            state_dict: The state.
 
         Raises:
             RuntimeError: The state is empty.

@@ -102,7 +102,7 @@ def _missing(package: str, hint: str) -> Callable[[], str | None]:
         if spec is None:
             return f"the package {package} is not installed{hint}"
         own = spec.name != package or type(spec.loader).__module__.startswith("pyburn.")
-        return f"pyburn.compat stands for the package {package} in this process" if own else None
+        return f"pyburn.compat replaces the package {package} in this process" if own else None
 
     return reason
 

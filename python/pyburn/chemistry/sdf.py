@@ -194,7 +194,7 @@ def _v3000(lines: list[str]) -> Molecule:
         words = line.split()
         if words[:1] == ["COUNTS"] and counts is None:
             if len(words) < 3:
-                raise FormatError(f"[sdf] the line {line[:40]!r} lacks the numbers of atoms and bonds")
+                raise FormatError(f"[sdf] the line {line[:40]!r} has no numbers of atoms and bonds")
             counts = _whole(words[1], "number of atoms"), _whole(words[2], "number of bonds")
         elif words[:1] == ["BEGIN"]:
             section = words[1] if len(words) > 1 else ""
@@ -287,7 +287,7 @@ def _whole(text: str, what: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise FormatError(f"[sdf] the {what} is {text.strip()[:20]!r}: expected a whole number") from None
+        raise FormatError(f"[sdf] the {what} is {text.strip()[:20]!r}: expected an integer") from None
     if abs(value) > _MOST_ATOMS:
         raise FormatError(f"[sdf] the {what} is {value}")
     return value

@@ -188,7 +188,7 @@ class GDB1k(NamedSet[Data], counted="molecules"):
         self.molecules = [molecule for molecule in read_sdf(structures) if not valence_problems(molecule)]
         energies = read_csv(values).numpy(dtype=np.float32)
         if len(energies) != len(self.molecules):
-            raise FormatError(f"[GDB1k] {len(self.molecules)} molecules and {len(energies)} energies do not fit together")
+            raise FormatError(f"[GDB1k] {len(self.molecules)} molecules, but {len(energies)} energies")
         self.targets = from_numpy(energies)
 
     def __len__(self) -> int:

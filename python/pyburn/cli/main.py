@@ -43,7 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     train = commands.add_parser(
         "train",
         help="train a model from a configuration file",
-        description="Trains the model that a configuration file describes: model, data, optimizer, loss and metrics. See docs/guides/training.md.",
+        description="Trains a model from a file that names model, data, optimizer, loss and metrics. See docs/guides/training.md.",
         epilog="Names such as my_models:Net are imported, also from the folder of CONFIG: run only configurations that you trust.",
     )
     train.add_argument("config", metavar="CONFIG", help="a .toml or .json file")

@@ -195,7 +195,7 @@ def _seed(seed: Any) -> None:
     import pyburn
 
     if not isinstance(seed, int):
-        raise CommandError(f"seed must be a whole number: got {seed!r}")
+        raise CommandError(f"seed must be an integer: got {seed!r}")
     pyburn.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)

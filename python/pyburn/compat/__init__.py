@@ -55,7 +55,7 @@ def install(*, own_torchvision: bool = True) -> None:
     """Makes `import torch` and `import torchvision` resolve to pyburn in this process.
 
     Without `own_torchvision`, torchvision is the package that is installed, run over pyburn: it has all of its models, for detection, video
-    and optical flow as well, and pyburn stands for what it has compiled (`nms`, `roi_align`, `deform_conv2d` ...).
+    and optical flow as well, and pyburn provides its compiled operations (`nms`, `roi_align`, `deform_conv2d` ...).
     """
     global _finder, _patches
     if _finder is not None:

@@ -64,13 +64,13 @@ class AbsentClass(type):
 
 
 def absent(place: str) -> AbsentClass:
-    """What stands for a name that is not there."""
+    """A placeholder for a missing name."""
     module, _, name = place.rpartition(".")
     return AbsentClass(name, (), {"__module__": module, "__doc__": f"{place} is not implemented in pyburn.", "place": place})
 
 
 def absent_names(module: str, found: Callable[[str], Any] = lambda name: None) -> Callable[[str], Any]:
-    """Returns the __getattr__ of a module: what `found` has, or else what stands for a name that is not there."""
+    """Returns the __getattr__ of a module: the attribute of `found`, or else a placeholder for a missing name."""
 
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):

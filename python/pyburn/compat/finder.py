@@ -1,4 +1,4 @@
-"""The import hook: which module of pyburn stands for which of PyTorch."""
+"""The import hook: maps modules of PyTorch to modules of pyburn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HERE = __package__
 ROOTS = ("torch", "torchaudio", "torchvision")
 VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
 
-# What stands for a module; `+` is this package. The longest name that fits counts, and what follows it is looked for below that module.
+# The replacement of a module; `+` is this package. The longest matching name is used, and the rest is looked up below that module.
 # With a `!` every name below it is the module itself: PyTorch has a file per class there.
 _TABLE = """
 torch                          +.torch_module
@@ -75,7 +75,7 @@ _PLACES |= {f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split(
 
 
 def place_of(name: str) -> str | None:
-    """The module that stands for a name, or None where it is one of the small ones of `namespaces`."""
+    """The replacement module for a name, or None if it is one of the small ones of `namespaces`."""
     from .namespaces import is_small
 
     if name.startswith("torch.nn.modules."):
@@ -90,12 +90,12 @@ def place_of(name: str) -> str | None:
     while head not in _PLACES:
         head = head.rpartition(".")[0]
     if head in ("torch", "torchvision") and head != name:
-        raise ModuleNotFoundError(f"pyburn has nothing that stands for {name!r} (pyburn.compat)", name=name)
+        raise ModuleNotFoundError(f"pyburn.compat does not provide {name!r}", name=name)
     return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
 
 
 class _Package(Distribution):
-    """What importlib.metadata says of a package that pyburn stands for: libraries ask it for the version before they import."""
+    """The importlib.metadata of a replaced package: libraries query its version before they import."""
 
     def __init__(self, package: str, version: str) -> None:
         self.text = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\nSummary: pyburn.compat\n"
@@ -104,7 +104,7 @@ class _Package(Distribution):
         return self.text if filename == "METADATA" else None
 
     def locate_file(self, path: Any) -> Any:
-        raise FileNotFoundError(f"{path}: there are no files of {self.metadata['Name']}, pyburn stands for it (pyburn.compat)")
+        raise FileNotFoundError(f"{path}: pyburn.compat replaces {self.metadata['Name']}, which has no files here")
 
 
 class TorchFinder(DistributionFinder):
@@ -140,7 +140,7 @@ class _Loader(Loader):
         except ModuleNotFoundError as error:
             if error.name is None or not self.place.startswith(error.name):
                 raise
-            raise ModuleNotFoundError(f"pyburn has nothing that stands for {spec.name!r} (pyburn.compat)", name=spec.name) from None
+            raise ModuleNotFoundError(f"pyburn.compat does not provide {spec.name!r}", name=spec.name) from None
         self.spec = module.__spec__
         return module
 

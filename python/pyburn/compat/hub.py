@@ -20,7 +20,7 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """Where files are kept: what `set_dir` said, or TORCH_HOME, or the user's cache."""
+    """The cache folder: set by `set_dir`, or TORCH_HOME, or the user's cache."""
     return _directory or os.path.join(_get_torch_home(), "hub")
 
 
@@ -106,7 +106,7 @@ class _NoBar:
 
 def __getattr__(name: str) -> Any:
     if name != "tqdm":
-        raise AttributeError(f"pyburn has nothing that stands for torch.hub.{name} (pyburn.compat)")
+        raise AttributeError(f"pyburn.compat does not provide torch.hub.{name}")
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:

@@ -141,7 +141,7 @@ def reductions() -> dict[str, Any]:
 
 
 def _causal_biases() -> dict[str, Any]:
-    """Masks of attention that sees no later key; they differ where there are more keys than queries."""
+    """Causal attention masks; they differ if there are more keys than queries."""
     return {
         "causal_upper_left": lambda *size: _core.ones(*size, dtype=_core.bool).tril(),
         "causal_lower_right": lambda *size: _core.ones(*size, dtype=_core.bool).tril(size[1] - size[0]),
@@ -263,7 +263,7 @@ class _Namespace(ModuleType):
                 return importlib.import_module(f"{self.__name__}.{name}")
         if name[:1].isupper():  # a class, which may stand in an annotation
             return absent(f"{self.__name__}.{name}")
-        raise AttributeError(f"pyburn has nothing that stands for {self.__name__}.{name} (pyburn.compat)")
+        raise AttributeError(f"pyburn.compat does not provide {self.__name__}.{name}")
 
 
 def is_small(name: str) -> bool:
@@ -274,7 +274,7 @@ def is_small(name: str) -> bool:
 def namespace(name: str) -> ModuleType:
     """Creates the module of a name, such as torch.fx."""
     kind = AbsentModule if is_absent(name) else _Namespace
-    module = kind(name, "A part of PyTorch that pyburn.compat stands for.")
+    module = kind(name, "A module of PyTorch that pyburn.compat provides.")
     names = {**STEERED.get(name, {}), **_MAKERS.get(name, dict)()}
     module.__dict__.update({key: value for key, value in names.items() if key == "__version__" or not key.startswith("__")})
     module.__path__ = []  # type: ignore[attr-defined]

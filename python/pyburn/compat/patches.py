@@ -38,7 +38,7 @@ def _itself(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _places(self: Any) -> Any:
-    """Where a dense tensor that stands for a sparse one is not zero: (axes, elements)."""
+    """The indices of the non-zero elements of the dense tensor that represents a sparse one: (dimensions, elements)."""
     return self.nonzero().t()
 
 

@@ -166,7 +166,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 
 def _missing(name: str) -> AttributeError:
-    return AttributeError(f"pyburn has nothing that stands for torch.{name} (pyburn.compat)")
+    return AttributeError(f"pyburn.compat does not provide torch.{name}")
 
 
 _OWN = ("distributions", "hub")  # modules of pyburn.compat

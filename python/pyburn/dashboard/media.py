@@ -51,7 +51,7 @@ class EventFolder(RunRecord):
 
     @property
     def state(self) -> str:
-        """Always "events": nobody knows whether the writer still runs."""
+        """Always "events": whether the writer still runs is unknown."""
         return "events"
 
     def names(self) -> list[tuple[str, str, str]]:

@@ -130,7 +130,8 @@ def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) ->
     for i, sample in enumerate(batch):
         if sample.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(sample.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(sample.shape)} at entry {i}: "
+                "pad the samples, or pass collate_fn"
             )
     return _core.stack(list(batch))
 
@@ -145,7 +146,7 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) 
         if sample.shape != batch[0].shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(batch[0].shape)} at entry 0 "
-                f"and {list(sample.shape)} at entry {i}"
+                f"and {list(sample.shape)} at entry {i}: pad the samples, or pass collate_fn"
             )
     return as_tensor(np.stack(batch))
 

@@ -121,7 +121,7 @@ def download(
     raise DownloadError(
         f"[download] {target.name} could not be downloaded.\n  "
         + "\n  ".join(failures)
-        + f"\nTo go on without the network, put the file at {target}"
+        + f"\nTo continue without the network, put the file at {target}"
         + (f" (its checksum is {checksum})" if checksum else "")
     )
 

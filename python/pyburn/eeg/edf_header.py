@@ -83,7 +83,7 @@ def read_header(read: Callable[[int, int], bytes], size: int, allow_truncated: b
     count = _whole(text[252:256], "number of signals")
     length = _whole(text[184:192], "length of the header")
     if not 0 < count <= 4096 or length != 256 * (count + 1):
-        raise FormatError(f"[edf] a header of {length} bytes does not fit {count} signals")
+        raise FormatError(f"[edf] a header of {length} bytes does not match {count} signals")
     sample_bytes = 3 if biosemi else 2
     table = read(256, 256 * count)
     if len(table) < 256 * count:
@@ -98,7 +98,7 @@ def read_header(read: Callable[[int, int], bytes], size: int, allow_truncated: b
     claimed, there = _whole(text[236:244], "number of records"), (size - length) // record_bytes
     if claimed > there and not allow_truncated:
         raise FormatError(
-            f"[edf] the header claims {claimed} records of {record_bytes} bytes, the file holds {there}: it is cut short"
+            f"[edf] the header claims {claimed} records of {record_bytes} bytes, the file holds {there}: it is truncated"
             " (allow_truncated=True reads what is there)"
         )
     return EDFHeader(
@@ -143,7 +143,7 @@ def _signals(text: str, count: int, sample_bytes: int) -> list[EDFSignal]:
 def _whole(text: str, what: str) -> int:
     value = _real(text, what)
     if value != int(value):
-        raise FormatError(f"[edf] the {what} is {text.strip()!r}: expected a whole number")
+        raise FormatError(f"[edf] the {what} is {text.strip()!r}: expected an integer")
     return int(value)
 
 

@@ -95,6 +95,10 @@ def compile(
         dynamic: As for capture.
         simplify: As for capture.
         device: The device; by default that of the model's weights, or of the examples if there are none.
+
+    >>> session = pyburn.inference.compile(lambda x: x.exp() + 1, pyburn.ones(2))
+    >>> session(pyburn.zeros(2))
+    tensor([2., 2.])
     """
     return Session(capture(model, *examples, dynamic=dynamic, simplify=simplify), _home(model, examples) if device is None else device)
 
@@ -116,6 +120,10 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
 
     Returns:
         A Session that runs the graph.
+
+    >>> pyburn.inference.compile(lambda x: x * 2, pyburn.ones(2)).save("double.pbgraph")
+    >>> pyburn.inference.load("double.pbgraph")(pyburn.ones(2))
+    tensor([2., 2.])
     """
     target = _core._default_device() if device is None else device
     return _core._load_session(os.fspath(path), target)

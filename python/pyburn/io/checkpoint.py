@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 # A device for all tensors; a dict of devices by saved location; or a function of a storage and its saved location.
 MapLocation: TypeAlias = "DeviceLike | Mapping[str, DeviceLike] | Callable[[Tensor, str], Tensor | None] | None"
 
-_CODE = (
-    "a pickle can run any code when it is opened, so pyburn reads tensors, numbers, text and containers of them by itself and runs nothing"
-)
+_CODE = "a pickle can execute any code when it is loaded, so pyburn reads only tensors, numbers, strings and containers"
 
 
 def save(obj: Any, f: Target, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True) -> None:

@@ -3,7 +3,7 @@
 from .._types import DeviceLike, DType, Size, Tensor
 
 class Snapshot:
-    """A named tensor of a file or model that is read when it is asked for."""
+    """A named tensor of a file or model, read on demand."""
 
     @property
     def name(self) -> str: ...

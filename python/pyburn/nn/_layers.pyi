@@ -1029,10 +1029,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> Any: ...
     def __call__(self, input_: Tensor, target_: Tensor) -> Any: ...
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes: (N, n_classes)."""
+        """Computes the log-probabilities of all classes: (N, n_classes)."""
         ...
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each example."""
+        """Returns the most likely class of each sample."""
         ...
     @property
     def cutoffs(self) -> Any: ...
@@ -3142,7 +3142,7 @@ class TransformerLayerCache(Module):
         ...
 
 class MultiheadAttention(Module):
-    """Applies multi-head attention to query (L, N, E), key and value (S, N, E), batch first if asked. Returns the output and the attention weights.
+    """Applies multi-head attention to query (L, N, E), key and value (S, N, E), or batch first with batch_first=True. Returns the output and the attention weights.
 
     Args:
         embed_dim (int): The number of features of the queries and the output.
@@ -3184,11 +3184,11 @@ class MultiheadAttention(Module):
     def head_dim(self) -> Any: ...
     @overload
     def forward_cached(self, tokens: Tensor, cache: AttentionCache) -> Tensor:
-        """Causal self-attention of the tokens that come after those in the cache, which grows."""
+        """Computes causal self-attention of tokens that follow those in the cache, and appends them to it."""
         ...
     @overload
     def forward_cached(self, tokens: Tensor, memory: Tensor, cache: AttentionCache) -> Tensor:
-        """Attention to a memory whose keys and values the first call keeps in the cache."""
+        """Computes attention to a constant memory; the first call stores its keys and values in the cache."""
         ...
 
 class TransformerEncoderLayer(Module):
@@ -3229,7 +3229,7 @@ class TransformerEncoderLayer(Module):
     @overload
     def __call__(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor: ...
     def forward_cached(self, src: Tensor, cache: TransformerLayerCache) -> Tensor:
-        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        """Computes the outputs of tokens that follow those in the cache, with causal attention."""
         ...
 
 class TransformerDecoderLayer(Module):
@@ -3264,7 +3264,7 @@ class TransformerDecoderLayer(Module):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
     def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
     def forward_cached(self, tgt: Tensor, memory: Tensor, cache: TransformerLayerCache) -> Tensor:
-        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        """Computes the outputs of tokens that follow those in the cache, with causal attention."""
         ...
 
 class PositionalEncoding(Module):
@@ -3310,7 +3310,7 @@ class RotaryEncoding(Module):
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
     def forward_from(self, input: Tensor, start: int) -> Tensor:
-        """The same for tokens whose first stands at position start."""
+        """As forward for tokens that begin at position start."""
         ...
 
 class SwiGLU(Module):
@@ -3425,7 +3425,7 @@ class CrossAttention(Module):
     def forward(self, query: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor: ...
     def __call__(self, query: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor: ...
     def forward_cached(self, query: Tensor, context: Tensor, cache: AttentionCache, mask: Tensor | None = None) -> Tensor:
-        """The same for a context that stays: its keys and values are computed by the first call."""
+        """As forward for a constant context: the first call computes and caches its keys and values."""
         ...
 
 class Sequential(Module):

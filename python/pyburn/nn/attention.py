@@ -94,7 +94,7 @@ def generate_padding_mask(
     if max_length is not None:
         longest = max_length if fixed else min(longest, max_length)
     elif fixed:
-        raise ValueError("a fixed length needs max_length")
+        raise ValueError("fixed requires max_length")
     lines = [line[:longest] for line in tokens]
     filled = [line + [pad_token] * (longest - len(line)) for line in lines]
     padded = tensor(filled, dtype=_core.int64, device=device).reshape(len(tokens), longest)

@@ -145,7 +145,12 @@ class NativeOptimizer(Optimizer):
     def _check_group(self, group: dict[str, Any]) -> None:
         if isinstance(group["lr"], Tensor) and group["lr"].numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        self._functions.check(self._numbers(group))
+        numbers = self._numbers(group)
+        try:
+            self._functions.check(numbers)
+        except TypeError as error:
+            wrong = next((f"{name} must be a number: got {value!r}" for name, value in numbers.items() if isinstance(value, str)), error)
+            raise TypeError(f"[{type(self).__name__}] {wrong}") from None
         _core._optim.check_clipping(group.get("grad_clip"))
 
     @overload

@@ -260,7 +260,7 @@ def make_tensor(
         The tensor.
 
     Raises:
-        ValueError: The options do not fit together.
+        ValueError: The options are inconsistent.
 
     >>> x = pyburn.testing.make_tensor(2, 3, dtype=pyburn.float32, low=0, high=1)
     >>> x.shape, bool((x < 1).all())

@@ -79,7 +79,7 @@ class FitLoop:
                     learner.tell(record.opened)
                 if state.step and self._finished():
                     limit = f"epochs={self.epochs}" if self.max_steps is None else f"max_steps={self.max_steps}"
-                    learner.tell(f"nothing is left to train with {limit}: give more to go on")
+                    learner.tell(f"training is already complete with {limit}: increase it to continue")
                 while not self._finished():
                     self._epoch()
                     state.seconds = time.monotonic() - started

@@ -159,7 +159,7 @@ class FitRecord:
     def how_to_resume(self) -> str:
         """Returns the text that tells the user how to resume."""
         assert self.learner.run is not None
-        return self.resume_with or f'fit(..., run="{self.learner.run.folder}", resume=True) goes on from there'
+        return self.resume_with or f'fit(..., run="{self.learner.run.folder}", resume=True) resumes it'
 
     # --- logging -----------------------------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class FitRecord:
             )
         except CheckpointError as error:
             if self.unsaved is None:
-                learner.tell(f"{error} Training goes on and tries again with the next one.")
+                learner.tell(f"{error} Training continues and will try again with the next one.")
             self.unsaved = error
             return
         if self.unsaved is not None:

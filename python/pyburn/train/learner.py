@@ -85,6 +85,8 @@ class Learner(Evaluation):
             raise ValueError(f"[Learner] schedule must be 'epoch' or 'step': got {schedule!r}")
         if on_nan not in ("raise", "skip", "ignore"):
             raise ValueError(f"[Learner] on_nan must be 'raise', 'skip' or 'ignore': got {on_nan!r}")
+        if not callable(model) or hasattr(model, "param_groups"):
+            raise TypeError(f"[Learner] model must be a module: got {type(model).__name__}; the order is Learner(model, optimizer, ...)")
         if device is not None:
             model.to(device)
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
@@ -172,7 +174,7 @@ class Learner(Evaluation):
             raise ValueError("[fit] give epochs or max_steps")
         for name, limit in (("epochs", epochs), ("max_steps", max_steps)):
             if limit is not None and (not isinstance(limit, int) or limit < 0):
-                raise ValueError(f"[fit] {name} must be a whole number that is not negative: got {limit!r}")
+                raise ValueError(f"[fit] {name} must be a non-negative integer: got {limit!r}")
         if resume and run is None and resume is True:
             raise ValueError("[fit] resume=True needs the folder of a run: fit(..., run='runs/name', resume=True)")
         loop = FitLoop(
@@ -251,7 +253,7 @@ class Learner(Evaluation):
         """
         if (self.lr_scheduler is None) != (state["scheduler"] is None):
             there = "without" if state["scheduler"] is None else "with"
-            raise ValueError(f"[resume] the checkpoint was made {there} a schedule, this training is the other way round")
+            raise ValueError(f"[resume] the checkpoint was saved {there} a learning-rate schedule, unlike this Learner")
         self.model.load_state_dict(state["model"])
         self.updater.load_state_dict(state)
         if state["scheduler"]:

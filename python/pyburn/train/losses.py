@@ -34,9 +34,9 @@ def loss_from(loss: Any) -> Callable[..., Any] | None:
     if isinstance(loss, str):
         if loss not in LOSSES:
             close = difflib.get_close_matches(loss, LOSSES, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f": did you mean {close[0]!r}?" if close else "."
             raise ValueError(
-                f"[Learner] there is no loss {loss!r}{hint} (known: {', '.join(LOSSES)}; or give a function of (output, target))"
+                f"[Learner] unknown loss {loss!r}{hint} Expected one of {', '.join(LOSSES)}, or a function of (output, target)"
             )
         return LOSSES[loss]
     if isinstance(loss, type):

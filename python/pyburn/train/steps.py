@@ -119,7 +119,7 @@ def run_step(step: StepFunction, model: Any, batch: Any, *, need_loss: bool) -> 
     elif not isinstance(result, Step):
         raise TypeError(f"[Learner] a step returns the loss or a pyburn.train.Step: got {type(result).__name__}")
     if need_loss and not result.updated and not isinstance(result.loss, Tensor):
-        raise TypeError("[Learner] there is no loss: give the Learner one, or a step that returns it")
+        raise TypeError("[Learner] no loss: pass loss=..., or a step function that returns the loss")
     if result.loss is not None and result.loss.numel() != 1:
         raise ValueError(f"[Learner] the loss must be one number: got shape {tuple(result.loss.shape)}")
     if result.count is None:

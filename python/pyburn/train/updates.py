@@ -57,7 +57,7 @@ class Updater:
         ema: float | Any | None = None,
     ) -> None:
         if not isinstance(accumulate, int) or accumulate < 1:
-            raise ValueError(f"[Updater] accumulate must be a positive whole number: got {accumulate}")
+            raise ValueError(f"[Updater] accumulate must be a positive integer: got {accumulate}")
         for name, limit in (("clip_norm", clip_norm), ("clip_value", clip_value)):
             if limit is not None and not limit > 0:
                 raise ValueError(f"[Updater] {name} must be positive: got {limit}")

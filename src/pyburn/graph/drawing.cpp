@@ -78,7 +78,7 @@ std::string escaped(const std::string& text) {
 
 constexpr double kHeight = 36, kLayer = 64, kGap = 16, kCharacter = 7;
 
-// Layers from top to bottom; within a layer, boxes stand near the mean of what they read.
+// Layers from top to bottom; within a layer, boxes are placed near the mean of their inputs.
 std::pair<double, double> place(std::vector<Box>& boxes) {
   std::vector<std::vector<int32_t>> layers;
   for (size_t i = 0; i < boxes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Pictures of graphs: text for Graphviz, and an SVG that needs no other program.
+// Drawings of graphs: Graphviz text, and an SVG that needs no other program.
 #pragma once
 #include <string>
 

@@ -79,14 +79,14 @@ void check_structure(const std::vector<Sample>& samples, std::span<const FreeExt
         text_of(extents, samples[0].sizes), int64_t(other.nodes.size()), text_of(extents, s.sizes));
     for (size_t i = 0; i < g.nodes.size(); ++i)
       if (!same_structure(g.nodes[i], other.nodes[i]))
-        fail<CaptureError>("[{}] the operation depends on a free extent: got {} at {} and {} at {}", g.nodes[i].op.info().name(),
+        fail<CaptureError>("[{}] the operation depends on a dynamic size: got {} at {} and {} at {}", g.nodes[i].op.info().name(),
             to_text(g.nodes[i].op.ref()), text_of(extents, samples[0].sizes), to_text(other.nodes[i].op.ref()), text_of(extents, s.sizes));
-    require<CaptureError>(other.constants.size() == g.constants.size(), "[capture] the number of constants depends on a free extent");
+    require<CaptureError>(other.constants.size() == g.constants.size(), "[capture] the number of constants depends on a dynamic size");
     for (size_t i = 0; i < g.constants.size(); ++i) {
       const TensorHandle &a = g.constants[i].second, &b = other.constants[i].second;
       if (a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype()) continue;
       require<CaptureError>(a.meta() == b.meta() && host_bytes(a) == host_bytes(b),
-          "[capture] a constant depends on a free extent: got {} at {} and {} at {}", a.shape(), text_of(extents, samples[0].sizes),
+          "[capture] a constant depends on a dynamic size: got {} at {} and {} at {}", a.shape(), text_of(extents, samples[0].sizes),
           b.shape(), text_of(extents, s.sizes));
     }
   }
@@ -124,9 +124,9 @@ void solve(size_t i, const std::vector<Sample>& samples, std::span<const FreeExt
     if (known.empty()) known = known_at(node, samples, extents.size());
     std::optional<ExtentExpression> expression = fit_extents(values, known);
     if (!expression)
-      fail<CaptureError>("[{}] a number does not follow the free extents: got {} at {}, {} at {}, {} at {} in {}", node.op.info().name(),
-          values[0], text_of(extents, samples[0].sizes), values[1], text_of(extents, samples[1].sizes), values.back(),
-          text_of(extents, samples.back().sizes), to_text(node.op.ref()));
+      fail<CaptureError>("[{}] a number does not follow from the dynamic sizes: got {} at {}, {} at {}, {} at {} in {}",
+          node.op.info().name(), values[0], text_of(extents, samples[0].sizes), values[1], text_of(extents, samples[1].sizes),
+          values.back(), text_of(extents, samples.back().sizes), to_text(node.op.ref()));
     node.patches.push_back({int32_t(j), std::move(*expression)});
   }
 }

@@ -1,4 +1,4 @@
-// Graphs for many sizes: captured at some, and solved for what their integers follow from.
+// Graphs with dynamic sizes: captured at several sizes, from which the expressions for their integers are derived.
 #pragma once
 #include <functional>
 

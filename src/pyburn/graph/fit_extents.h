@@ -1,4 +1,4 @@
-// Which expression of known numbers gives the numbers that were seen?
+// Finds the expression of known numbers that produces the observed numbers.
 #pragma once
 #include <optional>
 

@@ -68,7 +68,7 @@ class Cutter {
     ++run_;
   }
 
-  // The first node behind a product: where it reads the result, whatever the shape, the run goes on in the shape and layout of that node.
+  // The first node after a product: however it views the result, the run continues in the shape and layout of that node.
   void follow_product(const FuseStructure::Node& node) {
     const Operand& made = all_.nodes[size_t(begin_)].out[0];
     for (const Operand& o : node.in)

@@ -1,4 +1,4 @@
-// GraphEditor: what a pass needs to change a graph. Nodes keep their numbers until finish() puts the graph together again.
+// GraphEditor: the interface for passes that change a graph. Nodes keep their numbers until finish() rebuilds the graph.
 #pragma once
 #include <span>
 
@@ -15,12 +15,12 @@ class GraphEditor {
   const GraphNode& node(int32_t i) const { return nodes_[size_t(i)].node; }
   const Meta& meta(ValueId v) const { return graph_->values[size_t(v)]; }
 
-  int32_t maker(ValueId v) const { return makers_[size_t(v)]; }                     // -1: an input, a constant, or nobody
-  const TensorHandle* constant(ValueId v) const;                                    // null where v is none
-  const std::vector<int32_t>& users(ValueId v) const { return users_[size_t(v)]; }  // nodes; one that reads v twice is there twice
-  // Does anything but nodes need v: is it an output or part of an update?
+  int32_t maker(ValueId v) const { return makers_[size_t(v)]; }                     // -1: an input, a constant, or none
+  const TensorHandle* constant(ValueId v) const;                                    // null if v is not a constant
+  const std::vector<int32_t>& users(ValueId v) const { return users_[size_t(v)]; }  // nodes; one that reads v twice is listed twice
+  // Is v used other than by nodes: as an output or in an update?
   bool is_kept(ValueId v) const { return kept_[size_t(v)]; }
-  // Passes that move or drop operations must leave such values alone: their memory may be written to.
+  // Values whose memory may be written to: passes must not move or drop operations on them.
   bool may_be_written(ValueId v) const { return written_[size_t(v)]; }
 
   // Is an extent known only when this node has run?
@@ -30,14 +30,14 @@ class GraphEditor {
   int32_t only_user(ValueId v) const;
 
   ValueId add_constant(TensorHandle);
-  // A node before node i. Returns its result.
+  // Inserts a node before node i and returns its result.
   ValueId insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, Meta result);
   ValueId insert_before(int32_t i, Operation op, SmallVector<ValueId, 4> in, std::span<const Meta> results);  // the first of them
   void set_inputs(int32_t i, SmallVector<ValueId, 4> in);
   void set_operation(int32_t i, Operation op);
-  // Whoever used `from` uses `to`, which is made earlier.
+  // Replaces all uses of `from` by `to`, which must be computed earlier.
   void replace(ValueId from, ValueId to);
-  void erase(int32_t i);  // nobody needs its results
+  void erase(int32_t i);  // removes a node without users
   bool is_changed() const { return changed_; }
 
   Ref<Graph> finish();  // in order; checked

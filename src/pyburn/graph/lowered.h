@@ -1,13 +1,13 @@
-// What a stack of backends is asked to do, seen from below the door: operations in program order on numbered storages. The fusion
-// decorator queues such nodes, a session prepares them; the fuse pass cuts both.
+// Lowered operations: what a stack of backends executes below the door, in program order, on numbered storages. The fusion decorator queues
+// such nodes and a session prepares them; the fuse pass divides both.
 #pragma once
 #include "pyburn/ir/operation.h"
 
 namespace pyburn {
 
-// A tensor as an operation sees it. A view is nothing but its layout.
+// A tensor of an operation. A view is only its layout.
 struct LoweredOperand {
-  int32_t slot = -1;  // the number of its storage; -1: an absent optional input
+  int32_t slot = -1;  // the index of its storage; -1: an absent optional input
   DType dtype = DType::float32;
   Layout layout;
 };

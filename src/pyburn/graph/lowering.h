@@ -1,4 +1,4 @@
-// Lowering: runs a graph through the door without data and notes what a backend would be asked to do.
+// Lowering: runs a graph through the door without data and records the operations that a backend would execute.
 #pragma once
 #include <optional>
 #include <vector>
@@ -31,8 +31,8 @@ struct LoweredProgram {
   std::vector<LoweredOperand> outputs;  // of the graph
 };
 
-// The program of `graph` for inputs of these shapes, of which `extents` follow, on a backend without decorators. `constants` are parallel
-// to those of the graph. Nothing where the program cannot be prepared: it writes to an input, or an input decides the size of a result.
+// Lowers `graph` for inputs of these shapes, which determine `extents`, for a backend without decorators. `constants` correspond to those
+// of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
 std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend);
 

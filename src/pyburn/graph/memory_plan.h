@@ -1,4 +1,4 @@
-// Where buffers lie in one piece of memory, so that those that do not live at the same time share it.
+// Memory planning: assigns offsets in one block so that buffers with disjoint lifetimes share memory.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-// In use from step `first` to step `last`, both included.
+// In use from step `first` to step `last`, inclusive.
 struct BufferLife {
   int64_t bytes;
   int32_t first, last;
@@ -16,10 +16,10 @@ struct MemoryPlan {
   static constexpr int64_t kAlignment = 64;
   std::vector<int64_t> offsets;  // of each buffer; multiples of kAlignment
   int64_t bytes = 0;             // of the whole
-  int64_t least = 0;             // what is alive at the busiest step: no plan can do with less
+  int64_t least = 0;             // the peak of live memory: a lower bound for every plan
 };
 
-// Large buffers first, each at the lowest place that is free during its life.
+// Largest buffers first, each at the lowest offset that is free during its lifetime.
 MemoryPlan plan_memory(std::span<const BufferLife> buffers);
 
 }  // namespace pyburn

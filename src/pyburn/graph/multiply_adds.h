@@ -1,4 +1,4 @@
-// What a graph costs, in multiplications with an addition.
+// The cost of a graph in multiply-adds.
 #pragma once
 #include "pyburn/ir/graph.h"
 

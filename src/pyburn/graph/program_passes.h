@@ -1,19 +1,19 @@
-// Passes over lowered programs, in the order in which a session applies them.
+// Passes on lowered programs, in the order in which a session applies them.
 #pragma once
 #include "pyburn/graph/lowering.h"
 
 namespace pyburn {
 
-// Runs what depends on constants alone, once and now. What would take much more memory than it reads stays as it is.
+// Constant folding: runs operations on constants once. Results that take much more memory than their inputs are not folded.
 void hoist_constants(LoweredProgram&, Device&, Backend&);
-// Drops nodes whose results nobody reads.
+// Removes nodes whose results are not read.
 void drop_unread(LoweredProgram&);
-// Runs of operations become `fused` operations.
+// Fuses runs of operations to `fused` operations.
 void fuse(LoweredProgram&, Backend&);
-// An elementwise result takes the storage of an input that nobody needs any more.
+// In-place reuse: an element-wise result takes the storage of an input that is not needed any more.
 void reuse_storages(LoweredProgram&);
 
-// For each slot, the first node that writes it and the last that uses it; outputs are used by nodes.size(). -1: never.
+// For each slot, the first node that writes it and the last that uses it; nodes.size() uses the outputs. -1: none.
 struct SlotUse {
   int32_t first_write = -1, last_use = -1, writes = 0;
 };

@@ -7,8 +7,8 @@ namespace pyburn {
 
 class Replay {
  public:
-  // Constants move to `device`; those that are there already are shared, so what the graph writes to them is seen
-  // by their owner, as it would be by running the captured function.
+  // Constants are copied to `device`, or shared if they are already there: then their owner sees writes of the graph, as if the captured
+  // function had run.
   Replay(Ref<Graph> graph, Device& device);
   // Inputs are on `device`. Values are freed after their last use. Threads may run at once unless the graph writes
   // to its constants.
@@ -21,10 +21,10 @@ class Replay {
   Ref<Graph> graph_;
   Device& device_;
   std::vector<TensorHandle> constants_;              // parallel to the graph's
-  std::vector<SmallVector<ValueId, 4>> dead_after_;  // per node: the values that nothing reads any more
+  std::vector<SmallVector<ValueId, 4>> dead_after_;  // per node: the values that are not read later
 };
 
-// For each node, the values that no later node and no output needs.
+// For each node, the values that no later node or output needs.
 std::vector<SmallVector<ValueId, 4>> last_uses(const Graph&);
 
 }  // namespace pyburn

@@ -35,7 +35,7 @@ std::vector<FreeAxis> free_axes_of(const std::vector<CaptureInput>& inputs, std:
       size_t k = 0;
       while (k < extents.size() && extents[k].name != name) ++k;
       if (k == extents.size()) extents.push_back({name, example});
-      require<ValueError>(extents[k].example == example, "[capture] the examples disagree about the free extent '{}': got {} and {}", name,
+      require<ValueError>(extents[k].example == example, "[capture] the examples disagree about the dynamic size '{}': got {} and {}", name,
           extents[k].example, example);
       axes.push_back({int32_t(i), axis, int32_t(k)});
     }

@@ -1,4 +1,4 @@
-// capture: a function of tensors becomes a Graph, without computing anything.
+// capture: records a function of tensors as a Graph, without computing.
 #pragma once
 #include <functional>
 
@@ -8,10 +8,10 @@
 namespace pyburn {
 
 struct CaptureInput {
-  Meta meta;  // an extent of -1 is free, and the same number wherever its name is the same
+  Meta meta;  // a size of -1 is dynamic; equal names mean equal sizes
   std::string name;
-  std::vector<std::string> extents = {};  // names by axis, where there are several; "n" where there is none
-  Shape example = {};                     // sizes that the function takes, by axis; empty: any do
+  std::vector<std::string> extents = {};  // names of dynamic dimensions; "n" by default
+  Shape example = {};                     // sizes that the function accepts, by dimension; empty: any
 };
 struct CaptureOptions {
   std::vector<std::string> output_names;
@@ -21,8 +21,8 @@ struct CaptureOptions {
 };
 using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
 
-// Calls `function` with tensors that have no values, on `device`, where the tensors it uses live. Reading a value
-// raises CaptureError. With free extents the function is called a few times, at sizes that are multiples of the examples.
+// Calls `function` with tensors without values on `device`, where the tensors it uses are. Reading a value raises CaptureError. With
+// dynamic sizes the function is called several times, at multiples of the example sizes.
 Ref<Graph> capture(
     Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options = {});
 

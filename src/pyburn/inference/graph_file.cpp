@@ -68,8 +68,9 @@ void read_names(WireReader& r) {
     if (!OpTable::global().discover(name)) missing += (missing.empty() ? "'" : ", '") + name.substr(0, 80) + "'";
   }
   require<FormatError>(missing.empty(),
-      "[graph_file] the graph needs operations that this process does not have: got {}. They come from a plugin, to be loaded first, or "
-      "from pyburn.register_op() in Python",
+      "[graph_file] the graph needs operations that this process does not have: got {}. They belong to a plugin, which must be loaded "
+      "first, or "
+      "to pyburn.register_op() in Python",
       missing);
 }
 

@@ -1,4 +1,4 @@
-// A graph in a file: one file with everything in it, written whole or not at all, read with suspicion.
+// Graph files: self-contained, written atomically, validated when read.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ void save_graph(const Graph& graph, const std::string& path);
 // FormatError, FileError.
 Ref<Graph> load_graph(const std::string& path, Device& device);
 
-// The same, in memory.
+// As above, in memory.
 Bytes graph_to_bytes(const Graph& graph);
 constexpr size_t kGraphHeaderBytes = 48;
 void seal_graph_bytes(std::span<std::byte> bytes);  // makes the header fit what follows it

@@ -1,4 +1,4 @@
-// OperationCost: counts what the operations of this thread cost while it lives.
+// OperationCost: counts the cost of the operations that this thread runs while it lives.
 #pragma once
 #include <map>
 
@@ -10,11 +10,11 @@ class CountingBackend;
 
 class OperationCost {
  public:
-  // Operations on tensors of `device` enter the stack here. With `compute` they run; else shapes are all there is, nothing is
-  // computed or written, and reading a value raises CaptureError.
+  // Operations on tensors of `device` enter the stack here. With `compute` they run; otherwise only shapes are computed, nothing is
+  // written, and reading a value raises CaptureError.
   OperationCost(Device& device, bool compute);
   ~OperationCost();
-  const std::map<const OpInfo*, int64_t>& by_operation() const;  // multiply-adds so far, of each operation that has any
+  const std::map<const OpInfo*, int64_t>& by_operation() const;  // multiply-adds so far, by operation
 
  private:
   Ref<CountingBackend> backend_;

@@ -1,4 +1,4 @@
-// OperationTimes: notes which operations this thread runs while it lives, and how long each takes.
+// OperationTimes: records which operations this thread runs while it lives, and how long each takes.
 #pragma once
 #include <vector>
 
@@ -16,7 +16,7 @@ struct OperationTime {
 
 class OperationTimes {
  public:
-  // Operations on tensors of `device` enter its stack here. A device that queues work reports when it was queued.
+  // Operations on tensors of `device` enter its stack here. Devices with a queue report the time of queueing.
   explicit OperationTimes(Device& device);
   ~OperationTimes();
   const std::vector<OperationTime>& records() const;

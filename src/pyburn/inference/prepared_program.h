@@ -1,4 +1,4 @@
-// PreparedProgram: a lowered program with everything that does not change from run to run decided, ready to run below the door.
+// PreparedProgram: a lowered program with all run-independent decisions made, ready to run below the door.
 #pragma once
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace pyburn {
 
-// Told about each step of a run.
+// Called after each step of a run.
 class StepWatcher {
  public:
   virtual void step(size_t index, int64_t start, int64_t end) = 0;  // nanoseconds of the steady clock
@@ -39,14 +39,14 @@ class PreparedProgram {
   Device& device_;
   Backend& backend_;
   MemoryPlan memory_;
-  std::vector<int64_t> places_;  // of slots in the arena; -1: elsewhere
+  std::vector<int64_t> places_;  // offsets of slots in the arena; -1: elsewhere
   struct Needs {
-    SmallVector<int32_t, 1> fresh, last;  // slots that get memory before a node, and lose it after
-    bool direct;                          // execute() takes it as it is
+    SmallVector<int32_t, 1> fresh, last;  // slots that are allocated before a node, and freed after it
+    bool direct;                          // execute() accepts it directly
   };
   std::vector<Needs> needs_;  // per node
   ForkSafeMutex mutex_;
-  std::vector<std::unique_ptr<Context>> free_;  // contexts that no run uses
+  std::vector<std::unique_ptr<Context>> free_;  // idle execution contexts
 };
 
 }  // namespace pyburn

@@ -85,7 +85,7 @@ std::string megabytes(int64_t bytes) { return fixed(double(bytes) / 1e6, 2) + " 
 
 PreparedProgram& prepared_or_fail(const std::shared_ptr<PreparedProgram>& program) {
   require<UnsupportedOp>(bool(program),
-      "[Session] it runs operation by operation, on a device with decorators or because sizes depend on values: there are no steps to "
+      "[Session] it runs operation by operation, because the device has decorators or a size depends on values: there are no steps to "
       "show");
   return *program;
 }

@@ -1,4 +1,4 @@
-// Where the time of a session goes.
+// Profiling of sessions: the time of each step.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,33 +9,33 @@ namespace pyburn {
 
 struct StepProfile {
   std::string name;              // "conv2d + relu"
-  Shape shape;                   // of its first result
-  double seconds;                // median of the runs
-  int64_t multiply_adds, bytes;  // what it computes, and what it reads and writes
-  double limit_share;            // of the time that the machine would need at least, for arithmetic or for memory, in `seconds`
+  Shape shape;                   // shape of its first result
+  double seconds;                // median over the runs
+  int64_t multiply_adds, bytes;  // multiply-adds, and bytes read and written
+  double limit_share;            // the minimum time of the machine, for arithmetic or memory, divided by `seconds`
   int64_t start, end;            // nanoseconds since the first step of the last run
 };
 
 struct Profile {
   std::vector<StepProfile> steps;
-  double seconds = 0;  // median of whole runs
+  double seconds = 0;  // median over whole runs
   int runs = 0;
 };
 
-// What the machine can do at best: measured once, by a large product and a copy.
+// The peak performance of the machine, measured once by a large product and a copy.
 struct MachineLimits {
   double multiply_adds, bytes;  // per second
 };
 const MachineLimits& machine_limits();
 
-// UnsupportedOp where the session has no prepared program: on stacks of decorators, or where sizes depend on values.
+// UnsupportedOp if the session has no prepared program: on stacks of decorators, or if sizes depend on values.
 Profile profile(Session& session, std::span<const TensorHandle> inputs, int runs = 20);
-std::string to_text(const Profile&, int rows = 30);  // a table, the slowest first
+std::string to_text(const Profile&, int rows = 30);  // a table, slowest steps first
 std::string chrome_trace(const Profile&);            // JSON for chrome://tracing and Perfetto
-// The operations of a step: those of its body where it is fused.
+// The operations of a step, including those of a fused body.
 std::string name_of(const Operation&);
 
-// What a session prepared: operations, kernels, memory next to the least that would do.
+// A summary of a prepared session: operations, kernels, memory and its lower bound.
 std::string summary(Session& session, std::span<const TensorHandle> inputs);
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Session: a graph, ready to run. Needs neither Python nor the model it came from.
+// Session: a graph prepared to run. Needs neither Python nor the original model.
 #pragma once
 #include <memory>
 #include <string>

@@ -20,7 +20,7 @@ fs::path real_target(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;
   fs::path target = fs::weakly_canonical(path, error);
-  if (error) throw FileError("cannot follow the link", path.string(), error.value());
+  if (error) throw FileError("cannot resolve the symbolic link", path.string(), error.value());
   return target;
 }
 

@@ -40,7 +40,7 @@ void BundleWriter::metadata(const TextMap& metadata) {
 }
 
 void BundleWriter::tensor(const Snapshot& t) {
-  require<ValueError>(table_->tensors.insert(t.name).second, "[bundle] a name is used twice: got '{}'", t.name);
+  require<ValueError>(table_->tensors.insert(t.name).second, "[bundle] duplicate name: got '{}'", t.name);
   with_host_bytes(t.load(device("ndarray")), [&](std::span<const std::byte> bytes) { write_section(bytes); });
   Json row = {{"name", t.name}, {"dtype", std::string(name_of(t.meta.dtype))}};
   row["shape"] = std::vector<int64_t>(t.meta.shape.begin(), t.meta.shape.end());
@@ -49,7 +49,7 @@ void BundleWriter::tensor(const Snapshot& t) {
 }
 
 void BundleWriter::section(const std::string& name, std::span<const std::byte> bytes) {
-  require<ValueError>(table_->sections.insert(name).second, "[bundle] a name is used twice: got '{}'", name);
+  require<ValueError>(table_->sections.insert(name).second, "[bundle] duplicate name: got '{}'", name);
   write_section(bytes);
   Json row = {{"name", name}};
   row.update(table_->place);

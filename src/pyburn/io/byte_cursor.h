@@ -10,7 +10,7 @@
 
 namespace pyburn::io {
 
-static_assert(std::endian::native == std::endian::little, "readers take bytes as they lie");
+static_assert(std::endian::native == std::endian::little, "readers use bytes in place");
 
 class ByteCursor {
  public:
@@ -36,7 +36,7 @@ class ByteCursor {
   std::string_view line() {  // up to '\n', which is skipped
     const std::string_view rest{reinterpret_cast<const char*>(bytes_.data()) + position_, left()};
     const size_t end = rest.find('\n');
-    require<FormatError>(end != rest.npos, "[{}] a line does not end", format_);
+    require<FormatError>(end != rest.npos, "[{}] a line is not terminated", format_);
     return text(end + 1).substr(0, end);
   }
   size_t position() const { return position_; }

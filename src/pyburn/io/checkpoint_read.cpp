@@ -67,7 +67,7 @@ Checkpoint::Checkpoint(SharedBytes file, const OpenOptions& options) : file_(std
     return;
   }
   require<FormatError>(
-      begins_with_magic(file_), "[pytorch] not a PyTorch file: it begins neither as a zip file nor as one of the time before");
+      begins_with_magic(file_), "[pytorch] not a PyTorch file: expected a zip archive or the legacy format of torch.save()");
   read_before_zip();
 }
 
@@ -92,12 +92,12 @@ void Checkpoint::read_zip() {
     pickle = &e;
     folder = e.name.substr(0, slash + 1);
   }
-  require<FormatError>(pickle, "[pytorch] the zip file has no entry data.pkl, so it is not one of torch.save()");
+  require<FormatError>(pickle, "[pytorch] not a PyTorch file: the zip archive has no entry data.pkl");
   require<FormatError>(!zip.find(folder + "constants.pkl"), "[pytorch] this is a TorchScript program; save its state_dict() instead");
   bool swap = false;
   if (const ZipReader::Entry* order = zip.find(folder + "byteorder")) {
     const SharedBytes text = zip.read(*order);
-    require<FormatError>(text.starts_with("little") || text.starts_with("big"), "[pytorch] a byte order that is not known");
+    require<FormatError>(text.starts_with("little") || text.starts_with("big"), "[pytorch] unknown byte order");
     swap = text.starts_with("big");
   }
   size_t used = 0;
@@ -106,7 +106,8 @@ void Checkpoint::read_zip() {
   for (StoredStorage& s : stored_.storages) {
     const ZipReader::Entry* e = zip.find(folder + "data/" + s.key);
     require<FormatError>(e, "[pytorch] storage '{}' is missing", s.key);
-    require<FormatError>(e->size == s.bytes, "[pytorch] storage '{}' has another size: got {} bytes, expected {}", s.key, e->size, s.bytes);
+    require<FormatError>(
+        e->size == s.bytes, "[pytorch] storage '{}' has the wrong size: got {} bytes, expected {}", s.key, e->size, s.bytes);
     s.data = zip.read(*e, options_.verify && !options_.mmap);
     s.swap = swap;
   }
@@ -124,20 +125,20 @@ void Checkpoint::read_before_zip() {
   };
   next();
   const Value* version = next();
-  require<FormatError>(version->kind == K::integer && version->integer == kVersionBeforeZip, "[pytorch] a version that is not known");
+  require<FormatError>(version->kind == K::integer && version->integer == kVersionBeforeZip, "[pytorch] unsupported version of the format");
   const Value* order = next()->find("little_endian");
-  require<FormatError>(order && order->kind == K::boolean, "[pytorch] the byte order is not told");
+  require<FormatError>(order && order->kind == K::boolean, "[pytorch] the byte order is missing");
   tree_.root = next();
   const Value* keys = next();
   require<FormatError>(keys->kind == K::list && keys->items.size() == stored_.storages.size(), "[pytorch] the list of storages is damaged");
   ByteCursor c(file_.view().subspan(position), "pytorch");
   for (const Value* key : keys->items) {
     const auto it = key->kind == K::text ? stored_.by_key.find(key->text) : stored_.by_key.end();
-    require<FormatError>(it != stored_.by_key.end(), "[pytorch] the list of storages names one that no tensor has");
+    require<FormatError>(it != stored_.by_key.end(), "[pytorch] the list of storages has one that no tensor uses");
     StoredStorage& s = stored_.storages[it->second];
     const auto elements = c.number<uint64_t>();
     const auto width = uint64_t(size_of(s.dtype.value_or(DType::uint8)));
-    require<FormatError>(elements == s.bytes / width, "[pytorch] storage '{}' has another size: got {} elements, expected {}", s.key,
+    require<FormatError>(elements == s.bytes / width, "[pytorch] storage '{}' has the wrong size: got {} elements, expected {}", s.key,
         elements, s.bytes / width);
     const size_t start = position + c.position();
     s.data = file_.part(start, c.take(s.bytes).size());

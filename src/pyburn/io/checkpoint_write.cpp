@@ -9,19 +9,19 @@
 namespace pyburn::io {
 namespace {
 
-constexpr uint64_t kAlignment = 64;  // of storages, as PyTorch does it: so they can be used where they lie
+constexpr uint64_t kAlignment = 64;  // of storages, as in PyTorch: allows using them in place
 
 // The memory behind the tensors of a tree, each piece once.
 class Storages {
  public:
   StorageId id_of(const TensorHandle& t) {
-    // Where the memory is not ours to read, a tensor is written in plain order, alone.
+    // If the memory is not readable here, a tensor is written contiguously, alone.
     const bool whole = host_memory(t) != nullptr;
     const auto [it, fresh] = known_.try_emplace({t.storage(), whole ? Layout() : t.layout()}, known_.size());
     if (fresh) list_.push_back({t, whole});
     const DType dtype = list_[it->second].first.dtype();
     require<DTypeError>(
-        dtype == t.dtype(), "[save] tensors of several dtypes on the same memory cannot be saved: got {} and {}", dtype, t.dtype());
+        dtype == t.dtype(), "[save] tensors of different dtypes that share memory cannot be saved: got {} and {}", dtype, t.dtype());
     return {std::to_string(it->second), whole ? t.storage()->bytes / size_of(t.dtype()) : t.numel(),
         whole ? t.layout() : contiguous_layout(t.shape())};
   }

@@ -42,7 +42,7 @@ void expect(bool ok, std::string_view name, const char* what, const Json& got) {
 }
 int64_t integer(std::string_view name, const Json& j) {
   const bool fits = j.is_number_integer() && !(j.is_number_unsigned() && j.get<uint64_t>() > uint64_t(INT64_MAX));
-  expect(fits, name, "a whole number", j);
+  expect(fits, name, "an integer", j);
   return j.get<int64_t>();
 }
 double real(std::string_view name, const Json& j) {
@@ -63,7 +63,7 @@ void assign(std::string_view name, const Json& j, DType& v) {
   v = *known;
 }
 void assign(std::string_view name, const Json& j, Dims& v) {
-  expect(j.is_array(), name, "a list of whole numbers", j);
+  expect(j.is_array(), name, "a list of integers", j);
   v = Dims();
   for (const Json& item : j) v.push_back(integer(name, item));
 }
@@ -93,7 +93,7 @@ class ToJson final : public FieldVisitor {
   void field(std::string_view name, const Scalar& v) override { put(name, json_of(v)); }
   void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? json_of(*v) : Json(nullptr)); }
   void field(std::string_view name, const Ref<Graph>&) override {
-    fail<ValueError>("[config] '{}' is a graph, which JSON cannot hold", name);
+    fail<ValueError>("[config] '{}' is a graph, which cannot be stored as JSON", name);
   }
   void field(std::string_view name, const Numbers& v) override { put(name, json_of(v)); }
   using FieldVisitor::field;  // sizes, rules; tensors are saved as tensors
@@ -126,7 +126,7 @@ void refuse_unknown_key(const std::string& whole, const std::vector<std::string>
       std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(key, a) < distance(key, b); });
   const bool close = best != known.end() && distance(key, *best) <= 1 + best->size() / 3;
   fail<FormatError>(
-      "[config] there is no field '{}'{}{}", key, path.empty() ? "" : " in '" + path + "'", close ? "; did you mean '" + *best + "'?" : "");
+      "[config] unknown field '{}'{}{}", key, path.empty() ? "" : " in '" + path + "'", close ? "; did you mean '" + *best + "'?" : "");
 }
 
 Json parsed(std::string_view json) { return parse_json(std::as_bytes(std::span(json)), kDeepestConfig, "config"); }

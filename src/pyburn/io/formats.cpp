@@ -22,7 +22,7 @@ struct Format {
 };
 
 void no_metadata(const TextMap& metadata, const char* format) {
-  require<ValueError>(metadata.empty(), "[io] files of the format {} have no place for metadata", format);
+  require<ValueError>(metadata.empty(), "[io] the format {} does not support metadata", format);
 }
 
 const std::vector<Format>& formats() {
@@ -41,7 +41,7 @@ const std::vector<Format>& formats() {
       {"npy", {".npy"},
           [](const Snapshots& tensors, ByteSink& sink, const TextMap& metadata) {
             no_metadata(metadata, "npy");
-            require<ValueError>(tensors.size() == 1, "[io] a .npy file holds one tensor: got {}", uint64_t(tensors.size()));
+            require<ValueError>(tensors.size() == 1, "[io] a .npy file stores exactly one tensor: got {}", uint64_t(tensors.size()));
             write_npy(tensors[0], sink);
           }},
       {"pyburn", {".pyburn"},
@@ -64,7 +64,7 @@ const Format& format_for(const fs::path& path, const std::string& name) {
   }
   std::string known;
   for (const Format& f : formats()) known += (known.empty() ? "" : ", ") + std::string(f.name);
-  fail<ValueError>("[io] the format is not known: got '{}'; there are {}", name.empty() ? file : name, known);
+  fail<ValueError>("[io] unknown format: got '{}', expected one of {}", name.empty() ? file : name, known);
 }
 
 bool has_arrays(const SharedBytes& file) {

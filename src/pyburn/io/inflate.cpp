@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kLongestCode = 15;
 
-[[noreturn]] void damaged(const char* what) { fail<FormatError>("[zip] the packed data is damaged: {}", what); }
+[[noreturn]] void damaged(const char* what) { fail<FormatError>("[zip] the compressed data is damaged: {}", what); }
 
 class Bits {
  public:
@@ -51,7 +51,7 @@ class PrefixCode {
     int room = 1;
     for (int n = 1; n <= kLongestCode; ++n) {
       room = room * 2 - count_[size_t(n)];
-      if (room < 0) damaged("a code has too many words");
+      if (room < 0) damaged("a code has too many code words");
     }
     std::array<uint16_t, kLongestCode + 2> start{};
     for (size_t n = 1; n <= kLongestCode; ++n) start[n + 1] = uint16_t(start[n] + count_[n]);
@@ -67,7 +67,7 @@ class PrefixCode {
       first = (first + count_[n]) << 1;
       word <<= 1;
     }
-    damaged("a code word means nothing");
+    damaged("an unused code word");
   }
 
  private:
@@ -126,7 +126,7 @@ class Output {
     put({&b, 1});
   }
   void repeat(size_t distance, size_t length) {
-    if (distance > bytes_.size()) damaged("a reference to before the start");
+    if (distance > bytes_.size()) damaged("a reference to data before the start");
     if (length > size_ - bytes_.size()) damaged("more data than announced");
     for (size_t from = bytes_.size() - distance; length > 0; --length) bytes_.push_back(bytes_[from++]);
   }
@@ -155,10 +155,10 @@ void read_block(Bits& bits, const Codes& codes, Output& out) {
       continue;
     }
     symbol -= 257;
-    if (symbol >= kLength.size()) damaged("a length that does not exist");
+    if (symbol >= kLength.size()) damaged("an invalid length");
     const size_t length = kLength[symbol] + bits.take(length_bits(symbol));
     const uint32_t far = codes.distances.read(bits);
-    if (far >= 30) damaged("a distance that does not exist");
+    if (far >= 30) damaged("an invalid distance");
     out.repeat(distance_start(far) + bits.take(distance_bits(far)), length);
   }
 }
@@ -173,7 +173,7 @@ void read_stored(Bits& bits, Output& out) {
 }  // namespace
 
 std::vector<std::byte> inflate(std::span<const std::byte> packed, size_t size) {
-  require<FormatError>(size / kDeflateFactor <= packed.size(), "[zip] the packed data is too short for its size: got {} bytes for {}",
+  require<FormatError>(size / kDeflateFactor <= packed.size(), "[zip] the compressed data is too short: got {} bytes for {}",
       uint64_t(packed.size()), uint64_t(size));
   Bits bits(packed);
   Output out(size);
@@ -190,7 +190,7 @@ std::vector<std::byte> inflate(std::span<const std::byte> packed, size_t size) {
         read_block(bits, read_codes(bits), out);
         break;
       default:
-        damaged("a block of an unknown kind");
+        damaged("an unknown block type");
     }
   }
   if (!bits.at_end()) damaged("data after its end");

@@ -30,7 +30,7 @@ class HeaderReader {
       const std::string key = text();
       expect(':');
       const int field = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
-      require<FormatError>(field >= 0 && !seen[field], "[npy] the header has a field that does not belong there: got '{}'", key);
+      require<FormatError>(field >= 0 && !seen[field], "[npy] the header has an unknown field: got '{}'", key);
       seen[field] = true;
       if (field == 0) h.dtype = dtype();
       else if (field == 1) h.fortran = boolean();
@@ -39,7 +39,7 @@ class HeaderReader {
       expect(',');
     }
     skip_space();
-    require<FormatError>(seen[0] && seen[1] && seen[2] && rest_.empty(), "[npy] the header is incomplete or followed by something");
+    require<FormatError>(seen[0] && seen[1] && seen[2] && rest_.empty(), "[npy] the header is incomplete or has trailing data");
     return h;
   }
 
@@ -58,13 +58,13 @@ class HeaderReader {
     skip_space();
     const char quote = accept('"') ? '"' : (expect('\''), '\'');
     const size_t end = rest_.find(quote);
-    require<FormatError>(end != rest_.npos, "[npy] a text in the header does not end");
+    require<FormatError>(end != rest_.npos, "[npy] a string in the header is not terminated");
     const std::string value(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return value;
   }
   std::string dtype() {
-    require<FormatError>(!accept('['), "[npy] arrays of records are not supported");
+    require<FormatError>(!accept('['), "[npy] structured arrays are not supported");
     return text();
   }
   bool boolean() {
@@ -89,7 +89,7 @@ class HeaderReader {
     skip_space();
     int64_t v = 0;
     const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
-    require<FormatError>(digits > 0, "[npy] expected an extent: got '{}'", rest_.substr(0, 10));
+    require<FormatError>(digits > 0, "[npy] expected a size: got '{}'", rest_.substr(0, 10));
     for (char c : rest_.substr(0, digits))
       require<FormatError>(!__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, c - '0', &v), "[npy] an extent is too large");
     rest_.remove_prefix(digits);
@@ -108,7 +108,7 @@ std::optional<DType> dtype_of(std::string_view text) {
   return std::nullopt;
 }
 
-// Fortran order is plain order of the axes backwards.
+// Fortran order is C order of the reversed dimensions.
 TensorHandle with_axes_reversed(const TensorHandle& t) {
   Layout l = t.layout();
   std::reverse(l.shape.begin(), l.shape.end());
@@ -119,22 +119,22 @@ TensorHandle with_axes_reversed(const TensorHandle& t) {
 }  // namespace
 
 Snapshot open_npy(SharedBytes file, std::string name, bool mmap) {
-  require<FormatError>(file.starts_with(kMagic), "[npy] not a file of numpy");
+  require<FormatError>(file.starts_with(kMagic), "[npy] not a .npy file");
   ByteCursor c(file.view(), "npy");
   c.take(kMagic.size());
   const auto version = c.number<uint8_t>(), minor = c.number<uint8_t>();
-  require<FormatError>(version >= 1 && version <= 3 && minor == 0, "[npy] a version that is not known: got {}.{}", version, minor);
+  require<FormatError>(version >= 1 && version <= 3 && minor == 0, "[npy] unsupported format version: got {}.{}", version, minor);
   const Header h = HeaderReader(c.text(version == 1 ? c.number<uint16_t>() : c.number<uint32_t>())).read();
   require<FormatError>(
-      h.dtype.find('O') == h.dtype.npos, "[npy] arrays of objects are pickles, which are never run: got dtype '{}'", h.dtype);
+      h.dtype.find('O') == h.dtype.npos, "[npy] object arrays are pickles, which are never executed: got dtype '{}'", h.dtype);
   const char order = h.dtype.empty() ? ' ' : h.dtype[0];
   const std::optional<DType> dtype =
       std::string_view("<>|=").find(order) == std::string_view::npos ? std::nullopt : dtype_of(h.dtype.substr(1));
-  require<FormatError>(dtype.has_value(), "[npy] a dtype that is not supported: got '{}'", h.dtype);
+  require<FormatError>(dtype.has_value(), "[npy] unsupported dtype: got '{}'", h.dtype);
   const Meta meta{h.shape, *dtype};
   const uint64_t bytes = size_in_bytes(meta, name);
   require<FormatError>(
-      c.left() == bytes, "[npy] the data does not fit the shape: got {} bytes for {} of {}", uint64_t(c.left()), meta.shape, meta.dtype);
+      c.left() == bytes, "[npy] the data has the wrong size: got {} bytes for {} of {}", uint64_t(c.left()), meta.shape, meta.dtype);
   const bool swap = order == '>' && size_of(*dtype) > 1;
   const SharedBytes data = file.part(c.position(), size_t(bytes));
   return {std::move(name), meta, [=](Device& device) {

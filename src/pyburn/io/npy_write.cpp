@@ -38,7 +38,7 @@ void write_npz(const Snapshots& tensors, ByteSink& sink) {
   ZipWriter zip(sink);
   std::set<std::string_view> names;
   for (const Snapshot& t : tensors) {
-    require<ValueError>(names.insert(t.name).second, "[npz] a name is used twice: got '{}'", t.name);
+    require<ValueError>(names.insert(t.name).second, "[npz] duplicate name: got '{}'", t.name);
     MemorySink one;
     write_npy(t, one);
     zip.add(t.name + ".npy", one.take(), kAlignment);

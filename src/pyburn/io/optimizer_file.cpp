@@ -37,7 +37,7 @@ void put(Tree& tree, Value& dict, std::string_view field, Value* v) {
   dict.items.insert(dict.items.end(), {tree.text(std::string(home.key)), home.place < 0 ? v : tree.list({v}, K::tuple)});
 }
 
-// The value of a field; null where there is none.
+// The value of a field; null if there is none.
 const Value* get(const Value& dict, std::string_view field) {
   require<FormatError>(dict.is_dict(), "[optimizer] expected a dict: got a {}", name_of(dict.kind));
   const Home home = home_of(field);
@@ -99,7 +99,7 @@ void get_option(const Value& dict, std::string_view name, double& v) {
 void get_option(const Value& dict, std::string_view name, std::string& v) {
   const Value* found = get(dict, name);
   if (!found) return;
-  require<FormatError>(found->kind == K::text, "[optimizer] expected text as '{}': got a {}", name, name_of(found->kind));
+  require<FormatError>(found->kind == K::text, "[optimizer] expected a string as '{}': got a {}", name, name_of(found->kind));
   v = found->text;
 }
 void get_option(const Value& dict, std::string_view name, std::optional<Scalar>& v) {
@@ -140,7 +140,7 @@ const std::vector<Value*>& items_of(const Value& v, K kind) {
   return v.items;
 }
 int64_t integer_of(const Value& v) {
-  require<FormatError>(v.kind == K::integer, "[optimizer] expected the position of a parameter: got a {}", name_of(v.kind));
+  require<FormatError>(v.kind == K::integer, "[optimizer] expected the index of a parameter: got a {}", name_of(v.kind));
   return v.integer;
 }
 

@@ -15,12 +15,10 @@ constexpr std::pair<DType, std::string_view> kStorageClasses[] = {{DType::float6
     {DType::float16, "HalfStorage"}, {DType::bfloat16, "BFloat16Storage"}, {DType::int8, "CharStorage"}, {DType::int16, "ShortStorage"},
     {DType::int32, "IntStorage"}, {DType::int64, "LongStorage"}, {DType::uint8, "ByteStorage"}, {DType::boolean, "BoolStorage"}};
 
-void expect(bool ok, const Value& callable) {
-  require<FormatError>(ok, "[pickle] '{}' is called with arguments that do not fit", callable.text);
-}
+void expect(bool ok, const Value& callable) { require<FormatError>(ok, "[pickle] '{}' is called with invalid arguments", callable.text); }
 
 int64_t whole(const Value& v) {
-  require<FormatError>(v.kind == K::integer, "[pytorch] expected a whole number: got {}", name_of(v.kind));
+  require<FormatError>(v.kind == K::integer, "[pytorch] expected an integer: got {}", name_of(v.kind));
   return v.integer;
 }
 
@@ -35,7 +33,7 @@ Dims dims_of(const Value& v) {
   return d;
 }
 
-// A tensor must lie inside its storage.
+// A tensor must be inside its storage.
 void check_layout(const StoredTensor& t, uint64_t bytes) {
   const Layout& l = t.layout;
   size_in_bytes(t.meta(), "a tensor");
@@ -49,8 +47,7 @@ void check_layout(const StoredTensor& t, uint64_t bytes) {
     fits = fits && !__builtin_mul_overflow(l.shape[i] - 1, l.strides[i], &way) && !__builtin_add_overflow(last, way, &last);
   }
   require<FormatError>(fits && uint64_t(last) < bytes / t.width(),
-      "[pytorch] a tensor lies outside its storage: got shape {}, strides {} and offset {} in {} bytes", l.shape, l.strides, l.offset,
-      bytes);
+      "[pytorch] a tensor is outside its storage: got shape {}, strides {} and offset {} in {} bytes", l.shape, l.strides, l.offset, bytes);
 }
 
 Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, const Arguments& a, bool has_dtype) {
@@ -175,7 +172,7 @@ Value* numpy_scalar(Tree& tree, const Value& self, const Arguments& a) {
   if (sized && dtype == "i8") return tree.integer(as(int64_t()));
   if (sized && dtype == "i4") return tree.integer(as(int32_t()));
   if (sized && dtype == "b1") return tree.boolean(as(uint8_t()) != 0);
-  return tree.text("numpy scalar of another type", K::foreign);
+  return tree.text("numpy scalar of an unsupported type", K::foreign);
 }
 
 using Call = Value* (*)(Tree&, StoredTensors&, const Value& self, const Arguments&);
@@ -256,12 +253,12 @@ Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const
 
 Value* stored_storage(Tree& tree, StoredTensors& stored, const Value& id) {
   const auto& a = id.items;
-  require<FormatError>(id.kind == K::tuple && a.size() >= 2, "[pytorch] a reference that is not a storage");
+  require<FormatError>(id.kind == K::tuple && a.size() >= 2, "[pytorch] a persistent id is not a storage");
   if (a[0]->is_text("module") && a[1]->kind == K::foreign) return a[1];  // a class, with the text of its source, in files from before zip
-  require<FormatError>(a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a reference that is not a storage");
+  require<FormatError>(a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a persistent id is not a storage");
   require<FormatError>((a[1]->kind == K::callable || a[1]->kind == K::foreign) && a[2]->kind == K::text && a[3]->kind == K::text,
       "[pytorch] a storage is damaged");
-  require<FormatError>(a.size() == 5 || a[5]->kind == K::none, "[pytorch] storages that are parts of other ones are not supported");
+  require<FormatError>(a.size() == 5 || a[5]->kind == K::none, "[pytorch] storages that are views of others are not supported");
   StoredStorage s{a[2]->text, a[3]->text, storage_dtype(a[1]->text), 0, {}, false};
   if (!s.dtype && a[1]->text != "torch.storage.UntypedStorage") return tree.text(a[1]->text, K::foreign);
   const int64_t elements = whole(*a[4]);

@@ -37,7 +37,7 @@ bool PickleReader::step(uint8_t opcode) {
       return false;
     case kProto: {
       const auto version = cursor_.number<uint8_t>();
-      require<FormatError>(version <= kHighestProtocol, "[pickle] a protocol that is not known: got {}", version);
+      require<FormatError>(version <= kHighestProtocol, "[pickle] unsupported protocol: got {}", version);
       return true;
     }
     case kFrame:
@@ -61,7 +61,7 @@ bool PickleReader::step(uint8_t opcode) {
   }
   const bool known = push_number(opcode) || push_text(opcode) || push_container(opcode) || change_container(opcode) || use_memo(opcode) ||
                      use_names(opcode);
-  require<FormatError>(known, "[pickle] an instruction that is not allowed: got {}", printable_opcode(opcode));
+  require<FormatError>(known, "[pickle] unsupported opcode: got {}", printable_opcode(opcode));
   return true;
 }
 
@@ -243,7 +243,7 @@ bool PickleReader::use_names(uint8_t opcode) {
     }
     case kStackGlobal: {
       const Value *name = pop(), *module = pop();
-      require<FormatError>(name->kind == K::text && module->kind == K::text, "[pickle] a name must be text");
+      require<FormatError>(name->kind == K::text && module->kind == K::text, "[pickle] a name must be a string");
       push(global(module->text, name->text));
       return true;
     }
@@ -256,12 +256,12 @@ bool PickleReader::use_names(uint8_t opcode) {
     case kNewObjEx: {
       pop();  // arguments by name, which nothing takes that is known here
       const Value *arguments = pop(), *callable = pop();
-      require<FormatError>(callable->kind == K::foreign, "[pickle] '{}' takes no arguments by name", callable->text);
+      require<FormatError>(callable->kind == K::foreign, "[pickle] '{}' takes no keyword arguments", callable->text);
       push(reduce(*callable, *arguments));
       return true;
     }
     case kBinPersId: {
-      require<FormatError>(bool(persistent), "[pickle] a reference to something outside of the pickle");
+      require<FormatError>(bool(persistent), "[pickle] an unexpected persistent id");
       push(persistent(*pop()));
       return true;
     }
@@ -295,7 +295,7 @@ void PickleReader::put(uint64_t index) { memo_[index] = &top(); }
 
 void PickleReader::get(uint64_t index) {
   const auto it = memo_.find(index);
-  require<FormatError>(it != memo_.end(), "[pickle] nothing is remembered at {}", index);
+  require<FormatError>(it != memo_.end(), "[pickle] the memo has no entry {}", index);
   push(it->second);
 }
 
@@ -309,12 +309,12 @@ Value* PickleReader::long_integer(uint64_t bytes) {
 
 Value* PickleReader::text_of(uint64_t bytes) {
   const std::string_view text = cursor_.text(bytes);
-  require<FormatError>(is_utf8(text), "[pickle] a text is not valid UTF-8");
+  require<FormatError>(is_utf8(text), "[pickle] a string is not valid UTF-8");
   return tree_.text(std::string(text));
 }
 
 void PickleReader::append(Value& target, const std::vector<Value*>& items) {
-  if (target.kind == K::foreign) return;  // what it holds is nobody's
+  if (target.kind == K::foreign) return;  // its contents are ignored
   require<FormatError>(target.kind == K::list, "[pickle] expected a list: got {}", name_of(target.kind));
   target.items.insert(target.items.end(), items.begin(), items.end());
 }
@@ -340,7 +340,7 @@ void PickleReader::check_hashable(const std::vector<Value*>& keys, size_t step) 
       ok = key.items.size() <= kLargestKey;
       for (const Value* item : key.items) ok = ok && plain(*item);
     }
-    require<FormatError>(ok, "[pickle] a key of a kind that is not allowed: got {}", name_of(key.kind));
+    require<FormatError>(ok, "[pickle] unsupported type of key: got {}", name_of(key.kind));
   }
 }
 
@@ -357,7 +357,7 @@ Value* PickleReader::reduce(const Value& callable, const Value& arguments) {
       "[pickle] only allowed names can be called: got {} with {}", name_of(callable.kind), name_of(arguments.kind));
   uint64_t copied = arguments.items.size();
   for (const Value* a : arguments.items) copied += a->items.size() + a->text.size();
-  require<FormatError>(copied <= may_copy_, "[pickle] the file unfolds to more than its size allows (kUnfoldingFactor in io/limits.h)");
+  require<FormatError>(copied <= may_copy_, "[pickle] the file expands beyond its limit (kUnfoldingFactor in io/limits.h)");
   may_copy_ -= copied;
   if (!foreign) return call(callable, arguments.items);
   Value* object = tree_.text(callable.text, K::foreign);
@@ -372,9 +372,9 @@ void PickleReader::build(Value& target, Value* state) {
     return;
   }
   require<FormatError>(
-      target.kind == K::ordered_dict && state->kind == K::dict, "[pickle] the state of a {} cannot be set", name_of(target.kind));
+      target.kind == K::ordered_dict && state->kind == K::dict, "[pickle] cannot set the state of a {}", name_of(target.kind));
   for (size_t i = 0; i < state->items.size(); i += 2)
-    require<FormatError>(state->items[i]->kind == K::text, "[pickle] the name of an attribute must be text");
+    require<FormatError>(state->items[i]->kind == K::text, "[pickle] the name of an attribute must be a string");
   target.attributes = state;
 }
 

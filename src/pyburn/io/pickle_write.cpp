@@ -134,7 +134,7 @@ void PickleWriter::big_integer(const std::string& bytes) {
 }
 
 void PickleWriter::text(const std::string& v) {
-  require<ValueError>(v.size() <= UINT32_MAX, "[save] a text is too long: got {} bytes", uint64_t(v.size()));
+  require<ValueError>(v.size() <= UINT32_MAX, "[save] a string is too long: got {} bytes", uint64_t(v.size()));
   op(kBinUnicode);
   out_.number(uint32_t(v.size())).text(v);
 }
@@ -219,7 +219,7 @@ void PickleWriter::parameter_or_tensor(const Value& v) {
   op(kReduce);
 }
 
-// The dtypes without a storage class of their own lie in storages of bytes.
+// Dtypes without their own storage class are stored in byte storages.
 void PickleWriter::tensor(const Value& v) {
   const DType dtype = v.tensor.defined() ? v.tensor.dtype() : v.dtype;
   const std::string kind(storage_class(dtype));

@@ -44,8 +44,7 @@ TensorFile open_index(const fs::path& path, const OpenOptions& options) {
       result.format = part.format;
     }
     const auto found = it->second.find(name);
-    require<FormatError>(
-        found != it->second.end(), "[safetensors] the index says that '{}' is in '{}', which does not have it", name, file);
+    require<FormatError>(found != it->second.end(), "[safetensors] the index refers to '{}' in '{}', which has no such tensor", name, file);
     result.tensors.push_back(found->second);
   }
   if (const auto metadata = root.find("metadata"); metadata != root.end() && metadata->is_object())

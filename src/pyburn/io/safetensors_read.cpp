@@ -26,7 +26,7 @@ void expect(bool ok, const char* pattern, const A&... values) {
 Json parse_header(std::span<const std::byte> text) {
   std::set<std::string> names;
   return parse_json(text, kDeepestHeader, "safetensors", [&](int depth, const std::string& key) {
-    if (depth == 1) expect(names.insert(key).second, "a tensor is named twice: got '{}'", key);
+    if (depth == 1) expect(names.insert(key).second, "duplicate tensor name: got '{}'", key);
   });
 }
 
@@ -37,16 +37,16 @@ const Json& member(const Json& tensor, const char* key, const std::string& name)
 }
 
 uint64_t whole_number(const Json& v, const std::string& name) {
-  expect(v.is_number_unsigned(), "tensor '{}': expected a whole number: got {}", name, short_text(v));
+  expect(v.is_number_unsigned(), "tensor '{}': expected an integer: got {}", name, short_text(v));
   return v.get<uint64_t>();
 }
 
 Shape read_shape(const Json& list, const std::string& name) {
-  expect(list.is_array() && list.size() <= kMaxRank, "tensor '{}': expected a list of extents", name);
+  expect(list.is_array() && list.size() <= kMaxRank, "tensor '{}': expected a list of sizes", name);
   Shape shape;
   for (const Json& v : list) {
     const uint64_t extent = whole_number(v, name);
-    expect(extent <= uint64_t(INT64_MAX), "tensor '{}': extent too large: got {}", name, extent);
+    expect(extent <= uint64_t(INT64_MAX), "tensor '{}': size too large: got {}", name, extent);
     shape.push_back(int64_t(extent));
   }
   return shape;
@@ -59,15 +59,14 @@ SafetensorsReader::Item read_item(const std::string& name, const Json& tensor, s
   const auto stored = dtype.get<std::string>();
   const std::optional<Float8> packed = float8_from_safetensors(stored);
   const std::optional<DType> known = packed ? DType::bfloat16 : dtype_from_safetensors(stored);
-  expect(known.has_value(), "tensor '{}' has a dtype that is not supported: got '{}'", name, stored);
+  expect(known.has_value(), "tensor '{}' has an unsupported dtype: got '{}'", name, stored);
   const Meta meta{read_shape(member(tensor, "shape", name), name), *known};
   expect(offsets.is_array() && offsets.size() == 2, "tensor '{}': expected two offsets", name);
   const uint64_t begin = whole_number(offsets[0], name), end = whole_number(offsets[1], name);
-  expect(begin <= end && end <= data.size(), "tensor '{}' lies outside the file: got offsets {} and {} for {} bytes", name, begin, end,
+  expect(begin <= end && end <= data.size(), "tensor '{}' is outside the file: got offsets {} and {} for {} bytes", name, begin, end,
       uint64_t(data.size()));
   const uint64_t size = size_in_bytes({meta.shape, packed ? DType::uint8 : *known}, name);
-  expect(end - begin == size, "tensor '{}' has offsets that do not fit its shape: got {} bytes for {} of {}", name, end - begin, meta.shape,
-      stored);
+  expect(end - begin == size, "tensor '{}' has the wrong size: got {} bytes for {} of {}", name, end - begin, meta.shape, stored);
   return {name, meta, data.subspan(begin, size), packed};
 }
 
@@ -81,7 +80,7 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : Safete
 
 SafetensorsReader::SafetensorsReader(SharedBytes file) : file_(std::move(file)) {
   const std::span<const std::byte> bytes = file_.view();
-  expect(!file_.starts_with("PK\3\4"), "this is a zip file, as PyTorch and numpy write them; pyburn.load() reads the former");
+  expect(!file_.starts_with("PK\3\4"), "this is a zip file, as written by PyTorch and numpy: use pyburn.load() for PyTorch files");
   expect(bytes.size() >= 8, "the file is too short for a header: got {} bytes", uint64_t(bytes.size()));
   uint64_t header = 0;
   for (int i = 7; i >= 0; --i) header = header << 8 | uint64_t(bytes[size_t(i)]);
@@ -97,7 +96,7 @@ SafetensorsReader::SafetensorsReader(SharedBytes file) : file_(std::move(file)) 
     }
     expect(value.is_object(), "the metadata is not an object");
     for (const auto& [key, text] : value.items()) {
-      expect(text.is_string(), "metadata '{}' is not text", key);
+      expect(text.is_string(), "metadata '{}' is not a string", key);
       metadata_[key] = text.get<std::string>();
     }
   }
@@ -106,11 +105,10 @@ SafetensorsReader::SafetensorsReader(SharedBytes file) : file_(std::move(file)) 
       [](const Item& a, const Item& b) { return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size()); });
   const std::byte* next = data.data();
   for (const Item& item : items_) {
-    expect(item.bytes.data() == next, "the tensors overlap or leave a hole at '{}'", item.name);
+    expect(item.bytes.data() == next, "the tensors overlap or leave a gap at '{}'", item.name);
     next += item.bytes.size();
   }
-  expect(
-      next == data.data() + data.size(), "the file has bytes that belong to no tensor: got {}", int64_t(data.data() + data.size() - next));
+  expect(next == data.data() + data.size(), "the file has trailing bytes: got {}", int64_t(data.data() + data.size() - next));
 }
 
 SharedBytes SafetensorsReader::part(const Item& item) const {
@@ -124,7 +122,7 @@ TensorHandle SafetensorsReader::tensor(const Item& item, Device* device, bool mm
 TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device, bool mmap) const {
   for (const Item& item : items_)
     if (item.name == name) return tensor(item, device, mmap);
-  fail<ValueError>("[safetensors] there is no tensor of this name: got '{}'", name);
+  fail<ValueError>("[safetensors] no such tensor: got '{}'", name);
 }
 
 Snapshots SafetensorsReader::snapshots(bool mmap) const {

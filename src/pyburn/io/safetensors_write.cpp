@@ -27,7 +27,7 @@ std::string header_of(const Snapshots& tensors, const TextMap& metadata) {
   if (!metadata.empty()) root["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const auto& [name, meta, load] : tensors) {
-    require<ValueError>(name != "__metadata__" && !root.contains(name), "[safetensors] a name is used twice or reserved: got '{}'", name);
+    require<ValueError>(name != "__metadata__" && !root.contains(name), "[safetensors] duplicate or reserved name: got '{}'", name);
     const uint64_t end = offset + size_in_bytes(meta, name);
     Json& item = root[name];
     item["dtype"] = safetensors_name(meta.dtype);
@@ -81,7 +81,7 @@ void save_safetensors_sharded(const Snapshots& tensors, const fs::path& path, ui
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(path, i, shards.size());
     for (const Snapshot& t : shards[i]) {
-      require<ValueError>(!index["weight_map"].contains(t.name), "[safetensors] a name is used twice or reserved: got '{}'", t.name);
+      require<ValueError>(!index["weight_map"].contains(t.name), "[safetensors] duplicate or reserved name: got '{}'", t.name);
       index["weight_map"][t.name] = name;
     }
     atomic_write(path.parent_path() / name, [&](AtomicFile& file) { write_safetensors(shards[i], file, {{"format", "pt"}}); });

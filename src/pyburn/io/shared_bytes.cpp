@@ -14,7 +14,7 @@ namespace {
 
 using Owner = std::shared_ptr<const void>;
 
-// Only memory of the CPU itself can lie in a file: other backends and decorators have storages of their own.
+// Only CPU memory can be in a file: other backends and decorators have their own storages.
 bool can_alias(std::span<const std::byte> bytes, DType dtype, const Device& target) {
   return &target == &host_device() && reinterpret_cast<uintptr_t>(bytes.data()) % uintptr_t(size_of(dtype)) == 0;
 }

@@ -6,7 +6,7 @@
 namespace pyburn::io {
 
 Snapshot snapshot_of(std::string name, const TensorHandle& tensor) {
-  require<ValueError>(tensor.defined(), "[io] there is no tensor under '{}'", name);
+  require<ValueError>(tensor.defined(), "[io] no such tensor: '{}'", name);
   return {std::move(name), tensor.meta(), [tensor](Device& device) { return moved_to(device, tensor); }};
 }
 

@@ -19,7 +19,7 @@ struct Slot {
   bool is_shapeless() const { return module->is_shapeless(place.name); }
 };
 
-// The tensors of a model's state, in order. A module may stand in several places.
+// The tensors of a model's state, in order. A module may occur in several places.
 std::vector<Slot> slots_of(nn::Module& module) {
   std::vector<Slot> slots;
   for (const auto& [path, m] : module.named_modules("", false))
@@ -46,7 +46,7 @@ class Loading {
       Snapshot renamed = s;
       if (options.rename) renamed.name = options.rename(s.name);
       const auto [it, fresh] = in_file_.emplace(renamed.name, renamed);
-      if (!fresh) report.errors.emplace_back(renamed.name, "two tensors of the file have this name");
+      if (!fresh) report.errors.emplace_back(renamed.name, "two tensors of the file map to this name");
       else order_.push_back(renamed.name);
     }
     for (Slot& slot : slots_of(module)) compare(slot);
@@ -91,8 +91,7 @@ class Loading {
       Snapshot s = options_.adapter.from_file ? options_.adapter.from_file(found, slot.place) : found;
       if (s.meta.shape == slot.tensor.shape() || slot.is_shapeless()) matched_.emplace_back(slot, std::move(s));
       else
-        report.errors.emplace_back(
-            path, format("the shape differs: got {} in the file, {} in the model", s.meta.shape, slot.tensor.shape()));
+        report.errors.emplace_back(path, format("shape mismatch: got {} in the file, {} in the model", s.meta.shape, slot.tensor.shape()));
     } catch (const Error& e) {
       report.errors.emplace_back(path, e.what());
     }
@@ -110,7 +109,7 @@ class Loading {
 LoadReport load_into(nn::Module& module, const Snapshots& tensors, const LoadOptions& options) {
   const autograd::NoGrad no_grad;
   Loading loading(module, tensors, options);
-  if (!loading.allowed()) fail<ValueError>("[load_into] the file does not fit {}:\n{}", module.display_name(), to_text(loading.report));
+  if (!loading.allowed()) fail<ValueError>("[load_into] the file does not match {}:\n{}", module.display_name(), to_text(loading.report));
   loading.run();
   return loading.report;
 }

@@ -57,14 +57,14 @@ std::regex compiled(const std::string& pattern) {
   try {
     return std::regex(pattern);
   } catch (const std::regex_error& e) {
-    fail<ValueError>("[store] not a regular expression: got '{}' ({})", pattern, e.what());
+    fail<ValueError>("[store] invalid regular expression: got '{}' ({})", pattern, e.what());
   }
 }
 
 }  // namespace
 
 std::function<std::string(const std::string&)> contiguous_indices(const std::vector<std::string>& names) {
-  std::map<std::string, std::set<int64_t>> used;  // by what stands before the number
+  std::map<std::string, std::set<int64_t>> used;  // by the text before the number
   for (const std::string& name : names)
     for (const auto& [before, part] : parts_of(name))
       if (is_index(part)) used[before].insert(std::stoll(part));

@@ -14,7 +14,7 @@ class TensorList {
   void collect(const Value& v, const std::string& name, int depth) {
     const uint64_t cost = 1 + name.size();
     require<FormatError>(cost <= budget_,
-        "[pytorch] the file unfolds to more than its size allows (kUnfoldingFactor in io/limits.h): its containers refer to each other");
+        "[pytorch] the file expands beyond its limit (kUnfoldingFactor in io/limits.h): its containers reference each other");
     budget_ -= cost;
     if (v.kind == Value::Kind::tensor) {
       list.emplace_back(name, &v);
@@ -23,7 +23,7 @@ class TensorList {
     const bool sequence = v.kind == Value::Kind::list || v.kind == Value::Kind::tuple;
     if (!v.is_dict() && !sequence) return;
     require<FormatError>(depth < kDeepestTensor && above_.insert(&v).second,
-        "[pytorch] containers are nested too deeply or in themselves at '{}'", name.substr(0, 200));
+        "[pytorch] containers are nested too deeply or contain themselves at '{}'", name.substr(0, 200));
     const auto below = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
     for (size_t i = 0; sequence && i < v.items.size(); ++i) collect(*v.items[i], below(std::to_string(i)), depth + 1);
     for (size_t i = 0; !sequence && i + 1 < v.items.size(); i += 2) {
@@ -96,7 +96,8 @@ std::string_view name_of(Value::Kind kind) {
 
 void refuse_foreign(const Value& v) {
   fail<FormatError>(
-      "[pickle] '{}' is not allowed: a file may contain tensors, numbers, text and containers; code in it is never run. Where it was made, "
+      "[pickle] '{}' is not allowed: a file may contain tensors, numbers, strings and containers; code in it is never executed. Where the "
+      "file was created, "
       "save "
       "what is needed of the object: of a model or an optimiser, its state_dict(). Tensors beside it: io.open_tensors(file, key=...)",
       v.text);
@@ -110,7 +111,7 @@ const Value* Value::find(std::string_view key) const {
 }
 const Value& Value::at(std::string_view key) const {
   const Value* v = find(key);
-  require<ValueError>(v, "[pytorch] there is nothing under this key: got '{}' in a {}", key, name_of(kind));
+  require<ValueError>(v, "[pytorch] no such key: got '{}' in a {}", key, name_of(kind));
   return *v;
 }
 

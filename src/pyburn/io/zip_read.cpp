@@ -14,7 +14,7 @@ using Bytes = std::span<const std::byte>;
 using Entry = ZipReader::Entry;
 
 ByteCursor cursor_at(Bytes file, uint64_t offset) {
-  require<FormatError>(offset <= file.size(), "[zip] an offset lies outside the file: got {} of {} bytes", offset, uint64_t(file.size()));
+  require<FormatError>(offset <= file.size(), "[zip] an offset is outside the file: got {} of {} bytes", offset, uint64_t(file.size()));
   return {file.subspan(size_t(offset)), "zip"};
 }
 
@@ -31,7 +31,7 @@ Directory read_directory64(Bytes file, uint64_t end) {
   require<FormatError>(c.number<uint32_t>() == zip::kEnd64, "[zip] the end of the directory is damaged");
   c.take(8 + 2 + 2);  // its own size, versions
   const auto disk = c.number<uint32_t>(), first_disk = c.number<uint32_t>();
-  require<FormatError>(disk == 0 && first_disk == 0, "[zip] files in several parts are not supported");
+  require<FormatError>(disk == 0 && first_disk == 0, "[zip] multi-part archives are not supported");
   c.take(8);
   const auto entries = c.number<uint64_t>(), bytes = c.number<uint64_t>(), offset = c.number<uint64_t>();
   return {offset, bytes, entries};
@@ -49,10 +49,10 @@ Directory read_end(Bytes file) {
     const auto bytes = c.number<uint32_t>(), offset = c.number<uint32_t>();
     if (c.number<uint16_t>() != comment) continue;
     if (offset == zip::kIn64 || bytes == zip::kIn64 || entries == 0xffff) return read_directory64(file, at);
-    require<FormatError>(disk == 0 && first_disk == 0, "[zip] files in several parts are not supported");
+    require<FormatError>(disk == 0 && first_disk == 0, "[zip] multi-part archives are not supported");
     return {offset, bytes, entries};
   }
-  fail<FormatError>("[zip] the file is cut: there is no directory at its end");
+  fail<FormatError>("[zip] the file is truncated: it has no directory at its end");
 }
 
 // Numbers that did not fit the header, in this order, if they did not.
@@ -84,8 +84,8 @@ Entry read_central(ByteCursor& c) {
   c.take(comment);
   require<FormatError>(is_utf8(e.name), "[zip] the name of an entry is not valid UTF-8");
   require<FormatError>(!(flags & zip::kEncryptedFlag), "[zip] entry '{}' is encrypted", e.name);
-  require<FormatError>(method == zip::kStored || method == zip::kDeflated,
-      "[zip] entry '{}' is packed in a way that is not supported: got method {}", e.name, method);
+  require<FormatError>(
+      method == zip::kStored || method == zip::kDeflated, "[zip] entry '{}' has an unsupported compression method: got {}", e.name, method);
   e.deflated = method == zip::kDeflated;
   require<FormatError>(e.deflated || e.packed == e.size, "[zip] entry '{}' has two sizes: got {} and {}", e.name, e.packed, e.size);
   return e;
@@ -94,12 +94,12 @@ Entry read_central(ByteCursor& c) {
 void find_data(Bytes file, Entry& e) {
   ByteCursor c = cursor_at(file, e.offset);
   require<FormatError>(c.number<uint32_t>() == zip::kLocalHeader, "[zip] entry '{}' is not where the directory says", e.name);
-  c.take(22);  // the directory has said all that
+  c.take(22);  // already known from the directory
   const auto name = c.number<uint16_t>(), extra = c.number<uint16_t>();
   require<FormatError>(c.text(name) == e.name, "[zip] entry '{}' has two names", e.name);
   c.take(extra);
   require<FormatError>(
-      e.packed <= c.left(), "[zip] entry '{}' lies outside the file: got {} bytes of {}", e.name, e.packed, uint64_t(c.left()));
+      e.packed <= c.left(), "[zip] entry '{}' is outside the file: got {} bytes of {}", e.name, e.packed, uint64_t(c.left()));
   e.offset += c.position();
 }
 
@@ -117,9 +117,9 @@ ZipReader::ZipReader(SharedBytes file) : file_(std::move(file)) {
   std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
   uint64_t next = 0;
   for (const Entry& e : entries_) {
-    require<FormatError>(e.offset >= next, "[zip] entry '{}' overlaps another one", e.name);
+    require<FormatError>(e.offset >= next, "[zip] entry '{}' overlaps another entry", e.name);
     next = e.offset + e.packed;
-    require<FormatError>(by_name_.emplace(e.name, by_name_.size()).second, "[zip] two entries have one name: got '{}'", e.name);
+    require<FormatError>(by_name_.emplace(e.name, by_name_.size()).second, "[zip] duplicate entry: got '{}'", e.name);
   }
 }
 

@@ -19,7 +19,7 @@ int64_t combined(Kind kind, int64_t x, int64_t y) {
     case Kind::multiply:
       return Checked(x) * Checked(y);
     case Kind::divide: {
-      require<ShapeError>(y > 0, "[graph] an extent is divided by {}", y);
+      require<ShapeError>(y > 0, "[graph] a size is divided by {}", y);
       return x / y - (x % y < 0);
     }
     case Kind::least:
@@ -43,11 +43,11 @@ void ExtentExpression::check(int64_t extents) const {
   for (const Term& t : terms_) {
     require<FormatError>(t.kind <= Kind::greatest, "[graph] unknown term in an expression: got {}", int64_t(t.kind));
     require<FormatError>(
-        t.kind != Kind::extent || (t.a >= 0 && t.a < extents), "[graph] free extent out of range: got {} of {}", t.a, extents);
+        t.kind != Kind::extent || (t.a >= 0 && t.a < extents), "[graph] dynamic size out of range: got {} of {}", t.a, extents);
     require<FormatError>(
-        t.kind != Kind::dimension || (t.a >= 0 && t.b >= 0), "[graph] dimension out of range: got axis {} of input {}", t.b, t.a);
+        t.kind != Kind::dimension || (t.a >= 0 && t.b >= 0), "[graph] dimension out of range: got dimension {} of input {}", t.b, t.a);
     depth += is_operand(t.kind) ? 1 : -1;
-    require<FormatError>(depth > 0, "[graph] an expression lacks operands");
+    require<FormatError>(depth > 0, "[graph] an expression has too few operands");
   }
   require<FormatError>(depth == 1, "[graph] an expression gives {} numbers", depth);
 }
@@ -62,7 +62,7 @@ int64_t ExtentExpression::evaluate(std::span<const int64_t> extents, std::span<c
       stack.push_back(extents[size_t(t.a)]);
     } else if (t.kind == Kind::dimension) {
       const bool there = t.a < int64_t(inputs.size()) && inputs[size_t(t.a)] && t.b < inputs[size_t(t.a)]->rank();
-      require<FormatError>(there, "[graph] an expression names axis {} of input {}, which is not there", t.b, t.a);
+      require<FormatError>(there, "[graph] an expression refers to dimension {} of input {}, which does not exist", t.b, t.a);
       stack.push_back((*inputs[size_t(t.a)])[int(t.b)]);
     } else {
       const int64_t y = stack.back();

@@ -1,4 +1,4 @@
-// An integer inside an operation that follows from the free extents of a graph and from the shapes of the operation's own inputs.
+// An integer of an operation as an expression of the graph's dynamic sizes and of the shapes of the operation's inputs.
 #pragma once
 #include <span>
 #include <vector>
@@ -11,9 +11,9 @@ class ExtentExpression {
  public:
   enum class Kind : uint8_t {
     constant,   // a
-    extent,     // free extent number a
-    dimension,  // of input a, axis b
-    add,        // of the two values before, as are the following
+    extent,     // dynamic size number a
+    dimension,  // size of dimension b of input a
+    add,        // applied to the two previous values, like the following
     multiply,
     divide,  // rounded towards minus infinity
     least,
@@ -33,13 +33,13 @@ class ExtentExpression {
   // left kind right
   static ExtentExpression of(Kind kind, ExtentExpression left, const ExtentExpression& right);
 
-  const std::vector<Term>& terms() const { return terms_; }  // operands stand before what is done to them
+  const std::vector<Term>& terms() const { return terms_; }  // operands precede their operator
   bool operator==(const ExtentExpression&) const = default;
 
   static constexpr size_t kMostTerms = 64;
-  // FormatError unless it gives one number and names extents below `extents` only.
+  // FormatError unless it yields one number and refers only to dynamic sizes below `extents`.
   void check(int64_t extents) const;
-  // Shapes of the node's inputs; null where one is absent. ShapeError where a number is too large or divided by zero.
+  // Shapes of the node's inputs; null for absent ones. ShapeError on overflow or division by zero.
   int64_t evaluate(std::span<const int64_t> extents, std::span<const Shape* const> inputs) const;
 
  private:

@@ -1,5 +1,5 @@
-// PB_FIELDS lists the fields of an attribute struct once; equality, hash, printing, wire form and the view from
-// Python derive from that line.
+// PB_FIELDS lists the fields of an attribute struct once; equality, hash, printing, wire format and the Python view are derived from
+// it.
 #pragma once
 #include <limits>
 #include <optional>
@@ -21,20 +21,20 @@ namespace pyburn {
 class Graph;
 class TensorHandle;
 
-// One number for all axes, or one per axis; none where there is nothing to say. Hosts show one number as a number.
+// One number for all dimensions, or one per dimension, or none. Hosts show a single number as a number.
 struct Sizes : Dims {
-  static constexpr int64_t left_open = std::numeric_limits<int64_t>::min();  // an axis about which there is nothing to say
+  static constexpr int64_t left_open = std::numeric_limits<int64_t>::min();  // an unspecified dimension
   using Dims::Dims;
   Sizes(const Dims& d) : Dims(d) {}
 };
-// Numbers, or the name of a rule that gives them: the padding of a convolution.
+// Numbers, or the name of a rule that determines them: the padding of a convolution.
 struct SizesOrRule {
   Dims sizes;
-  std::string rule;  // empty: the sizes count
+  std::string rule;  // empty: the sizes are used
   bool operator==(const SizesOrRule&) const = default;
 };
 
-// One call per field, in order. Enumerations arrive as int64_t.
+// One call per field, in order. Enumerations are passed as int64_t.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
@@ -53,12 +53,12 @@ class FieldVisitor {
     else field(name, v.rule);
   }
   virtual void field(std::string_view, const Numbers&) {}
-  virtual void field(std::string_view, const TensorHandle&) {}  // an option of layers alone, never an attribute of an operation
-  // Before an optional field: is it there? If it is, its value follows as a field of that name.
+  virtual void field(std::string_view, const TensorHandle&) {}  // an option of layers, never an attribute of an operation
+  // Called before an optional field: does it have a value? If so, the value follows as a field with that name.
   virtual void optional(std::string_view name, bool given) { (void)name, (void)given; }
 };
 
-// The same, to change the fields in place: decoding, and patching extents.
+// As above, with mutable fields: for decoding, and patching sizes.
 class FieldEditor {
  public:
   virtual ~FieldEditor() = default;
@@ -75,14 +75,14 @@ class FieldEditor {
   virtual void field(std::string_view name, SizesOrRule& v) { field(name, v.sizes); }
   virtual void field(std::string_view, Numbers&) {}
   virtual void field(std::string_view, TensorHandle&) {}
-  // Shall an optional field be there? If so, its value follows as a field of that name, to be changed.
+  // Should an optional field have a value? If so, it follows as a mutable field with that name.
   virtual bool optional(std::string_view name, bool given) { return (void)name, given; }
 };
 
-// Type-erased attributes: how to copy, compare and walk them without knowing the struct.
+// Type-erased attributes: copies, compares and visits them without knowing the struct.
 struct AttrType {
   uint32_t size, align;
-  void (*construct)(const AttrType& type, void* at);  // the type itself is given for attributes that only a schema describes
+  void (*construct)(const AttrType& type, void* at);  // the type itself is passed for attributes that only a schema describes
   void (*copy)(void* to, const void* from);
   void (*destroy)(void* at) noexcept;
   bool (*equal)(const void* a, const void* b);
@@ -104,7 +104,7 @@ inline std::string_view next_name(std::string_view& names) {
 template <class F>
 inline constexpr bool is_optional = false;
 template <class T>
-inline constexpr bool is_optional<std::optional<T>> = !std::is_same_v<T, Scalar>;  // an optional number is a field of its own
+inline constexpr bool is_optional<std::optional<T>> = !std::is_same_v<T, Scalar>;  // an optional number is a separate field
 
 template <class F>
 void visit_field(std::string_view name, const F& value, FieldVisitor& v) {

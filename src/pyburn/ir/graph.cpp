@@ -14,13 +14,13 @@ class Defined {
   explicit Defined(const Graph& g) : known_(g.values.size()) {}
   void make(ValueId v) {
     require_in_range(v);
-    require<FormatError>(!known_[size_t(v)], "[graph] a value is made twice: got %{}", v);
+    require<FormatError>(!known_[size_t(v)], "[graph] a value is defined twice: got %{}", v);
     known_[size_t(v)] = true;
   }
   bool has(ValueId v) const { return v >= 0 && size_t(v) < known_.size() && known_[size_t(v)]; }
   void use(ValueId v) const {
     require_in_range(v);
-    require<FormatError>(known_[size_t(v)], "[graph] a value is used before it is made: got %{}", v);
+    require<FormatError>(known_[size_t(v)], "[graph] a value is used before it is defined: got %{}", v);
   }
 
  private:
@@ -100,8 +100,8 @@ void check(const Graph& g) {
   for (ValueId v : g.inputs) defined.make(v);
   for (const auto& [v, t] : g.constants) {
     defined.make(v);
-    require<FormatError>(
-        t.meta() == g.values[size_t(v)], "[graph] a constant does not fit its value: got {} for {}", t.shape(), g.values[size_t(v)].shape);
+    require<FormatError>(t.meta() == g.values[size_t(v)], "[graph] a constant has another shape than its value: got {} for {}", t.shape(),
+        g.values[size_t(v)].shape);
   }
   for (const GraphNode& n : g.nodes) {
     for (ValueId v : n.in)

@@ -1,4 +1,4 @@
-// Graph: a list of operations on numbered values. Fusion, sessions, ONNX, remote execution and deployment share it.
+// Graph: a list of operations on numbered values, used by fusion, sessions, remote execution and deployment.
 #pragma once
 #include <functional>
 #include <vector>
@@ -10,14 +10,14 @@ namespace pyburn {
 
 using ValueId = int32_t;  // -1: an absent optional input
 
-// A number inside an operation that depends on free extents. `slot` counts the integers of the attributes in field order.
+// An integer of an operation that depends on dynamic sizes. `slot` counts the integers of the attributes in field order.
 struct ExtentPatch {
   int32_t slot;
   ExtentExpression value;
   bool operator==(const ExtentPatch&) const = default;
 };
 
-// Where an input has a free extent.
+// A dynamic dimension of an input.
 struct FreeAxis {
   int32_t input, axis, extent;
   bool operator==(const FreeAxis&) const = default;
@@ -33,8 +33,8 @@ struct UnknownAxis {
 struct GraphNode {
   Operation op;
   SmallVector<ValueId, 4> in, out;
-  bool writes = false;               // the outputs are existing values that the operation writes into
-  std::vector<ExtentPatch> patches;  // for other free extents than those of the capture
+  bool writes = false;               // the outputs are existing values that the operation writes to
+  std::vector<ExtentPatch> patches;  // for dynamic sizes other than the captured ones
 };
 
 class Graph : public Counted {
@@ -43,10 +43,10 @@ class Graph : public Counted {
   std::vector<ValueId> inputs, outputs;
   std::vector<std::string> input_names, output_names;
   std::vector<std::pair<ValueId, TensorHandle>> constants;
-  std::vector<std::string> constant_names;  // parallel to constants; may be empty strings
+  std::vector<std::string> constant_names;  // corresponds to constants; may be empty strings
   std::vector<GraphNode> nodes;
-  std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
-  std::vector<std::string> extents;                  // names of the free extents
+  std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): assigned after a run
+  std::vector<std::string> extents;                  // names of the dynamic sizes
   std::vector<FreeAxis> free_axes;
   std::vector<UnknownAxis> unknown_axes;  // in the order in which they become known
 
@@ -70,9 +70,9 @@ Operation with_sub_graphs(const Operation&, const std::function<Ref<Graph>(const
 bool draws_random_numbers(OpRef);
 
 Ref<Graph> copy_of(const Graph&);  // operations and constants are shared
-// Every value is made before it is used, and every number is in range. FormatError otherwise.
+// Values are defined before use, and all indices are in range. FormatError otherwise.
 void check(const Graph&);
-uint64_t hash(const Graph&);  // structure only: no constants' contents
+uint64_t hash(const Graph&);  // structure only, without the contents of constants
 bool operator==(const Graph&, const Graph&);
 std::string to_text(const Graph&);  // one line per node
 

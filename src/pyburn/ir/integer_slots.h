@@ -10,7 +10,7 @@ using Slots = SmallVector<int64_t, 16>;
 Slots integer_slots(OpRef op);
 // Takes the same path through the operation as integer_slots().
 Operation with_integer_slots(const Operation& op, const Slots& slots);  // as many as integer_slots() gave
-// Do they agree in everything but the values of their integers?
+// Are they equal except for the values of their integers?
 bool same_but_for_integers(const Operation& a, const Operation& b);
 
 }  // namespace pyburn

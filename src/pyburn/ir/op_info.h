@@ -11,7 +11,7 @@ class Backend;
 class GradContext;
 struct OpInfo;
 
-// An operation borrowed for a call.
+// A borrowed operation for a call.
 struct OpRef {
   const OpInfo* info;
   const void* attrs;
@@ -24,42 +24,42 @@ struct OpRef {
 using Metas = std::span<const Meta>;
 using MetaList = SmallVector<Meta, 2>;
 using Tensors = SmallVector<TensorHandle, 4>;
-using Grads = Tensors;  // one per input; undefined where there is none
+using Grads = Tensors;  // one per input; undefined if there is none
 
-// What fusion may merge, router must keep together and autodiff may recompute.
+// The kind of an operation, for fusion, routing and recomputation.
 enum class Kind : uint8_t {
-  elementwise,  // the door promotes and broadcasts the inputs: kernels see equal shapes
+  elementwise,  // the door promotes and broadcasts the inputs: kernels receive equal shapes
   reduce,
   view,      // a new layout on the same storage
   contract,  // matmul, convolution
-  gather,    // reads through an index
+  gather,    // indexed reads
   random,
   fill,     // creates from attributes alone
-  dynamic,  // the size of the result depends on values: the kernel makes its outputs
-  update,   // writes into its own inputs, element by element: optimiser steps
+  dynamic,  // the output size depends on values: the kernel creates its outputs
+  update,   // writes to its inputs, element by element: optimiser steps
   opaque,   // anything else
 };
 
-// How the door changes the dtypes of inputs.
+// How the door converts the dtypes of inputs.
 enum class Cast : uint8_t {
   none,
   promote,        // to their common dtype
-  promote_float,  // the same, and integers become the default floating dtype
+  promote_float,  // as above, and integers become the default floating-point dtype
   to_result,      // to the dtype of the first output
 };
 
-// What autocast does to the floating inputs, where it is on (runtime/autocast.h).
+// How autocast converts floating-point inputs (runtime/autocast.h).
 enum class Autocast : uint8_t {
   none,   // nothing
-  lower,  // to its dtype
+  lower,  // to the autocast dtype
   full,   // to float32
 };
 
-// What the gradient rule reads. `later_outputs`: all but the first (the indices beside values), so that users may go on to write into it.
+// The values that the gradient rule reads. `later_outputs`: all except the first, which users may then overwrite.
 enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, later_outputs = 4 };
 constexpr Saves operator|(Saves a, Saves b) { return Saves(uint8_t(a) | uint8_t(b)); }
 
-// What the gradient of one input reads: positions of operands in the schema, kRest for all from there on, and kOutputs.
+// The values that the gradient of one input reads: indices of operands in the schema, kRest for all following ones, and kOutputs.
 struct ReadSet {
   static constexpr int kRest = 6, kOutputs = 7;
   uint8_t bits = 0;
@@ -73,8 +73,8 @@ struct ReadSet {
 };
 inline constexpr int kOutputs = ReadSet::kOutputs;
 
-// Rows whose gradients read less than everything say which one reads what, so that nothing is kept for a gradient that nobody wants:
-// `.reads = {{1}, {0, 1}}` for a quotient. The gradients of inputs that are not listed read nothing.
+// If gradients read only some values, a row lists them per input, so that nothing is saved for gradients that are not required: `.reads =
+// {{1}, {0, 1}}` for a quotient. Gradients of unlisted inputs read nothing.
 struct Reads {
   static constexpr int kMost = 4;
   bool stated = false;
@@ -86,23 +86,23 @@ struct Reads {
   }
 };
 
-// "max.dim(Tensor input, ...) -> Tensor": the name is max.dim, unique; the function that users call is max. Forms of one
-// function that take different arguments are rows of their own.
+// "max.dim(Tensor input, ...) -> Tensor": the unique name is max.dim; users call the function max. Overloads of a function are separate
+// rows.
 constexpr std::string_view name_in(std::string_view schema) { return schema.substr(0, schema.find('(')); }
 constexpr std::string_view function_in(std::string_view schema) { return schema.substr(0, schema.find_first_of(".(")); }
 
-// The part of an operation in a run of elementwise operations that becomes one kernel; elementwise ones are in the middle.
+// The role of an operation in a fused run of element-wise operations.
 enum class Fusing : uint8_t {
   none,
-  begins,  // a product or a convolution: its result is worth waiting for, what follows is done to it on the way
-  ends,    // a reduction of trailing axes
+  begins,  // a product or a convolution: the following operations are applied to its result
+  ends,    // a reduction of trailing dimensions
 };
 
-// What a call costs in multiplications with an addition, from the shapes of its inputs (rank 0 where one is absent) and of its
-// first output.
+// The cost of a call in multiply-adds, from the shapes of its inputs (rank 0 if absent) and of its first
+// output.
 using MultiplyAdds = int64_t (*)(std::span<const Shape* const> in, const Shape& out);
 
-// What a user of `define` writes.
+// The fields of a row that a user of `define` writes.
 struct OpSpec {
   const char* schema;
   const char* doc;
@@ -110,20 +110,20 @@ struct OpSpec {
   Cast cast = Cast::none;
   Autocast autocast = Autocast::none;
   Saves saves = nothing;
-  Reads reads = {};            // instead of Saves::inputs and outputs, where less is enough
-  bool may_alias = false;      // the result may be a view of the input: its decomposition says
-  bool in_place = false;       // has the form x.op_(), although not elementwise
-  bool changes_first = false;  // the result is the first input with changes: in place, kernels get it as the output too
+  Reads reads = {};            // instead of Saves::inputs and outputs, if fewer values suffice
+  bool may_alias = false;      // the result may be a view of the input, depending on the decomposition
+  bool in_place = false;       // has the form x.op_(), although not element-wise
+  bool changes_first = false;  // the result is a modified first input: in place, kernels receive it also as the output
   uint8_t key = 0;             // the input whose dtype chooses the kernel
   Fusing fusing = Fusing::none;
-  MultiplyAdds multiply_adds = nullptr;  // of contractions; null: next to nothing
-  const char* no_grad = nullptr;         // the reason, where there is no gradient
-  const char* torch = nullptr;           // the reference for goldens where PyTorch's name differs
+  MultiplyAdds multiply_adds = nullptr;  // of contractions; null: negligible
+  const char* no_grad = nullptr;         // the reason, if there is no gradient
+  const char* torch = nullptr;           // the reference for goldens, if PyTorch's name differs
   const char* example = nullptr;         // two lines of Python for the docstring
   const char* samples = nullptr;         // one case per line, see tests/conformance/samples.py
 };
 
-// Rules receive the row with the attributes: a row that is made at run time, as those of Python are, holds what its rules need.
+// Rules receive the row with the attributes: rows created at run time, such as those of Python, hold the data of their rules.
 struct OpInfo : OpSpec {
   using InferFn = void (*)(OpRef op, Metas in, MetaList& out);
   using ViewFn = Layout (*)(OpRef op, const Layout& in);
@@ -135,15 +135,15 @@ struct OpInfo : OpSpec {
   using NumberFirstFn = bool (*)(const void* attrs);
 
   const AttrType* attrs = nullptr;
-  ScalarFn scalar = nullptr;             // a number among the attributes that takes part in promotion
+  ScalarFn scalar = nullptr;             // the index of a number that takes part in promotion
   NumberFirstFn number_first = nullptr;  // is the first operand a number, so that input 0 is operand 1?
   InferFn infer = nullptr;               // null for views; of dynamic ops: -1 for an extent that follows from values
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;
-  // The row's own kernel, for leaves that have none: it gets tensors of the leaf that it serves, else copies in host memory.
+  // The row's own kernel, for leaves without one: it receives tensors of the leaf, or copies in host memory.
   DecomposeFn kernel = nullptr;
-  ServesFn serves = nullptr;  // null: every leaf whose tensors lie in host memory
+  ServesFn serves = nullptr;  // null: every leaf with tensors in host memory
   uint16_t index = 0;         // dense, given at registration
 
   constexpr std::string_view name() const { return name_in(schema); }
@@ -182,7 +182,7 @@ Tensors erased_decompose(OpRef op, Inputs in) {
 
 }  // namespace detail
 
-// The typed rules are template arguments, so that a row (constinit) needs no start-up code. nullptr leaves a rule out.
+// The typed rules are template arguments, so that a row (constinit) needs no start-up code. nullptr omits a rule.
 template <class A, auto infer, auto grad = nullptr, auto decompose = nullptr>
 constexpr OpInfo define(OpSpec spec) {
   OpInfo row;
@@ -204,8 +204,8 @@ constexpr OpInfo define_view(OpSpec spec) {
   return row;
 }
 
-// A composite without a row of its own: a C++ function written in public operations. The generator gives it the
-// same function, method, binding, stub and page as an operation.
+// A composite without its own row: a C++ function of public operations. The generator creates the same function, method, binding, stub and
+// page as for an operation.
 struct FunctionInfo {
   const char* schema;
   const char* doc;
@@ -217,20 +217,20 @@ struct FunctionInfo {
   constexpr std::string_view name() const { return name_in(schema); }
 };
 
-// All operations, in order of registration. Plugins add theirs the same way. Every method may be called on any thread.
+// All operations, in order of registration. Plugins add theirs in the same way. Every method may be called on any thread.
 class OpTable {
  public:
-  static constexpr size_t kMost = 4096;  // tables of other parts have room for as many
+  static constexpr size_t kMost = 4096;  // capacity of the tables of other parts
   static OpTable& global();
-  // ValueError, and nothing is added, when a name is taken or a row is incomplete: a schema that does not parse, no inference rule, or
-  // neither a gradient nor a decomposition nor a reason (no_grad) against one.
+  // ValueError, and nothing is added, if a name is taken or a row is incomplete: the schema is invalid, or there is no inference rule, or
+  // no gradient, decomposition or reason (no_grad) against one.
   void add(std::span<OpInfo* const> rows);
   void add(std::initializer_list<OpInfo*> rows) { add(std::span(rows.begin(), rows.size())); }
   void add(std::span<const FunctionInfo> functions);
-  // The same; takes the place of a row of that name that was set before. That one stays valid for graphs and tapes that hold it.
+  // As above; replaces a row with that name that was set before, which stays valid for graphs and tapes that use it.
   void set(OpInfo* row);
-  const OpInfo* find(std::string_view name) const;  // null when unknown
-  // Asks other packages before it calls a name unknown.
+  const OpInfo* find(std::string_view name) const;  // null if unknown
+  // Loads other packages before a name is reported as unknown.
   const OpInfo* discover(std::string_view name) const;
   std::vector<const OpInfo*> rows() const;
   std::span<const FunctionInfo* const> functions() const;
@@ -241,7 +241,7 @@ class OpTable {
   Body* body_;
 };
 
-// Called once per unknown name: registers what other packages bring.
+// Called once per unknown name: registers operations of other packages.
 void set_operation_discovery(void (*discover)());
 
 }  // namespace pyburn

@@ -17,7 +17,7 @@ std::atomic<void (*)()> discovery{nullptr};
 void check_row(const OpInfo& row) {
   require<ValueError>(row.schema && row.doc, "[operation] a row needs a schema and a line of documentation");
   check_schema(row.schema);
-  require<ValueError>(row.attrs, "[{}] the row has no attributes: define<NoAttrs, ...> says that there are none", row.name());
+  require<ValueError>(row.attrs, "[{}] the row has no attributes: use define<NoAttrs, ...> for none", row.name());
   require<ValueError>(row.infer || row.view || row.kind == Kind::dynamic,
       "[{}] expected an inference rule: only dynamic operations, whose kernel decides the size of the result, have none", row.name());
   require<ValueError>(row.grad || row.decompose || row.no_grad,
@@ -69,7 +69,7 @@ void OpTable::add(std::span<OpInfo* const> rows) {
     const auto it = body_->by_name.find(row->name());
     const bool known = it != body_->by_name.end();
     const bool taken = known ? it->second != row : !names.insert(row->name()).second;
-    require<ValueError>(!taken, "an operation of this name exists: got '{}'", row->name());
+    require<ValueError>(!taken, "an operation with the name '{}' already exists", row->name());
     if (!known) fresh.push_back(row);
   }
   require<ValueError>(body_->rows.size() + fresh.size() <= kMost, "[operation] the table is full: got {} more after {} of {} operations",
@@ -89,7 +89,7 @@ void OpTable::set(OpInfo* row) {
     body_->replaceable.insert(row->name());
     return;
   }
-  require<ValueError>(body_->replaceable.contains(row->name()), "an operation of this name exists in C++: got '{}'", row->name());
+  require<ValueError>(body_->replaceable.contains(row->name()), "an operation with the name '{}' already exists in C++", row->name());
   const OpInfo& before = *it->second;
   // Backends remember under the index whether they support the operation. The answer depends on its name and on this.
   if (bool(before.decompose) != bool(row->decompose) || before.kind != row->kind || before.key != row->key) {

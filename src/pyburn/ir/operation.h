@@ -1,10 +1,10 @@
-// Operation: one that is kept (tape, queue, graph, wire); OpRef, in op_info.h, is one borrowed for a call.
+// Operation: an owned operation (tape, queue, graph, wire); OpRef, in op_info.h, is borrowed for a call.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
 namespace pyburn {
 
-// Attributes on the heap (pooled), shared by copies of an Operation; never changed once shared.
+// Attributes on the heap (pooled), shared by copies of an Operation; immutable once shared.
 class AttrBox final : public Counted {
  public:
   static Ref<AttrBox> copy(const AttrType&, const void* attrs);
@@ -30,7 +30,7 @@ class Operation {
   const OpInfo& info() const { return *info_; }
   const void* attrs() const { return attrs_->get(); }
   bool defined() const { return info_ != nullptr; }
-  Operation edited(FieldEditor&) const;  // a changed copy
+  Operation edited(FieldEditor&) const;  // a modified copy
   bool operator==(const Operation& o) const { return info_ == o.info_ && (attrs_ == o.attrs_ || info_->attrs->equal(attrs(), o.attrs())); }
 
  private:

@@ -98,7 +98,7 @@ bool SchemaParameters::next(SchemaParameter& p) {
   const std::string_view part = rest_.substr(0, comma);
   rest_.remove_prefix(comma == rest_.npos ? rest_.size() : comma + 2);
   if (part == "*") {
-    if (keyword_only_ || rest_.empty()) refuse(schema_, "expected one '*', before the arguments that only a keyword gives", part);
+    if (keyword_only_ || rest_.empty()) refuse(schema_, "expected one '*', before the keyword-only arguments", part);
     keyword_only_ = true;
     return next(p);
   }
@@ -135,7 +135,7 @@ void check_schema(std::string_view schema) {
   for (SchemaParameter p; parameters.next(p); ++count) {
     if (count == kMostParameters) refuse(schema, format("more than {} arguments", kMostParameters), p.name);
     if (std::find(seen.begin(), seen.begin() + count, p.name) != seen.begin() + count)
-      refuse(schema, "two arguments have one name", p.name);
+      refuse(schema, "two arguments have the same name", p.name);
     seen[size_t(count)] = p.name;
     if (!p.standard.empty() && !is_default_of(p.type, p.standard))
       refuse(schema, format("the default of '{}' is not of type {}", p.name, name_of(p.type)), p.standard);

@@ -1,4 +1,4 @@
-// Schemas: "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor" says what an operation takes and gives.
+// Schemas: "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor" defines the arguments and results.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -33,17 +33,17 @@ enum class ParameterType : uint8_t {
 constexpr bool takes_tensors(ParameterType t) { return t <= ParameterType::operand; }
 std::string_view name_of(ParameterType);     // "int[]?"
 bool is_optional(ParameterType);             // may it be None?
-ParameterType required_form(ParameterType);  // of "int?" that of "int"
+ParameterType required_form(ParameterType);  // "int" for "int?"
 
 struct SchemaParameter {
   ParameterType type;
-  std::string_view name, standard;  // the default value as it is written; empty where the argument is required
+  std::string_view name, standard;  // the default value as written; empty for required arguments
   bool keyword_only;
 };
 
 constexpr int kMostParameters = 16;
 
-// The parameters of a schema, one by one. ValueError that points at what cannot be read.
+// Parses the parameters of a schema. ValueError points at the invalid part.
 class SchemaParameters {
  public:
   explicit SchemaParameters(std::string_view schema);
@@ -54,11 +54,11 @@ class SchemaParameters {
   bool keyword_only_ = false;
 };
 
-// What stands after the arrow: "Tensor", "Tensor[]", "bool", "(Tensor values, Tensor indices)".
+// The part after the arrow: "Tensor", "Tensor[]", "bool", "(Tensor values, Tensor indices)".
 std::string_view results_in(std::string_view schema);
 int result_count(std::string_view schema);  // -1: any number of them
 
-// ValueError unless this is the schema of an operation whose defaults fit their types.
+// ValueError unless this is a valid schema whose defaults match their types.
 void check_schema(std::string_view schema);
 
 }  // namespace pyburn

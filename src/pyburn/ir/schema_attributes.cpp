@@ -8,7 +8,7 @@ namespace {
 SchemaAttributes& of(void* attrs) { return *static_cast<SchemaAttributes*>(attrs); }
 const SchemaAttributes& of(const void* attrs) { return *static_cast<const SchemaAttributes*>(attrs); }
 
-// A value of the type that stands in a schema, such as 0 for "int".
+// A value of a type in a schema, such as 0 for "int".
 AttributeValue blank(ParameterType type) {
   switch (type) {
     case ParameterType::integer:

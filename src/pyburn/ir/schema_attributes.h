@@ -1,4 +1,4 @@
-// Attributes that only a schema describes: for rows that are made at run time and have no struct in C++.
+// Attributes described only by a schema: for rows created at run time, which have no C++ struct.
 #pragma once
 #include <memory>
 #include <variant>
@@ -17,9 +17,9 @@ struct SchemaField {
   ParameterType type;
 };
 
-// Fields are the arguments of the schema that are neither tensors nor devices.
+// Fields are the arguments of the schema except tensors and devices.
 struct SchemaAttrType : AttrType {
-  explicit SchemaAttrType(std::string_view schema);  // ValueError for types that no attribute can have
+  explicit SchemaAttrType(std::string_view schema);  // ValueError for types that attributes do not support
   std::vector<SchemaField> fields;
 };
 

@@ -14,7 +14,7 @@ void check_signature(OpRef op, std::span<const bool> given, int64_t outputs) {
   };
   const int64_t expected = result_count(info.schema);
   require_fit(expected == -1 ? outputs > 0 : outputs == expected);
-  // Numbers among the attributes may stand for operands, but not for all; which, and how many, is for inference to check.
+  // Number attributes may replace operands, but not all of them; inference checks which, and how many.
   size_t tensors = 0, operands = 0, next = 0;
   SchemaParameters counted(info.schema);
   for (SchemaParameter p; counted.next(p);) {

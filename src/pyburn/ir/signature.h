@@ -1,11 +1,11 @@
-// What a schema says about the tensors of an operation. For operations that come from files and networks, whose tensors
-// no typed function has put together.
+// The tensor arguments of an operation according to its schema, for operations from files and networks, whose arguments no typed function
+// has checked.
 #pragma once
 #include "pyburn/ir/operation.h"
 
 namespace pyburn {
 
-// FormatError unless these are inputs that op can have, `given` says which are there, and as many outputs.
+// FormatError unless op accepts these inputs (`given` says which are present) and has as many outputs.
 void check_signature(OpRef op, std::span<const bool> given, int64_t outputs);
 
 }  // namespace pyburn

@@ -45,7 +45,7 @@ std::span<std::byte> WireWriter::extend(size_t bytes) {
 
 BytesView WireReader::raw(size_t bytes) {
   require<FormatError>(
-      bytes <= rest_.size(), "[wire] the data ends early: got {} bytes, expected {}", uint64_t(rest_.size()), uint64_t(bytes));
+      bytes <= rest_.size(), "[wire] the data is truncated: got {} bytes, expected {}", uint64_t(rest_.size()), uint64_t(bytes));
   const BytesView head = rest_.first(bytes);
   rest_ = rest_.subspan(bytes);
   return head;
@@ -90,7 +90,7 @@ std::string WireReader::text() {
   const BytesView chars = raw(size_t(length()));
   return {reinterpret_cast<const char*>(chars.data()), chars.size()};
 }
-void WireReader::end() const { require<FormatError>(rest_.empty(), "[wire] data after the end: got {} bytes", uint64_t(rest_.size())); }
+void WireReader::end() const { require<FormatError>(rest_.empty(), "[wire] trailing data: got {} bytes", uint64_t(rest_.size())); }
 
 namespace {
 
@@ -182,7 +182,7 @@ class FieldReader final : public FieldEditor {
 
  private:
   void expect(std::string_view name, Tag tag) {
-    if (r_.byte() != tag) fail<FormatError>("[wire] field '{}' of {} has another type", name, op_.name());
+    if (r_.byte() != tag) fail<FormatError>("[wire] field '{}' of {} has the wrong type", name, op_.name());
   }
   WireReader& r_;
   const OpInfo& op_;
@@ -194,10 +194,10 @@ constexpr int64_t kLongestList = 1 << 16;
 
 Shape decode_shape(WireReader& r) {
   Shape shape = decode_dims(r);
-  require<FormatError>(shape.size() <= kMaxRank, "[wire] too many axes: got {}", shape.size());
+  require<FormatError>(shape.size() <= kMaxRank, "[wire] too many dimensions: got {}", shape.size());
   int64_t n = 1;
   for (int64_t d : shape) {
-    require<FormatError>(d >= 0 && d <= kMostElements, "[wire] impossible extent: got {}", d);
+    require<FormatError>(d >= 0 && d <= kMostElements, "[wire] invalid size: got {}", d);
     require<FormatError>(d == 0 || n <= kMostElements / d, "[wire] too many elements: got {}", shape);
     n *= std::max<int64_t>(d, 1);  // a zero further on does not excuse the product before it
   }
@@ -236,13 +236,13 @@ void encode(WireWriter& w, const Layout& l) {
 Layout decode_layout(WireReader& r) {
   Layout l{decode_shape(r), decode_dims(r), r.integer()};
   require<FormatError>(l.strides.size() == l.shape.size(), "[wire] shape and strides differ in length: got {} and {}", l.shape, l.strides);
-  require<FormatError>(l.offset >= 0 && l.offset <= kMostElements, "[wire] impossible offset: got {}", l.offset);
+  require<FormatError>(l.offset >= 0 && l.offset <= kMostElements, "[wire] invalid offset: got {}", l.offset);
   int64_t reach = l.offset;
   for (int i = 0; i < l.rank(); ++i) {
     int64_t step;
     require<FormatError>(l.strides[i] >= 0 && !__builtin_mul_overflow(l.strides[i], std::max<int64_t>(l.shape[i] - 1, 0), &step) &&
                              !__builtin_add_overflow(reach, step, &reach),
-        "[wire] impossible strides: got {}", l.strides);
+        "[wire] invalid strides: got {}", l.strides);
   }
   return l;
 }
@@ -252,7 +252,7 @@ void encode(WireWriter& w, OpRef op) {
   if (number >= 0) {
     w.count(uint64_t(number));
   } else {
-    require<UnsupportedOp>(!w.names.sealed, "the other side does not know this operation");
+    require<UnsupportedOp>(!w.names.sealed, "the other side does not support this operation");
     w.count(uint64_t(w.names.size()));
     w.text(op.info->name());
     w.names.add(op.info->name());

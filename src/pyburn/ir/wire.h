@@ -1,4 +1,4 @@
-// The wire form of operations and graphs: files, networks. Reading is safe for any input: FormatError, never a crash.
+// The wire format of operations and graphs, for files and networks. Reading is safe for any input: FormatError, never a crash.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -13,15 +13,15 @@ namespace pyburn {
 using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 
-// Numbers for operations, agreed by both sides. An operation that is new to the table is spelled out once.
+// Numbers of operations, agreed by both sides. An operation that is new to the table is sent by name once.
 class OpNames {
  public:
   int64_t size() const { return int64_t(rows_.size()); }
-  void add(std::string_view name);    // also of an operation that this process does not know
+  void add(std::string_view name);    // also for an operation that this process does not know
   int64_t find(const OpInfo&) const;  // -1 when not in the table
   const std::string& name(int64_t i) const { return rows_[size_t(i)]; }
-  const OpInfo& at(int64_t i) const;  // FormatError when neither this process nor a package that it may load knows it
-  bool sealed = false;                // agreed beforehand: operations that are not in it cannot be sent
+  const OpInfo& at(int64_t i) const;  // FormatError if neither this process nor a package that it may load knows it
+  bool sealed = false;                // fixed in advance: other operations cannot be sent
 
  private:
   struct Hash : std::hash<std::string_view> {
@@ -31,7 +31,7 @@ class OpNames {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> index_;
 };
 
-// How the data of constants gets in and out of tensors: the wire form itself knows no backend.
+// Reads and writes the data of constants: the wire format itself does not depend on a backend.
 using ReadConstant = std::function<void(const TensorHandle& from, std::span<std::byte> to)>;
 using MakeConstant = std::function<TensorHandle(const Meta&, BytesView from)>;
 // The same where the elements lie beside the message, at an offset.
@@ -47,7 +47,7 @@ class WireWriter {
   void real(double v);
   void text(std::string_view v);
   void raw(BytesView v) { bytes_.insert(bytes_.end(), v.begin(), v.end()); }
-  std::span<std::byte> extend(size_t bytes);  // room to be filled by the caller
+  std::span<std::byte> extend(size_t bytes);  // space to be filled by the caller
   Bytes take() { return std::move(bytes_); }
 
   OpNames& names;
@@ -63,7 +63,7 @@ class WireReader {
   WireReader(BytesView bytes, OpNames& names) : names(names), rest_(bytes) {}
   uint8_t byte();
   uint64_t count();
-  // A number of items that take at least `item_bytes` each: checked against what is left, so it is safe to allocate.
+  // A count of items of at least `item_bytes` each: checked against the remaining data, so it is safe to allocate.
   int64_t length(size_t item_bytes = 1);
   int64_t integer();
   double real();
@@ -72,7 +72,7 @@ class WireReader {
   std::string text();
   BytesView raw(size_t bytes);
   size_t left() const { return rest_.size(); }
-  void end() const;  // FormatError when bytes are left over
+  void end() const;  // FormatError if bytes are left
 
   OpNames& names;
   MakeConstant make_constant;
@@ -90,8 +90,8 @@ void encode(WireWriter&, OpRef);
 void encode(WireWriter&, const Graph&);
 
 Dims decode_dims(WireReader&);
-Meta decode_meta(WireReader&);      // extents are not negative and the bytes countable
-Layout decode_layout(WireReader&);  // the same, and no negative stride or offset
+Meta decode_meta(WireReader&);      // sizes are not negative and the bytes do not overflow
+Layout decode_layout(WireReader&);  // as above, without negative strides and offsets
 Operation decode_operation(WireReader&);
 Ref<Graph> decode_graph(WireReader&);  // passes check()
 

@@ -72,7 +72,7 @@ TensorHandle joint_mask(const TensorHandle& attention, const TensorHandle& paddi
   return mask.defined() ? mask + of_keys : of_keys;
 }
 
-// Users may put any tensor in the place of a parameter.
+// Users may replace a parameter by any tensor.
 void check_parameters(const AttentionParameters& p) {
   const bool stacked = p.in_proj_weight.defined();
   for (const TensorHandle* w : {stacked ? &p.in_proj_weight : &p.q_proj_weight, stacked ? &p.in_proj_weight : &p.k_proj_weight,
@@ -85,7 +85,8 @@ void check_parameters(const AttentionParameters& p) {
   require<ValueError>(p.bias_k.defined() == p.bias_v.defined(), "expected both of bias_k and bias_v, or neither");
   require<ValueError>(p.num_heads > 0 && features % p.num_heads == 0, "embed_dim {} not divisible by num_heads {}", features, p.num_heads);
   for (const TensorHandle* fixed : {&p.static_k, &p.static_v})
-    if (fixed->defined()) require<ValueError>(fixed->rank() == 3, "expected static keys and values of 3 axes: got {}", fixed->shape());
+    if (fixed->defined())
+      require<ValueError>(fixed->rank() == 3, "expected static keys and values with 3 dimensions: got {}", fixed->shape());
 }
 
 void check_shapes(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const AttentionOptions& o) {
@@ -115,7 +116,7 @@ void check_masks(const AttentionOptions& o, const Dims& scores, bool alone) {
     require<AssertionFailed>(m.shape() == Shape(Dims{n, s}), "expected key_padding_mask of shape {}: got {}", Shape(Dims{n, s}), m.shape());
 }
 
-// The attention of projected heads, and its weights where they are asked for.
+// Attention of projected heads, and its weights if requested.
 AttentionResult attend_heads(
     const AttentionParameters& p, const Projected& x, const TensorHandle& mask, const AttentionOptions& o, bool causal) {
   const double dropout = p.training ? p.dropout : 0;
@@ -236,8 +237,8 @@ TensorHandle MultiheadAttention::attend(
 TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, AttentionCache& cache) {
   const AttentionParameters p = current_parameters();
   check_parameters(p);
-  require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache has no add_bias_kv and no add_zero_attn");
-  require(tokens.rank() == 3, "expected tokens in batches: got {}", tokens.shape());
+  require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache does not support add_bias_kv and add_zero_attn");
+  require(tokens.rank() == 3, "expected batched tokens: got {}", tokens.shape());
   const TensorHandle x = p.batch_first ? tokens : fn::transpose(tokens, 0, 1);
   const Tensors projected = project_all(p, x, x, x, true);
   const TensorHandle k = split_heads(projected[1], p.num_heads), v = split_heads(projected[2], p.num_heads);
@@ -252,8 +253,8 @@ TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, Atte
 TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, const TensorHandle& memory, AttentionCache& cache) {
   const AttentionParameters p = current_parameters();
   check_parameters(p);
-  require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache has no add_bias_kv and no add_zero_attn");
-  require(tokens.rank() == 3 && memory.rank() == 3, "expected tokens and memory in batches: got {} and {}", tokens.shape(), memory.shape());
+  require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache does not support add_bias_kv and add_zero_attn");
+  require(tokens.rank() == 3 && memory.rank() == 3, "expected batched tokens and memory: got {} and {}", tokens.shape(), memory.shape());
   const auto batch_first = [&](const TensorHandle& x) { return p.batch_first ? x : fn::transpose(x, 0, 1); };
   if (!cache.key.defined()) {
     const TensorHandle m = batch_first(memory);

@@ -17,7 +17,7 @@ TensorHandle generate_autoregressive_mask(int64_t batch_size, int64_t length, De
 
 PaddedTokens generate_padding_mask(
     int64_t pad_token, const std::vector<std::vector<int64_t>>& tokens, std::optional<int64_t> max_length, bool fixed, Device* device) {
-  require<ValueError>(max_length || !fixed, "a fixed length needs max_length");
+  require<ValueError>(max_length || !fixed, "fixed requires max_length");
   require<ValueError>(!max_length || *max_length >= 0, "max_length must not be negative: got {}", max_length.value_or(0));
   int64_t longest = 0;
   for (const auto& line : tokens) longest = std::max(longest, int64_t(line.size()));

@@ -65,8 +65,7 @@ TensorHandle BatchNorm<N>::forward(const TensorHandle& x) {
 }
 
 SyncBatchNorm::SyncBatchNorm(SyncBatchNormConfig config, Placement p) : ChannelNorm(std::move(config), p) {
-  require<UnsupportedOp>(!config_.process_group,
-      "SyncBatchNorm works in one process and has no process groups: leave process_group=None, and it is BatchNorm");
+  require<UnsupportedOp>(!config_.process_group, "SyncBatchNorm runs in a single process, as BatchNorm: process_group must be None");
 }
 
 TensorHandle SyncBatchNorm::forward(const TensorHandle& x) {

@@ -14,7 +14,7 @@
 namespace pyburn::nn {
 namespace {
 
-// The gradients of one call on their way back: those of the outputs come by first, then, where somebody wants them, those of the inputs.
+// The gradients of one call in the backward pass: first those of the outputs, then, if required, those of the inputs.
 class WayBack : public std::enable_shared_from_this<WayBack> {
  public:
   WayBack(Module& m, const CallHooks::Around& hooks) : module_(&m), before_(hooks.backward_pre), hooks_(hooks.backward) {}
@@ -35,7 +35,7 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
   }
 
  private:
-  using Places = std::vector<int64_t>;  // of tensors that gradients are asked for
+  using Places = std::vector<int64_t>;  // indices of tensors that require a gradient
 
   static Places wanted(const Tensors& tensors) {
     Places places;
@@ -117,7 +117,7 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
   Ref<Module> module_;
   CallHooks::List<CallHooks::TensorsHook> before_, hooks_;
   std::optional<Tensors> grad_outputs_;
-  std::vector<std::pair<int64_t, TensorHandle>> constants_;  // inputs that no gradient is asked for: hooks are given zeros
+  std::vector<std::pair<int64_t, TensorHandle>> constants_;  // inputs that do not require a gradient: hooks receive zeros
   int64_t inputs_ = 0, outputs_ = 0;
   bool watches_inputs_ = false;
 };
@@ -167,7 +167,7 @@ Tensors run_between(const CallHooks::Around& hooks, Module& m, Tensors inputs, c
       try {
         hooks.forward[met].function(m, inputs, outputs);
       } catch (const std::exception& e) {
-        warn(format("a forward hook that is always called threw while another error was on its way: {}", std::string(e.what())));
+        warn(format("a forward hook with always_call=True raised an error during another one: {}", std::string(e.what())));
       }
     }
     throw;

@@ -132,8 +132,8 @@ class CallHooks : public std::enable_shared_from_this<CallHooks> {
     else if (t.defined()) place[0] = t;
   }
   static void put(Tensors& place, const Tensors& tensors) {
-    require<ValueError>(
-        tensors.empty() || tensors.size() == place.size(), "a hook returned {} tensors in the place of {}", tensors.size(), place.size());
+    require<ValueError>(tensors.empty() || tensors.size() == place.size(),
+        "a hook must return as many tensors as it received: got {}, expected {}", tensors.size(), place.size());
     if (!tensors.empty()) place = tensors;
   }
   static int64_t next_id();

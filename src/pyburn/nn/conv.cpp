@@ -63,7 +63,7 @@ TensorHandle convolve(
 }  // namespace
 
 Dims per_axis(const Dims& v, int n, const char* name) {
-  require<ValueError>(int(v.size()) == n || v.size() == 1, "expected one or {} numbers for {}: got {}", n, name, v);
+  require<ValueError>(int(v.size()) == n || v.size() == 1, "expected 1 or {} numbers for {}: got {}", n, name, v);
   return int(v.size()) == n ? v : Dims(n, v[0]);
 }
 

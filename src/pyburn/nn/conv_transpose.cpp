@@ -96,7 +96,7 @@ TensorHandle ConvTranspose<N>::forward(const TensorHandle& x) {
 }
 template <int N>
 TensorHandle ConvTranspose<N>::forward(const TensorHandle& x, const Dims& output_size) {
-  require(x.rank() == N + 1 || x.rank() == N + 2, "expected an input of {} or {} axes: got {}", N + 1, N + 2, x.shape());
+  require(x.rank() == N + 1 || x.rank() == N + 2, "expected an input of {} or {} dimensions: got {}", N + 1, N + 2, x.shape());
   return convolve(x, output_padding_for(x, output_size));
 }
 

@@ -58,7 +58,7 @@ TensorHandle CrossAttention::attend(const TensorHandle& query, const AttentionCa
   require(query.rank() == 3 && query.shape()[2] == c.d_model, "expected a query (N, L, {}): got {}", c.d_model, query.shape());
   const int64_t batch = query.shape()[0], tokens = query.shape()[1], keys = context.length(), each = c.n_heads / c.n_heads_kv;
   require(context.key.shape()[0] == batch, "expected a context per query: got {} and {}", query.shape(), context.key.shape());
-  // The queries of heads that share keys stand below each other, so that no key is copied: (N, heads_kv, each * L, d_head).
+  // Queries of heads that share keys are stacked, so that no key is copied: (N, heads_kv, each * L, d_head).
   const TensorHandle q = split_heads(child(*this, "query").call(query), c.n_heads);
   const TensorHandle shared = fn::reshape(q, {batch, c.n_heads_kv, each * tokens, c.d_head});
   TensorHandle scores = fn::matmul(shared, fn::transpose(context.key, 2, 3)) * (1 / std::sqrt(double(c.d_head)));

@@ -16,7 +16,7 @@
 namespace pyburn::nn {
 namespace {
 
-// Where the taps stand along one axis without offsets: (taps, outputs).
+// The positions of the taps along one dimension without offsets: (taps, outputs).
 TensorHandle places(int64_t taps, int64_t outputs, int64_t stride, int64_t padding, int64_t dilation, const TensorHandle& like) {
   const TensorHandle tap = fn::arange(0, taps, 1, like.dtype(), &like.device()) * double(dilation) - double(padding);
   return fn::unsqueeze(tap, 1) + fn::arange(0, outputs, 1, like.dtype(), &like.device()) * double(stride);
@@ -37,7 +37,7 @@ TensorHandle deform_conv2d(const TensorHandle& x, const TensorHandle& offset, co
   const int64_t kernel[2] = {weight.shape()[2], weight.shape()[3]}, taps = Checked(kernel[0]) * kernel[1];
   const int64_t groups = per_group > 0 ? channels / per_group : 0;
   require(taps > 0 && groups > 0 && groups * per_group == channels && outputs % groups == 0,
-      "[deform_conv2d] the weight does not fit: got {} for {}", weight.shape(), x.shape());
+      "[deform_conv2d] weight and input do not match: got {} for {}", weight.shape(), x.shape());
   const Dims steps = per_axis(stride, 2, "stride"), around = per_axis(padding, 2, "padding"), apart = per_axis(dilation, 2, "dilation");
   int64_t out[2];
   for (int i = 0; i < 2; ++i) {

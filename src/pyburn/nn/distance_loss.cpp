@@ -17,7 +17,7 @@ TensorHandle triplet_margin_with_distance_loss(const TensorHandle& anchor, const
     const TripletMarginWithDistanceOptions& options) {
   const std::string& reduction = options.reduction;
   require<ValueError>(reduction == "mean" || reduction == "sum" || reduction == "none",
-      "[triplet_margin_with_distance_loss] reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+      "[triplet_margin_with_distance_loss] reduction must be 'mean', 'sum' or 'none': got '{}'", reduction);
   require<ValueError>(options.margin > 0, "[triplet_margin_with_distance_loss] margin must be greater than 0: got {}", options.margin);
   const auto distance = [&](const TensorHandle& x, const TensorHandle& y) {
     return options.distance_function ? options.distance_function(x, y) : fn::pairwise_distance(x, y);

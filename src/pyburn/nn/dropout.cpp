@@ -31,7 +31,7 @@ TensorHandle FeatureAlphaDropoutFunction::operator()(const TensorHandle& x, bool
 }
 
 void GaussianNoiseFunction::complete() const {
-  require<ValueError>(std.to_double() >= 0, "the standard deviation has to be 0 or more: got {}", std);
+  require<ValueError>(std.to_double() >= 0, "the standard deviation must not be negative: got {}", std);
 }
 TensorHandle GaussianNoiseFunction::operator()(const TensorHandle& x, bool training) const {
   return training ? x + fn::randn_like(x) * std : x;

@@ -29,7 +29,7 @@ struct InAndOut final : FieldVisitor {
 // An error is thrown once and passes through the calls around it, so one record per thread is enough.
 struct Record {
   const Error* error = nullptr;
-  std::string text;  // as the error read when the record was made: another one may lie at the same address later
+  std::string text;  // the message at that time: another error may have the same address later
   ErrorOrigin origin;
 };
 thread_local Record record;

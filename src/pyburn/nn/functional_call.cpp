@@ -20,7 +20,7 @@ ReplacedTensors::ReplacedTensors(Module& module, const NamedTensors& tensors, Fu
   for (const auto& [name, tensor] : tensors) {
     const auto place = places.find(name);
     require<ValueError>(place != places.end(), "{} has no parameter or buffer '{}' to replace", module.display_name(), name);
-    require<ValueError>(tensor.defined(), "expected a tensor in the place of '{}'", name);
+    require<ValueError>(tensor.defined(), "expected a tensor for '{}'", name);
     const auto [it, fresh] = wanted.emplace(name, tensor);
     require<ValueError>(fresh, "'{}' was given twice", name);
     if (!options.tie_weights) continue;
@@ -28,7 +28,7 @@ ReplacedTensors::ReplacedTensors(Module& module, const NamedTensors& tensors, Fu
       if (other != name && same.entry.tensor.is_same(place->second.entry.tensor)) {
         const auto [tied, is_first] = wanted.emplace(other, tensor);
         require<ValueError>(
-            is_first || tied->second.is_same(tensor), "'{}' and '{}' are one tensor, and got different values", name, other);
+            is_first || tied->second.is_same(tensor), "'{}' and '{}' are the same tensor and need the same value", name, other);
       }
   }
   if (options.strict)

@@ -46,7 +46,7 @@ Ref<Conv<N>> fuse_conv_bn_eval(Conv<N>& conv, AnyBatchNorm& norm) {
 template <int N>
 Ref<ConvTranspose<N>> fuse_conv_bn_eval(ConvTranspose<N>& conv, AnyBatchNorm& norm) {
   require<ValueError>(
-      conv.options().groups == 1, "a transposed convolution in groups cannot be fused: got {} groups", conv.options().groups);
+      conv.options().groups == 1, "a transposed convolution with groups cannot be fused: got {} groups", conv.options().groups);
   return fused(conv, norm, 1);
 }
 Ref<Linear> fuse_linear_bn_eval(Linear& linear, AnyBatchNorm& norm) {

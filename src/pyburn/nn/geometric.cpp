@@ -52,7 +52,7 @@ TensorHandle pooled(const TensorHandle& x, const TensorHandle& batch, std::optio
 }  // namespace
 
 GCNConv::GCNConv(GCNConvConfig config, Placement p) : Layer(std::move(config)) {
-  require<ValueError>(config_.normalize || !config_.add_self_loops, "GCNConv adds self-loops only where it normalises");
+  require<ValueError>(config_.normalize || !config_.add_self_loops, "add_self_loops=True requires normalize=True");
   register_parameter("bias", config_.bias ? Parameter(fn::zeros({config_.out_channels}, p.dtype, p.device)) : TensorHandle());
   register_module("lin", make_ref<Linear>(config_.in_channels, config_.out_channels, false, p));
   reset_parameters();

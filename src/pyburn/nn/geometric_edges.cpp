@@ -58,7 +58,7 @@ TensorHandle scatter(
     const TensorHandle& src, const TensorHandle& index, int64_t dim, std::optional<int64_t> size, const std::string& reduce) {
   require<ValueError>(index.rank() == 1, "The `index` argument must be one-dimensional (got {} dimensions)", index.rank());
   dim = dim < 0 ? dim + src.rank() : dim;
-  require<ValueError>(dim >= 0 && dim < src.rank(), "src has no axis {}: got {}", dim, src.shape());
+  require<ValueError>(dim >= 0 && dim < src.rank(), "src has no dimension {}: got {}", dim, src.shape());
   Dims shape = src.shape();
   shape[dim] = node_count(index, size);
   const TensorHandle none = fn::zeros(shape, src.dtype(), &src.device()), at = along(index, src, dim);

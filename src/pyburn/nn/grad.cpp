@@ -14,8 +14,8 @@ using Gradient = TensorHandle (*)(const TensorHandle&, const TensorHandle&, cons
 TensorHandle gradient(
     Gradient of_images, Gradient of_volumes, const TensorHandle& a, const TensorHandle& b, Dims size, const ConvOptions& o) {
   const int axes = int(size.size()) - 2;
-  require(axes >= 1 && axes <= 3, "expected the size of a tensor of 3 to 5 axes: got {}", Shape(size));
-  for (const TensorHandle* t : {&a, &b}) require(t->rank() == axes + 2, "expected tensors of {} axes: got {}", axes + 2, t->shape());
+  require(axes >= 1 && axes <= 3, "expected the size of a tensor of 3 to 5 dimensions: got {}", Shape(size));
+  for (const TensorHandle* t : {&a, &b}) require(t->rank() == axes + 2, "expected tensors of {} dimensions: got {}", axes + 2, t->shape());
   Dims stride = per_axis(o.stride, axes, "stride"), padding = per_axis(o.padding, axes, "padding"),
        dilation = per_axis(o.dilation, axes, "dilation");
   if (axes > 1) return (axes == 2 ? of_images : of_volumes)(a, b, size, stride, padding, dilation, o.groups);

@@ -20,7 +20,7 @@ int64_t& input_size(C& config) {
 
 // The axis of the input that says which value.
 int axis_of(const Linear&, const Shape& x) {
-  require(x.rank() > 0, "LazyLinear expects an input of one axis or more: got {}", x);
+  require(x.rank() > 0, "LazyLinear expects an input with at least one dimension: got {}", x);
   return x.rank() - 1;
 }
 int channels_before(int axes, const Shape& x) {

@@ -9,6 +9,8 @@
 namespace pyburn::nn {
 
 Linear::Linear(LinearConfig config, Placement p) : Layer(config) {
+  require(config.in_features >= 0, "[Linear] in_features must not be negative: got {}", config.in_features);
+  require(config.out_features >= 0, "[Linear] out_features must not be negative: got {}", config.out_features);
   register_parameter("weight", Parameter(fn::empty({config.out_features, config.in_features}, p.dtype, p.device)));
   register_parameter("bias", config.bias ? Parameter(fn::empty({config.out_features}, p.dtype, p.device)) : TensorHandle());
   reset_parameters();

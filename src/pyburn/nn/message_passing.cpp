@@ -28,7 +28,7 @@ TensorHandle MessagePassing::propagate(const Edges& edges, const TensorHandle& s
   const bool reversed = config_.flow == "target_to_source";
   const TensorHandle& reached = reversed ? sources : targets;
   const int64_t axis = config_.node_dim < 0 ? config_.node_dim + reached.rank() : config_.node_dim;
-  require(axis >= 0 && axis < reached.rank(), "nodes have no axis {}: got {}", config_.node_dim, reached.shape());
+  require(axis >= 0 && axis < reached.rank(), "nodes have no dimension {}: got {}", config_.node_dim, reached.shape());
   const EdgeEnds ends(edges, sources, targets, config_.node_dim, reversed);
   return update(aggregate(message(ends), ends.index(), reached.shape()[int(axis)]), reached);
 }

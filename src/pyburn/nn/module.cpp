@@ -15,8 +15,8 @@ namespace {
 
 std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
 
-// visit(name, module) for a module and all below it. No reference to the module itself is taken: a constructor, which nobody has a
-// reference to yet, may ask for its parameters.
+// Calls visit(name, module) for a module and all submodules. Takes no reference to the module itself: a constructor may use it before any
+// reference exists.
 template <class Visit>
 void walk(Module& root, const std::string& prefix, bool remove_duplicate, Visit visit) {
   std::unordered_set<const Module*> met;

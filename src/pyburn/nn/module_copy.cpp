@@ -20,7 +20,7 @@ class HolderCount {
     for (size_t i = 0; i < before_.size(); ++i) {
       const Entry& e = module_.entries()[i];
       require<UnsupportedOp>(holders(e) == before_[i],
-          "a copy of {} would keep '{}' of the original in one of its members: list that member in PB_MODULE({}, ...)", module_.type_name(),
+          "a copy of {} would share '{}' with the original: list the member that refers to it in PB_MODULE({}, ...)", module_.type_name(),
           e.name, module_.type_name());
     }
   }
@@ -36,14 +36,13 @@ class HolderCount {
 }  // namespace
 
 void Copies::check_class(const Module& module, const std::type_info& copied) {
-  require<UnsupportedOp>(
-      typeid(module) == copied, "{} does not say how it is copied: write PB_MODULE(...) into its class", module.type_name());
+  require<UnsupportedOp>(typeid(module) == copied, "{} cannot be copied: add PB_MODULE(...) to its class", module.type_name());
 }
 
 Ref<Module> Copies::of(const Ref<Module>& original) {
   if (!original) return {};
   if (const auto known = modules_.find(original.get()); known != modules_.end()) return known->second;
-  require<UnsupportedOp>(!original->calls_host(), "{} is a class of the host's language, which copies it", original->display_name());
+  require<UnsupportedOp>(!original->calls_host(), "{} is implemented in the host language, which copies it", original->display_name());
   const HolderCount holders(*original);
   const Ref<Module> made = original->shallow_copy();
   modules_.emplace(original.get(), made);  // before its parts: it may be below itself

@@ -28,7 +28,7 @@ std::vector<std::string> ModuleDict::keys() const {
 
 Ref<Module> ModuleDict::at(std::string_view key) const {
   const Entry* e = child(entries(), key);
-  require<IndexError>(e, "no module is named '{}'", key);
+  require<IndexError>(e, "no such module: '{}'", key);
   return e->module;
 }
 

@@ -34,7 +34,7 @@ Dims with_first(Dims size, int64_t first) {
 TensorHandle invert_permutation(const TensorHandle& permutation) { return permutation.defined() ? fn::argsort(permutation) : permutation; }
 
 PackedSequence pack_padded_sequence(const TensorHandle& input, std::vector<int64_t> lengths, bool batch_first, bool enforce_sorted) {
-  require<Error>(input.rank() >= 2, "expected a batch of sequences with two axes or more: got {}", input.shape());
+  require<Error>(input.rank() >= 2, "expected a batch of sequences with at least two dimensions: got {}", input.shape());
   require<Error>(input.numel() > 0, "Cannot pack an empty tensor.");
   const TensorHandle steps_first = batch_first ? fn::transpose(input, 0, 1) : input;
   const int64_t steps = steps_first.shape()[0], batch = steps_first.shape()[1];
@@ -80,10 +80,12 @@ PaddedSequence pad_packed_sequence(
       steps, longest);
   int64_t rows_left = data.rank() > 0 ? data.shape()[0] : 0, before = batch;
   for (int64_t count : alive) {
-    require<ValueError>(count > 0 && count <= before, "batch_sizes of a packed sequence must be positive and not rise: got {}", alive);
+    require<ValueError>(
+        count > 0 && count <= before, "batch_sizes of a packed sequence must be positive and not increasing: got {}", alive);
     rows_left -= before = count;
   }
-  require<ValueError>(rows_left == 0, "batch_sizes of a packed sequence must add up to its rows: got {} for {}", alive, data.shape());
+  require<ValueError>(
+      rows_left == 0, "the sum of batch_sizes of a packed sequence must equal its rows: got {} for {}", alive, data.shape());
   std::vector<int64_t> columns(size_t(batch), 0);
   std::iota(columns.begin(), columns.end(), 0);
   if (sequence.unsorted_indices.defined()) columns = numbers_of(sequence.unsorted_indices);
@@ -106,7 +108,8 @@ TensorHandle pad_sequence(const Tensors& sequences, bool batch_first, double pad
   require<Error>(!sequences.empty(), "received an empty list of sequences");
   int64_t longest = 0;
   for (const TensorHandle& s : sequences) {
-    require<Error>(s.defined() && s.rank() > 0, "expected sequences with one axis or more: got {}", s.defined() ? s.shape() : Shape());
+    require<Error>(
+        s.defined() && s.rank() > 0, "expected sequences with at least one dimension: got {}", s.defined() ? s.shape() : Shape());
     longest = std::max(longest, s.shape()[0]);
   }
   Tensors padded;

@@ -50,7 +50,7 @@ std::vector<std::string> ParameterDict::keys() const {
 }
 
 TensorHandle ParameterDict::at(std::string_view key) const {
-  require<IndexError>(contains(key), "no parameter is named '{}'", key);
+  require<IndexError>(contains(key), "no such parameter: '{}'", key);
   return tensor(key);
 }
 

@@ -42,7 +42,7 @@ void check_kept(const char* what, const TensorHandle& before, const TensorHandle
 }  // namespace
 
 TensorHandle Parametrization::compute(const Tensors& originals) {
-  require<ValueError>(originals.size() == 1, "{} computes a tensor from one other: got {}", display_name(), originals.size());
+  require<ValueError>(originals.size() == 1, "{} takes a single tensor: got {}", display_name(), originals.size());
   return call(originals[0]);
 }
 
@@ -100,7 +100,7 @@ TensorHandle ParametrizationList::value() {
   Tensors now = originals();
   for (const Ref<Module>& m : modules()) {
     auto* p = dynamic_cast<Parametrization*>(m.get());
-    require<ValueError>(p || now.size() == 1, "{} computes a tensor from one other: got {}", m->display_name(), now.size());
+    require<ValueError>(p || now.size() == 1, "{} takes a single tensor: got {}", m->display_name(), now.size());
     now = {p ? p->compute(now) : m->call(now[0])};
   }
   if (cached_scopes) cached_values[this] = now[0];

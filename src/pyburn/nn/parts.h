@@ -7,7 +7,7 @@ namespace pyburn::nn {
 
 inline Module& child(Module& m, std::string_view name) {
   const Entry* e = m.find(name);
-  require<ValueError>(e && e->module, "{} has lost its module '{}'", m.type_name(), name);
+  require<ValueError>(e && e->module, "{} has no module '{}' any more", m.type_name(), name);
   return *e->module;
 }
 
@@ -23,7 +23,7 @@ L& child_as(Module& m, std::string_view name, const char* kind) {
 // A required parameter or buffer.
 inline TensorHandle needed(const Module& m, std::string_view name) {
   TensorHandle t = m.tensor(name);
-  require<ValueError>(t.defined(), "{} has lost its parameter '{}'", m.type_name(), name);
+  require<ValueError>(t.defined(), "{} has no parameter '{}' any more", m.type_name(), name);
   return t;
 }
 

@@ -18,7 +18,7 @@ OptionalDims strides(const Dims& stride) { return stride.empty() ? OptionalDims(
 template <int N>
 Dims resolved(const Sizes& output_size, const TensorHandle& x) {
   Dims sizes = per_axis(output_size.empty() ? Dims{Sizes::left_open} : Dims(output_size), N, "output_size");
-  require<ShapeError>(x.rank() >= N, "expected at least {} axes: got {}", N, x.shape());
+  require<ShapeError>(x.rank() >= N, "expected at least {} dimensions: got {}", N, x.shape());
   for (int i = 0; i < N; ++i)
     if (sizes[i] == Sizes::left_open) sizes[i] = x.shape()[x.rank() - N + i];
   return sizes;

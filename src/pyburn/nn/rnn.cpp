@@ -71,7 +71,7 @@ std::vector<Stretch> stretches(const Dims& batch_sizes) {
   int64_t begin = 0;
   for (int64_t rows : batch_sizes) {
     require<ValueError>(rows > 0 && (list.empty() || rows <= list.back().rows),
-        "batch_sizes of a packed sequence must be positive and never rise: got {}", batch_sizes);
+        "batch_sizes of a packed sequence must be positive and not increasing: got {}", batch_sizes);
     if (list.empty() || list.back().rows != rows) list.push_back({begin, 0, rows});
     ++list.back().steps;
     begin += rows;
@@ -189,7 +189,7 @@ RecurrentResult RecurrentModule::forward_packed(
       data.rank() == 2 && data.shape()[1] == r.input_size, "expected packed data of shape (rows, {}): got {}", r.input_size, data.shape());
   const std::vector<Stretch> parts = stretches(batch_sizes);
   require<ValueError>(!parts.empty() && parts.back().begin + parts.back().steps * parts.back().rows == data.shape()[0],
-      "batch_sizes of a packed sequence must add up to its {} rows: got {}", data.shape()[0], batch_sizes);
+      "the sum of batch_sizes of a packed sequence must equal its {} rows: got {}", data.shape()[0], batch_sizes);
   h0 = first_state(r, h0, data, batch_sizes[0], r.state_size(), has_cells(r) ? "hidden[0]" : "hidden");
   if (has_cells(r)) c0 = first_state(r, c0, data, batch_sizes[0], r.hidden_size, "hidden[1]");
   TensorHandle input = data;

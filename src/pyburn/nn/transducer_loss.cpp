@@ -51,7 +51,7 @@ TensorHandle RNNTFunction::operator()(
   const int64_t batch = x.shape()[0], steps = x.shape()[1], labels = x.shape()[2];
   const TensorHandle chances = logits ? fn::log_softmax(x, -1) : x;
   const TensorHandle waits = skewed(fn::select(chances, 3, blank));
-  // Labels have the same index at all steps of time; after the last there is none to emit.
+  // Labels have the same index at all time steps; after the last one none is left to emit.
   const TensorHandle index = fn::expand(fn::reshape(targets, {batch, 1, labels - 1, 1}), {batch, steps, labels - 1, 1});
   const TensorHandle emitted = fn::squeeze(fn::gather(fn::narrow(chances, 2, 0, labels - 1), 3, index), Dims{3});
   const TensorHandle emits = skewed(fn::constant_pad_nd(emitted, {0, 1}, kNever));

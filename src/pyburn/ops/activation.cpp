@@ -17,7 +17,7 @@
 namespace pyburn {
 
 Gelu Gelu::from(const TensorHandle&, const std::string& approximate) {
-  require<ValueError>(approximate == "none" || approximate == "tanh", "approximate is 'none' or 'tanh': got '{}'", approximate);
+  require<ValueError>(approximate == "none" || approximate == "tanh", "approximate must be 'none' or 'tanh': got '{}'", approximate);
   return {approximate == "tanh"};
 }
 Gelu Gelu::from(const TensorHandle& grad, const TensorHandle&, const std::string& approximate) { return from(grad, approximate); }
@@ -396,8 +396,9 @@ constinit FunctionInfo functions[] = {
                "second.",
         .torch = "torch.nn.functional.glu",
         .example = "pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))",
-        .samples = "t(2, 4)\nt(4, 3), 0\nt(2, 6, 3), dim=1\nt(0, 4)\nt(4, 3).T\nt(2, 1).expand(2, 4)\nt(4, dtype=f64)\nt() ! axis\nt(2, 3) "
-                   "! even"},
+        .samples =
+            "t(2, 4)\nt(4, 3), 0\nt(2, 6, 3), dim=1\nt(0, 4)\nt(4, 3).T\nt(2, 1).expand(2, 4)\nt(4, dtype=f64)\nt() ! dimension\nt(2, 3) "
+            "! even"},
 };
 }
 
@@ -413,16 +414,16 @@ TensorHandle fn::softsign(const TensorHandle& input) { return input / (abs(input
 TensorHandle fn::tanhshrink(const TensorHandle& input) { return input - tanh(input); }
 TensorHandle fn::prelu(const TensorHandle& input, const TensorHandle& weight) {
   const int64_t channels = input.rank() > 1 ? input.shape()[1] : 1;
-  require(weight.numel() == 1 || weight.shape() == Shape{channels}, "[prelu] expected one weight, or one for each channel: got {} for {}",
+  require(weight.numel() == 1 || weight.shape() == Shape{channels}, "[prelu] expected one weight, or one per channel: got {} for {}",
       weight.shape(), input.shape());
   Dims along(weight.numel() == 1 ? 0 : input.rank(), 1);
   if (weight.numel() != 1) along[1] = channels;
   return where(gt(input, 0), input, input * reshape(weight, along));
 }
 TensorHandle fn::glu(const TensorHandle& input, int64_t dim) {
-  require(input.rank() > 0, "[glu] expected at least one axis: got {}", input.shape());
+  require(input.rank() > 0, "[glu] expected at least one dimension: got {}", input.shape());
   const int64_t axis = normalise_dim(dim, input.rank()), half = input.shape()[axis] / 2;
-  require(2 * half == input.shape()[axis], "[glu] expected an even extent along dim: got {}", input.shape());
+  require(2 * half == input.shape()[axis], "[glu] expected an even size along dim: got {}", input.shape());
   return slice(input, axis, 0, half, 1) * sigmoid(slice(input, axis, half, 2 * half, 1));
 }
 

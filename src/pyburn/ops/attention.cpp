@@ -25,18 +25,18 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void check(const Meta& q, const Meta& k, const Meta& v, const Meta& mask) {
   for (const Meta* m : {&q, &k, &v}) {
-    require(m->shape.rank() == 4, "expected 4 axes (batch, head, token, feature): got {}", m->shape);
+    require(m->shape.rank() == 4, "expected 4 dimensions (batch, head, token, feature): got {}", m->shape);
     require<DTypeError>(is_floating(m->dtype) && m->dtype == q.dtype, "expected one floating dtype: got {} and {}", q.dtype, m->dtype);
     require(m->shape[0] == q.shape[0], "batch sizes differ: got {} and {}", q.shape, m->shape);
   }
   const int64_t heads = q.shape[1], shared = k.shape[1];
-  require(k.shape[1] == v.shape[1] && k.shape[2] == v.shape[2], "key and value differ: got {} and {}", k.shape, v.shape);
-  require(
-      heads == shared || (shared > 0 && heads % shared == 0), "heads of key do not divide those of query: got {} and {}", k.shape, q.shape);
-  require(q.shape[3] == k.shape[3], "query and key differ in features: got {} and {}", q.shape, k.shape);
+  require(k.shape[1] == v.shape[1] && k.shape[2] == v.shape[2], "shapes of key and value do not match: got {} and {}", k.shape, v.shape);
+  require(heads == shared || (shared > 0 && heads % shared == 0),
+      "the number of key heads must divide the number of query heads: got {} and {}", k.shape, q.shape);
+  require(q.shape[3] == k.shape[3], "feature sizes of query and key differ: got {} and {}", q.shape, k.shape);
   if (mask.shape.empty()) return;  // absent
-  require(mask.shape == Shape{q.shape[0], heads, q.shape[2], k.shape[2]}, "mask does not fit: got {} for {} and {}", mask.shape, q.shape,
-      k.shape);
+  require(mask.shape == Shape{q.shape[0], heads, q.shape[2], k.shape[2]},
+      "the shape of the mask does not match: got {} for query {} and key {}", mask.shape, q.shape, k.shape);
   require<DTypeError>(mask.dtype == DType::boolean || mask.dtype == q.dtype, "expected a mask of bool or {}: got {}", q.dtype, mask.dtype);
 }
 DType sum_dtype(DType t) { return t == DType::float64 ? t : DType::float32; }
@@ -49,11 +49,11 @@ MetaList infer(const Attention&, Metas in) {
 MetaList infer_grad(const Attention&, Metas in) {
   const Meta &dy = in[0], &q = in[1], &k = in[2], &v = in[3];
   check(q, k, v, in[4]);
-  require(dy == Meta{Shape{q.shape[0], q.shape[1], q.shape[2], v.shape[3]}, q.dtype}, "the gradient does not fit: got {} for {}", dy.shape,
-      q.shape);
+  require(dy == Meta{Shape{q.shape[0], q.shape[1], q.shape[2], v.shape[3]}, q.dtype},
+      "the shape of the gradient does not match: got {} for {}", dy.shape, q.shape);
   for (const Meta* m : {&in[5], &in[6]})
-    require(*m == Meta{Shape{q.shape[0], q.shape[1], q.shape[2]}, sum_dtype(q.dtype)}, "sums of rows do not fit: got {} for {}", m->shape,
-        q.shape);
+    require(*m == Meta{Shape{q.shape[0], q.shape[1], q.shape[2]}, sum_dtype(q.dtype)},
+        "the shape of the row sums does not match: got {} for {}", m->shape, q.shape);
   return {q, k, v};
 }
 
@@ -176,8 +176,8 @@ t(1, 1, 2, 3).expand(1, 2, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, False, 0.5
 t(1, 2, 2, 3, dtype=f64), t(1, 2, 4, 3, dtype=f64), t(1, 2, 4, 2, dtype=f64), None, False, 0.5
 t(1, 2, 70, 8), t(1, 2, 140, 8), t(1, 2, 140, 8), None, False, 0.3
 t(1, 2, 140, 8), t(1, 2, 140, 8), t(1, 2, 140, 8), None, True, 0.3
-t(), t(1, 2, 4, 3), t(1, 2, 4, 2), None, False, 0.5 ! axes
-t(1, 2, 2, 3), t(1, 2, 4, 5), t(1, 2, 4, 2), None, False, 0.5 ! features
+t(), t(1, 2, 4, 3), t(1, 2, 4, 2), None, False, 0.5 ! dimensions
+t(1, 2, 2, 3), t(1, 2, 4, 5), t(1, 2, 4, 2), None, False, 0.5 ! feature sizes
 t(1, 3, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, False, 0.5 ! heads)"});
 constinit OpInfo attention_grad = define<Attention, infer_grad, grad_grad, decompose_grad>(
     {.schema = "attention_grad(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor logsumexp, Tensor delta, "
@@ -202,7 +202,7 @@ t(0, 1, 2, 2), t(0, 1, 2, 3), t(0, 1, 3, 3), t(0, 1, 3, 2), None, t(0, 1, 2), t(
 t(1, 2, 2, 2).transpose(1, 2), t(1, 2, 2, 3), t(1, 4, 2, 3).transpose(1, 2), t(1, 2, 4, 2), None, t(1, 2, 2), t(1, 2, 2), False, 0.5
 t(1, 1, 2, 2).expand(1, 2, 2, 2), t(1, 2, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, t(1, 2, 2), t(1, 2, 2), False, 0.5
 t(1, 2, 70, 8).constant, t(1, 2, 70, 8).constant, t(1, 2, 140, 8).constant, t(1, 2, 140, 8).constant, None, t(1, 2, 70).constant, t(1, 2, 70).constant, False, 0.1
-t(), t(1, 2, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, t(1, 2, 2), t(1, 2, 2), False, 0.5 ! does not fit)"});
+t(), t(1, 2, 2, 3), t(1, 2, 4, 3), t(1, 2, 4, 2), None, t(1, 2, 2), t(1, 2, 2), False, 0.5 ! does not match)"});
 }  // namespace op
 
 namespace {
@@ -227,7 +227,7 @@ t(1, 3, 2, 4).transpose(1, 2), t(1, 3, 2, 4).transpose(1, 2), t(1, 3, 2, 4).tran
 t(1, 1, 3, 4).expand(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4)
 t(1, 2, 3, 4, dtype=bf16), t(1, 2, 3, 4, dtype=bf16), t(1, 2, 3, 4, dtype=bf16)
 t(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4), dropout_p=1.0
-t(), t(5, 4), t(5, 4) ! axes
+t(), t(5, 4), t(5, 4) ! dimensions
 t(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4), t(3, 3), is_causal=True ! is_causal
 t(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4), dropout_p=2.0 ! dropout_p)"},
 };
@@ -259,7 +259,7 @@ TensorHandle fn::scaled_dot_product_attention(const TensorHandle& given_query, c
     const TensorHandle& given_value, const TensorHandle& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale,
     bool enable_gqa) {
   const TensorHandle query = lowered(given_query), key = lowered(given_key), value = lowered(given_value);
-  for (const TensorHandle* x : {&query, &key, &value}) require(x->rank() >= 2, "expected at least 2 axes: got {}", x->shape());
+  for (const TensorHandle* x : {&query, &key, &value}) require(x->rank() >= 2, "expected at least 2 dimensions: got {}", x->shape());
   require<ValueError>(!attn_mask.defined() || !is_causal, "attn_mask and is_causal exclude each other");
   require<ValueError>(dropout_p >= 0 && dropout_p <= 1, "expected a dropout_p between 0 and 1: got {}", dropout_p);
   const Shape batch = broadcast_shapes(broadcast_shapes(leading(query.shape()), leading(key.shape())), leading(value.shape()));
@@ -270,8 +270,8 @@ TensorHandle fn::scaled_dot_product_attention(const TensorHandle& given_query, c
     const Shape& s = q.shape();
     if (k.shape()[1] == 1) k = expand(k, Dims{s[0], heads, -1, -1});
     if (v.shape()[1] == 1) v = expand(v, Dims{s[0], heads, -1, -1});
-    require(
-        k.shape()[1] == heads && v.shape()[1] == heads, "heads differ: got {} and {}; enable_gqa shares them", query.shape(), key.shape());
+    require(k.shape()[1] == heads && v.shape()[1] == heads,
+        "the numbers of heads differ: got {} and {}; use enable_gqa=True for grouped heads", query.shape(), key.shape());
   }
   TensorHandle mask;
   if (attn_mask.defined()) {

@@ -13,7 +13,7 @@ struct Attention {
   PB_FIELDS(is_causal, scale)
   using T = TensorHandle;
   static Attention from(const T&, const T&, const T&, const T& mask, bool is_causal, double scale) {
-    if (mask.defined()) require(mask.rank() == 4, "expected a mask of 4 axes: got {}", mask.shape());
+    if (mask.defined()) require(mask.rank() == 4, "expected a mask of 4 dimensions: got {}", mask.shape());
     return {is_causal, scale};
   }
   static Attention from(const T&, const T& q, const T& k, const T& v, const T& mask, const T&, const T&, bool is_causal, double scale) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kMoved =
     "t(2, 3, 4), 0, 2\nt(2, 3, 4), (0, 1), (-1, 0)\nt(2, 3, 4), source=1, destination=0\nt(), (), ()\nt(0, 2), 0, 1\nt(2, 3).T, 0, 1\n"
-    "t(2, 1).expand(2, 3), 0, 1\nt(2, 3), 0, 2 ! dim out of range\nt(2, 3), (0, 0), (0, 1) ! twice\nt(2, 3), (0, 1), 1 ! as many";
+    "t(2, 1).expand(2, 3), 0, 1\nt(2, 3), 0, 2 ! dim out of range\nt(2, 3), (0, 0), (0, 1) ! twice\nt(2, 3), (0, 1), 1 ! same length";
 constexpr const char* kSwapped =
     "t(2, 3), 0, 1\nt(2, 3, 4), -1, 0\nt(), 0, 0\nt(0, 2), 0, 1\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 0, 1\nt(2), 0, 1 ! dim out of "
     "range";
@@ -47,7 +47,7 @@ constinit FunctionInfo functions[] = {
         .doc = "Splits the dimension dim into several dimensions of the given sizes, one of which may be -1.",
         .example = "pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape",
         .samples = "t(6, 2), 0, (2, 3)\nt(3, 4), -1, (2, -1)\nt(0, 2), 0, (0, 5)\nt(2, 6).T, 0, (3, 2)\nt(2, 1).expand(2, 4), 1, (2, 2)\n"
-                   "t(), 0, (1,) ! axis\nt(6), 0, (4, 2) ! size does not fit\nt(6), 0, () ! non-empty"},
+                   "t(), 0, (1,) ! dimension\nt(6), 0, (4, 2) ! size is invalid\nt(6), 0, () ! non-empty"},
     {.schema = "broadcast_to(Tensor input, int[] size) -> Tensor",
         .doc = "Broadcasts input to the given shape without a copy; alias of expand.",
         .example = "pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape",
@@ -110,19 +110,19 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')",
         .samples =
             "[t(2), t(3)]\n[t(2), t(3)], indexing='xy'\n[t(2), t(3), t(2)], indexing='xy'\n[t(), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n"
-            "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one axis\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
+            "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one dimension\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
 };
 
 }  // namespace
 
 TensorHandle fn::movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
-  require(
-      source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source, destination);
+  require(source.size() == destination.size(), "[movedim] source and destination must have the same length: got {} and {}", source,
+      destination);
   const int places = std::max(input.rank(), 1);  // a scalar counts as one axis, as everywhere
   Dims order(places, -1), moved(places, 0);
   for (int64_t i = 0; i < source.size(); ++i) {
     const int from = normalise_dim(source[i], input.rank()), to = normalise_dim(destination[i], input.rank());
-    require(!moved[from] && order[to] < 0, "[movedim] an axis appears twice: got {} and {}", source, destination);
+    require(!moved[from] && order[to] < 0, "[movedim] a dimension appears twice: got {} and {}", source, destination);
     moved[from] = 1;
     order[to] = from;
   }
@@ -141,12 +141,12 @@ TensorHandle fn::moveaxis(const TensorHandle& input, const Dims& source, const D
 TensorHandle fn::swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1) { return transpose(input, axis0, axis1); }
 TensorHandle fn::swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1) { return transpose(input, dim0, dim1); }
 TensorHandle fn::adjoint(const TensorHandle& input) {
-  require(input.rank() >= 2, "[adjoint] expected at least 2 axes: got {}", input.shape());
+  require(input.rank() >= 2, "[adjoint] expected at least 2 dimensions: got {}", input.shape());
   return transpose(input, -2, -1);
 }
 TensorHandle fn::ravel(const TensorHandle& input) { return reshape(contiguous(input), Dims{input.numel()}); }
 TensorHandle fn::unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
-  require<IndexError>(input.rank() > 0, "[unflatten] needs at least one axis: got rank 0");
+  require<IndexError>(input.rank() > 0, "[unflatten] expected at least one dimension: got rank 0");
   require(!sizes.empty(), "[unflatten] sizes must be non-empty");
   const int axis = normalise_dim(dim, input.rank());
   Dims shape;
@@ -184,12 +184,12 @@ Tensors fn::atleast_3d(const Tensors& tensors) { return each(tensors, atleast_3d
 Tensors fn::meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing) {
   require<ValueError>(!tensors.empty(), "[meshgrid] expects a non-empty list of tensors");
   const std::string order = indexing.value_or("ij");
-  require<ValueError>(order == "ij" || order == "xy", "[meshgrid] indexing is 'ij' or 'xy': got '{}'", order);
+  require<ValueError>(order == "ij" || order == "xy", "[meshgrid] indexing must be 'ij' or 'xy': got '{}'", order);
   const bool exchanged = order == "xy" && tensors.size() >= 2;
   auto place = [&](int64_t i) { return exchanged && i < 2 ? 1 - i : i; };  // the axis of the result that tensor i runs along
   Dims size(tensors.size(), 0);
   for (int64_t i = 0; i < tensors.size(); ++i) {
-    require(tensors[i].rank() <= 1, "[meshgrid] expected tensors of at most one axis: got {}", tensors[i].shape());
+    require(tensors[i].rank() <= 1, "[meshgrid] expected tensors with at most one dimension: got {}", tensors[i].shape());
     size[place(i)] = tensors[i].numel();
   }
   Tensors grid;

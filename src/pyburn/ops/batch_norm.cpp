@@ -12,12 +12,12 @@ namespace pyburn {
 namespace {
 
 void check(const Meta& x) {
-  require(x.shape.rank() >= 2, "expected at least 2 axes: got {}", x.shape);
+  require(x.shape.rank() >= 2, "expected at least 2 dimensions: got {}", x.shape);
   require<DTypeError>(is_floating(x.dtype), "expected a floating dtype: got {}", x.dtype);
-  require<ValueError>(x.shape.numel() > 0, "expected elements in every channel: got {}", x.shape);
+  require<ValueError>(x.shape.numel() > 0, "expected at least one element per channel: got {}", x.shape);
 }
 void check_per_channel(const Meta& t, const Meta& x) {
-  require(t.shape == Shape{x.shape[1]}, "expected one number per channel: got {} for {}", t.shape, x.shape);
+  require(t.shape == Shape{x.shape[1]}, "expected one element per channel: got {} for an input of shape {}", t.shape, x.shape);
   require<DTypeError>(t.dtype == x.dtype, "expected equal dtypes: got {} and {}", x.dtype, t.dtype);
 }
 MetaList infer(const NormaliseBatch&, Metas in) {
@@ -105,8 +105,8 @@ t(5, 4, 3).permute(0, 2, 1), None, None, 0.1
 t(1, 3, 4).expand(2, 3, 4), t(3), t(3), 0.01
 t(2, 3, 4, dtype=f64), t(3, dtype=f64), None, 0.01
 t(2, 3, 40), t(3), t(3), 0.01
-t(2, 3, 4), t(4), None, 0.1 ! one number per channel
-t(0, 3), None, None, 0.1 ! elements
+t(2, 3, 4), t(4), None, 0.1 ! one element per channel
+t(0, 3), None, None, 0.1 ! one element
 t(), None, None, 0.1 ! at least 2)"});
 constinit OpInfo normalise_batch_backward = define<NormaliseBatch, infer_backward, nullptr, backward_by_moments>(
     {.schema = "normalise_batch_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor var, Tensor? weight, float eps) -> (Tensor "
@@ -128,7 +128,7 @@ t(5, 4, 3).permute(0, 2, 1), t(5, 3, 4), t(3), positive(3), t(3), 0.1
 t(1, 3, 4).expand(2, 3, 4), t(2, 3, 4), t(3), positive(3), t(3), 0.1
 t(2, 3, 40), t(2, 3, 40), t(3), positive(3), t(3), 0.1
 t(2, 3), t(3, 3), t(3), positive(3), None, 0.1 ! like the input
-t(0, 3), t(0, 3), t(3), positive(3), None, 0.1 ! elements
+t(0, 3), t(0, 3), t(3), positive(3), None, 0.1 ! one element
 t(), t(), t(3), positive(3), None, 0.1 ! at least 2)"});
 }  // namespace op
 

@@ -61,7 +61,7 @@ Grads grad_mul(const Binary& a, const GradContext& c) {
 Grads grad_div(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.scalar == Side::right) return {dy / Operand(a.value)};
-  // The quotient is computed again: whoever made it may have written into it.
+  // The quotient is recomputed: the result may have been overwritten.
   const BothOperands o = operands_of(a, c);
   return gradients(
       a, c, [&] { return dy / o.right(); }, [&] { return -(dy * (div(o.left(), o.right()) / o.right())); });
@@ -314,7 +314,7 @@ TensorHandle fn::div(const Operand& input, const Operand& other, const std::opti
   if (!input.is_tensor() && !other.is_tensor()) return div(full(Dims{}, input.value()), other, rounding_mode);
   if (!rounding_mode) return div(input, other);
   if (*rounding_mode == "floor") return floor_divide(input, other);
-  require<ValueError>(*rounding_mode == "trunc", "[div] rounding_mode is None, 'trunc' or 'floor': got '{}'", *rounding_mode);
+  require<ValueError>(*rounding_mode == "trunc", "[div] rounding_mode must be None, 'trunc' or 'floor': got '{}'", *rounding_mode);
   auto floating = [](const Operand& o) { return o.is_tensor() ? is_floating(o.tensor().dtype()) : o.value().is_floating(); };
   if (floating(input) || floating(other)) return trunc(div(input, other));
   return floor_divide(sub(input, fmod(input, other)), other);  // floor and trunc agree where nothing is left over

@@ -10,16 +10,16 @@
 namespace pyburn {
 namespace {
 
-// Where elements of another size lie in the same bytes.
+// The layout of elements of another size in the same bytes.
 Layout layout_as(const Layout& x, DType from, DType to) {
   const int64_t old_size = size_of(from), new_size = size_of(to);
   if (old_size == new_size) return x;
   const int last = x.rank() - 1;
-  require(last >= 0, "a tensor without axes cannot be seen in a dtype of another size: got {} as {}", from, to);
-  require(x.strides[last] == 1, "the elements of the last axis must lie side by side to be seen as {}: got {}", to, x);
+  require(last >= 0, "a 0-d tensor cannot be viewed as a dtype of another size: got {} as {}", from, to);
+  require(x.strides[last] == 1, "the last dimension must be contiguous to be viewed as {}: got {}", to, x);
   Layout y = x;
   const auto scale = [&](int64_t elements, const char* what) {
-    require(elements * old_size % new_size == 0, "the {} must be a multiple of {} to be seen as {}: got {} in {}", what,
+    require(elements * old_size % new_size == 0, "the {} must be a multiple of {} to be viewed as {}: got {} in {}", what,
         new_size / old_size, to, elements, x);
     return elements * old_size / new_size;
   };
@@ -53,7 +53,7 @@ t(), i32
 t(0, 3), i32
 t(3, 2).T, i32
 t(2, 1).expand(2, 3), i32
-t(), i64 ! without axes
+t(), i64 ! 0-d
 t(2, 3), f64 ! multiple)"});
 constinit OpInfo frexp = define<NoAttrs, infer_frexp, grad_frexp>({.schema = "frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)",
     .doc = "Decomposes each element into a mantissa in [0.5, 1) and an exponent: input = mantissa * 2^exponent.",
@@ -93,11 +93,11 @@ t(1, 4).expand(3, 4), f64
 t(3, 4)[:, 2:], f64
 t(4, 3)[1:], u8
 t(2, 3), f32
-t(), i64 ! without axes
+t(), i64 ! 0-d
 t(2, 3), f64 ! multiple
 t(2, 4)[:, 1:3], f64 ! offset
 t(2, 3)[:, :2], f64 ! stride
-t(4, 2).T, u8 ! side by side)"},
+t(4, 2).T, u8 ! contiguous)"},
 };
 }
 

@@ -33,7 +33,7 @@ t(5, 2).T
 t(2, 1).expand(2, 4)
 t(2, 5, dtype=i64)
 t(5, dtype=f64)
-t() ! axis)";
+t() ! dimension)";
 constexpr const char* kPlaced = R"(
 t(2, 5), t(5)
 t(2, 5), t(2, 5)
@@ -43,7 +43,7 @@ t(0, 5), t(5)
 t(5, 2).T, t(5)
 t(1, 5).expand(2, 5), t(5)
 t(5, dtype=f64), t(5, dtype=f64)
-t(), t(5) ! axis
+t(), t(5) ! dimension
 t(2, 5), t(4) ! broadcast)";
 
 constinit FunctionInfo functions[] = {
@@ -80,7 +80,7 @@ t(2, 5).T
 t(3, 1).expand(3, 4)
 t(0, 4), dim=1
 t(5, dtype=f64)
-t() ! axis
+t() ! dimension
 t(3, 4), spacing=(0.5, 2.0, 1.0) ! spacing
 t(3, 2), edge_order=2 ! at least
 t(3, 4), edge_order=3 ! edge_order)"},
@@ -95,7 +95,7 @@ t(3, 4), spacing=[tensor([0., 1., 1.5, 4.])], dim=1, edge_order=2
 t(4, 3).T, spacing=[tensor([0., 1., 1.5, 4.])], dim=1
 t(3, 1).expand(3, 4), spacing=[tensor([0., 1., 1.5, 4.])], dim=1
 t(0, 4), spacing=[tensor([0., 1., 1.5, 4.])], dim=1
-t(), spacing=[tensor([1.])] ! axis
+t(), spacing=[tensor([1.])] ! dimension
 t(3, 4), spacing=[tensor([1., 2., 4.])], dim=1 ! spacing)"},
     {.schema = "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
         .doc = "Builds a Vandermonde matrix: row i holds the powers of x[i], highest first unless increasing=True.",
@@ -133,7 +133,7 @@ t(3, 1).expand(3, 4)
 t(3, 4, dtype=f64)
 t(3, 4, dtype=i64)
 t(0, 4)
-t(2, 3, 4) ! two axes
+t(2, 3, 4) ! two dimensions
 t(3, 4), fweights=t(4) ! integers
 t(3, 4), aweights=t(3) ! observation)"},
     {.schema = "corrcoef(Tensor input) -> Tensor",
@@ -147,7 +147,7 @@ t(3, 4, dtype=f64)
 t(1, 4).expand(2, 4)
 t(2, 0)
 t()
-t(2, 3, 4) ! two axes)"},
+t(2, 3, 4) ! two dimensions)"},
 };
 
 // The mean of each two neighbours along dim.
@@ -158,7 +158,7 @@ TensorHandle widths(const TensorHandle& y, const TensorHandle& x, int axis) {
   return reshape(diff(x), along);
 }
 int axis_of(const TensorHandle& y, int64_t dim) {
-  require(y.rank() > 0, "expected at least one axis: got {}", y.shape());
+  require(y.rank() > 0, "expected at least one dimension: got {}", y.shape());
   return normalise_dim(dim, y.rank());
 }
 TensorHandle neighbours(const TensorHandle& y, int axis) { return slice(y, axis, 1) + slice(y, axis, 0, -1); }
@@ -166,7 +166,7 @@ TensorHandle neighbours(const TensorHandle& y, int axis) { return slice(y, axis,
 // Three coefficients for samples a and b apart, at the middle one.
 TensorHandle derivative(const TensorHandle& y, const TensorHandle& x, int axis, int64_t edge_order) {
   const int64_t n = y.shape()[axis];
-  require<ValueError>(n > edge_order, "expected at least {} samples along each axis: got {}", edge_order + 1, y.shape());
+  require<ValueError>(n > edge_order, "expected at least {} samples along each dimension: got {}", edge_order + 1, y.shape());
   Dims along(y.rank(), 1);
   along[axis] = -1;
   const TensorHandle gaps = reshape(diff(x), along);
@@ -189,13 +189,13 @@ TensorHandle derivative(const TensorHandle& y, const TensorHandle& x, int axis, 
 }
 TensorHandle cast_if(const TensorHandle& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 Dims axes_of(const TensorHandle& input, const OptionalDims& dim, int64_t edge_order) {
-  require(input.rank() > 0, "expected at least one axis: got {}", input.shape());
-  require<ValueError>(edge_order == 1 || edge_order == 2, "edge_order is 1 or 2: got {}", edge_order);
+  require(input.rank() > 0, "expected at least one dimension: got {}", input.shape());
+  require<ValueError>(edge_order == 1 || edge_order == 2, "edge_order must be 1 or 2: got {}", edge_order);
   Dims axes;
   if (dim)
     for (int64_t d : *dim) {
       axes.push_back(normalise_dim(d, input.rank()));
-      require<ValueError>(std::count(axes.begin(), axes.end(), axes.back()) == 1, "an axis appears twice: got {}", *dim);
+      require<ValueError>(std::count(axes.begin(), axes.end(), axes.back()) == 1, "a dimension appears twice: got {}", *dim);
     }
   else
     for (int i = 0; i < input.rank(); ++i) axes.push_back(i);
@@ -224,7 +224,8 @@ TensorHandle fn::cumulative_trapezoid(const TensorHandle& y, const TensorHandle&
 Tensors fn::gradient(const TensorHandle& input, const OptionalNumbers& spacing, const OptionalDims& dim, int64_t edge_order) {
   const Dims axes = axes_of(input, dim, edge_order);
   const int64_t given = spacing ? spacing->size() : 1;
-  require<ValueError>(given == 1 || given == axes.size(), "expected one spacing, or one for each of {} axes: got {}", axes.size(), given);
+  require<ValueError>(
+      given == 1 || given == axes.size(), "expected one spacing, or one for each of {} dimensions: got {}", axes.size(), given);
   Tensors places;
   for (int64_t i = 0; i < axes.size(); ++i) {
     const DType dtype = is_floating(input.dtype()) ? input.dtype() : default_dtype();
@@ -235,10 +236,10 @@ Tensors fn::gradient(const TensorHandle& input, const OptionalNumbers& spacing, 
 }
 Tensors fn::gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim, int64_t edge_order) {
   const Dims axes = axes_of(input, dim, edge_order);
-  require<ValueError>(spacing.size() == axes.size(), "expected a spacing for each of {} axes: got {}", axes.size(), spacing.size());
+  require<ValueError>(spacing.size() == axes.size(), "expected a spacing for each of {} dimensions: got {}", axes.size(), spacing.size());
   Tensors results;
   for (int64_t i = 0; i < axes.size(); ++i) {
-    require(spacing[i].shape() == Shape{input.shape()[axes[i]]}, "spacing must be a vector as long as axis {}: got {} for {}", axes[i],
+    require(spacing[i].shape() == Shape{input.shape()[axes[i]]}, "spacing must be a vector as long as dimension {}: got {} for {}", axes[i],
         spacing[i].shape(), input.shape());
     results.push_back(derivative(input, spacing[i], int(axes[i]), edge_order));
   }
@@ -256,7 +257,7 @@ TensorHandle fn::vander(const TensorHandle& x, std::optional<int64_t> N, bool in
 }
 
 TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const TensorHandle& fweights, const TensorHandle& aweights) {
-  require(input.rank() <= 2, "expected at most two axes: got {}", input.shape());
+  require(input.rank() <= 2, "expected at most two dimensions: got {}", input.shape());
   require<DTypeError>(input.dtype() != DType::boolean, "not defined for bool: got {}", input.shape());
   const TensorHandle rows = input.rank() == 2 ? input : reshape(input, Dims{1, -1});
   TensorHandle x = is_floating(rows.dtype()) ? rows : cast(rows, default_dtype());
@@ -265,8 +266,9 @@ TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const Tensor
   TensorHandle weight;
   for (const TensorHandle* w : {&fweights, &aweights}) {
     if (!w->defined()) continue;
-    require(w->shape() == Shape{observations}, "expected a weight for each observation: got {} for {}", w->shape(), input.shape());
-    require<DTypeError>(is_floating(w->dtype()) == (w == &aweights), "fweights are integers and aweights floating: got {}", w->dtype());
+    require(w->shape() == Shape{observations}, "expected one weight per observation: got {} for {}", w->shape(), input.shape());
+    require<DTypeError>(
+        is_floating(w->dtype()) == (w == &aweights), "fweights must be integers and aweights floating point: got {}", w->dtype());
     require<ValueError>(observations == 0 || read_number(amin(detach(*w))) >= 0, "weights must not be negative");
     weight = weight.defined() ? weight * *w : *w;
   }

@@ -19,14 +19,15 @@ namespace {
 
 Meta infer(const CrossDistances& a, Metas in) {
   const Shape &x1 = in[0].shape, &x2 = in[1].shape;
-  require(x1.rank() >= 2 && x1.rank() == x2.rank(), "expected two tensors of the same number of axes, at least 2: got {} and {}", x1, x2);
+  require(x1.rank() >= 2 && x1.rank() == x2.rank(), "expected two tensors with the same number of dimensions, at least 2: got {} and {}",
+      x1, x2);
   require<DTypeError>(is_floating(in[0].dtype) && in[0].dtype == in[1].dtype, "expected tensors of one floating dtype: got {} and {}",
       in[0].dtype, in[1].dtype);
   Shape result = x1;
   for (int i = 0; i < x1.rank(); ++i)
-    require(x1[i] == x2[i] || i == x1.rank() - 2, "expected equal axes, except the last but one: got {} and {}", x1, x2);
+    require(x1[i] == x2[i] || i == x1.rank() - 2, "expected equal sizes, except in the second to last dimension: got {} and {}", x1, x2);
   result[x1.rank() - 1] = x2[x1.rank() - 2];
-  if (a.p < 0 || std::isinf(a.p)) require(x1.back() > 0, "a norm of order {} of no elements does not exist: got {}", a.p, x1);
+  if (a.p < 0 || std::isinf(a.p)) require(x1.back() > 0, "a norm of order {} of no elements is not defined: got {}", a.p, x1);
   return {result, in[0].dtype};
 }
 
@@ -102,7 +103,7 @@ t(3, 2).T, t(4, 3)
 t(1, 3).expand(2, 3), t(4, 3)
 t(), t() ! at least 2
 t(3), t(3) ! at least 2
-t(2, 3), t(4, 2) ! equal axes
+t(2, 3), t(4, 2) ! equal sizes
 t(2, 3), t(4, 3, dtype=f64) ! one floating dtype)"});
 }  // namespace op
 

@@ -20,7 +20,7 @@ namespace {
 
 Dims per_axis(const Dims& v, int axes, const char* name, int64_t least) {
   Dims result = v.size() == 1 ? Dims(axes, v[0]) : v;
-  require(result.size() == axes, "expected one or {} numbers for {}: got {}", axes, name, v);
+  require(result.size() == axes, "expected 1 or {} numbers for {}: got {}", axes, name, v);
   for (int64_t n : result) require<ValueError>(n >= least, "expected {} of at least {}: got {}", name, least, v);
   return result;
 }
@@ -32,13 +32,14 @@ int64_t out_extent(int64_t n, int64_t k, int64_t stride, int64_t padding, int64_
 template <int axes>
 Meta infer(const Conv& a, Metas in) {
   const Shape &x = in[0].shape, &w = in[1].shape;
-  require(x.rank() == axes + 2 && w.rank() == axes + 2, "expected {} axes (batch, channels and {} of space): got {} and {}", axes + 2, axes,
-      x, w);
+  require(x.rank() == axes + 2 && w.rank() == axes + 2, "expected {} dimensions (batch, channels and {} spatial ones): got {} and {}",
+      axes + 2, axes, x, w);
   require<DTypeError>(in[0].dtype == in[1].dtype, "input and weight differ in dtype: got {} and {}", in[0].dtype, in[1].dtype);
-  require(a.groups > 0 && w[0] % a.groups == 0, "output channels are not divisible by groups: got {} and {}", w[0], a.groups);
-  require(x[1] == w[1] * a.groups, "input channels do not match the weight: got {} for weight {} and groups {}", x, w, a.groups);
+  require(a.groups > 0 && w[0] % a.groups == 0, "the number of output channels must be divisible by groups: got {} and {}", w[0], a.groups);
+  require(
+      x[1] == w[1] * a.groups, "expected {} input channels, got {}: input {}, weight {}, groups {}", w[1] * a.groups, x[1], x, w, a.groups);
   if (in.size() > 2 && !in[2].shape.empty()) {
-    require(in[2].shape == Shape{w[0]}, "bias does not match the weight: got {} for {}", in[2].shape, w);
+    require(in[2].shape == Shape{w[0]}, "the bias must have one element per output channel: got {} for weight {}", in[2].shape, w);
     require<DTypeError>(in[2].dtype == in[0].dtype, "input and bias differ in dtype: got {} and {}", in[0].dtype, in[2].dtype);
   }
   for (const Dims* numbers : {&a.stride, &a.padding, &a.dilation}) {
@@ -50,7 +51,8 @@ Meta infer(const Conv& a, Metas in) {
   for (int i = 0; i < axes; ++i) {
     const int64_t reach = Checked(a.dilation[i]) * (w[2 + i] - 1) + 1;
     require(w[2 + i] > 0 && x[2 + i] + 2 * Checked(a.padding[i]) >= reach,
-        "Kernel size can't be greater than actual input size, the kernel is larger than the padded input: got {} for {}", w, x);
+        "Kernel size can't be greater than actual input size, the kernel is larger than the padded input: got weight {} and input {}", w,
+        x);
     y.push_back(out_extent(x[2 + i], w[2 + i], a.stride[i], a.padding[i], a.dilation[i]));
   }
   return {y, in[0].dtype};
@@ -59,11 +61,11 @@ Meta infer(const Conv& a, Metas in) {
 template <int axes>
 Meta checked_grad(const ConvGrad& a, const Meta& x, const Meta& w, const Meta& dy, const Meta& result) {
   for (const Meta* m : {&x, &w, &dy})
-    require(m->shape.rank() == axes + 2, "expected {} axes: got {}, {} and {}", axes + 2, x.shape, w.shape, dy.shape);
+    require(m->shape.rank() == axes + 2, "expected {} dimensions: got {}, {} and {}", axes + 2, x.shape, w.shape, dy.shape);
   checked_numel(a.shape);
   const Meta metas[] = {x, w};
   const Meta y = infer<axes>(Conv{a.stride, a.padding, a.dilation, a.groups}, metas);
-  require(y == dy, "the gradient does not fit the convolution: got {} for {}", dy.shape, y.shape);
+  require(y == dy, "the shape of the gradient does not match the convolution: got {} for {}", dy.shape, y.shape);
   return result;
 }
 template <int axes>
@@ -177,7 +179,7 @@ Conv Conv::from(const TensorHandle&, const TensorHandle& weight, const TensorHan
 }
 
 namespace {
-// Each output (or, seen from the other side, each input) meets the taps of one filter.
+// Each output (or each input, in the gradient) is multiplied with the taps of one filter.
 int64_t cost_of(const Shape& places, const Shape& weight) {
   return Checked(places.numel()) * (weight[0] > 0 ? weight.numel() / weight[0] : 0);
 }
@@ -235,7 +237,7 @@ t(0, 8, 4, 4), t(8, 3, 1, 1), (0, 3, 4, 4), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
 t(1, 6, 4, 3, dtype=i64), t(6, 2, 3, 2, dtype=i64), (1, 4, 7, 7), (2, 2), (1, 0), (1, 2), 2
-t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
+t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 dimensions)"});
 constinit OpInfo conv2d_weight =
     define<ConvGrad, infer_weight<2>, grad_weight<2>>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
                                                                  "stride, int[] padding, int[] dilation, int groups) -> Tensor",
@@ -252,7 +254,7 @@ t(1, 2, 8, 8), t(1, 3, 4, 4), (3, 2, 3, 3), (1, 1), (0, 0), (2, 2), 1
 t(0, 3, 4, 4), t(0, 8, 4, 4), (8, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 2).permute(0, 3, 1, 2), t(2, 4, 4, 3), (4, 2, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 3, 4, 4), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
-t(), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
+t(), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1 ! 4 dimensions)"});
 constinit OpInfo conv3d = define<Conv, infer<3>, grad_conv<3>, by_windows<3>>(
     {.schema = "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
                "padding=0, int[] dilation=1, int groups=1) -> Tensor",
@@ -297,7 +299,7 @@ t(1, 4, 3, 2, 3), t(4, 2, 3, 2, 1), (1, 4, 5, 4, 2), (2, 2, 2), (1, 0, 2), (1, 1
 t(0, 3, 2, 3, 1), t(3, 2, 2, 2, 3), (0, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
 t(2, 2, 3, 1, 3).permute(0, 4, 1, 2, 3), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
 t(1, 1, 2, 3, 1).expand(2, 3, 2, 3, 1), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
-t(), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 axes)"});
+t(), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 dimensions)"});
 constinit OpInfo conv3d_weight =
     define<ConvGrad, infer_weight<3>, grad_weight<3>>({.schema = "conv3d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
                                                                  "stride, int[] padding, int[] dilation, int groups) -> Tensor",
@@ -314,7 +316,7 @@ t(1, 4, 5, 4, 2), t(1, 4, 3, 2, 3), (4, 2, 3, 2, 1), (2, 2, 2), (1, 0, 2), (1, 1
 t(0, 2, 3, 4, 3), t(0, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
 t(2, 3, 4, 3, 2).permute(0, 4, 1, 2, 3), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
 t(1, 1, 3, 4, 3).expand(2, 2, 3, 4, 3), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
-t(), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 axes)"});
+t(), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 dimensions)"});
 }  // namespace op
 
 void register_conv(OpTable& table) {

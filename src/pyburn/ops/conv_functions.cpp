@@ -176,7 +176,7 @@ struct Call {
   Call(int axes, const TensorHandle& input, const TensorHandle& weight, const Dims& stride, const Dims& padding, const Dims& dilation,
       int64_t groups)
       : x(lowered(input)), w(lowered(weight)), axes(axes), batched(input.rank() == axes + 2) {
-    require(weight.rank() == axes + 2, "expected a weight of {} axes: got {}", axes + 2, weight.shape());
+    require(weight.rank() == axes + 2, "expected a weight of {} dimensions: got {}", axes + 2, weight.shape());
     require(
         batched || input.rank() == axes + 1, "Expected {}D (unbatched) or {}D (batched) input: got {}", axes + 1, axes + 2, input.shape());
     attrs = {spread(stride, axes, "stride", 1), spread(padding, axes, "padding", 0), spread(dilation, axes, "dilation", 1), groups};
@@ -192,14 +192,14 @@ struct Call {
     return independent(y);
   }
   TensorHandle run(const TensorHandle& bias) const {
-    if (bias.defined()) require(bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
+    if (bias.defined()) require(bias.rank() == 1, "expected a 1-d bias: got {}", bias.shape());
     InputList in;
     const TensorHandle b = lowered(bias);
     in.add(x), in.add(w), in.add(b);
     return finish(call(axes == 3 ? op::conv3d : op::conv2d, attrs, in));
   }
-  // The gradient with respect to an input of extents `size`, where x is the gradient of the output. Extents that no input of that
-  // convolution has (output_padding beyond the stride) are cut out of the unpadded result and zeros behind it.
+  // The gradient with respect to an input of size `size`, where x is the gradient of the output. Sizes that no such input has
+  // (output_padding beyond the stride) are cropped from the unpadded result, followed by zeros.
   TensorHandle run_transposed(const Dims& size, const TensorHandle& bias) const {
     const auto& [stride, padding, dilation, groups] = attrs;
     Dims whole = size, none(padding.size(), 0), behind;
@@ -217,7 +217,8 @@ struct Call {
     for (int64_t i = 0; beyond && i < padding.size(); ++i) y = narrow(y, 2 + i, padding[i], size[2 + i]);
     if (beyond) y = contiguous(y);
     if (bias.defined()) {
-      require(bias.shape() == Shape{size[1]}, "bias does not match the weight: got {} for {}", bias.shape(), w.shape());
+      require(bias.shape() == Shape{size[1]}, "the bias must have one element per output channel: got {} for weight {}", bias.shape(),
+          w.shape());
       Dims along(size.size(), 1);
       along[1] = size[1];
       y = y + reshape(lowered(bias), along);
@@ -230,12 +231,12 @@ struct Call {
 // its first outputs are left out.
 TensorHandle convolve(int axes, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const std::string& padding, const Dims& dilation, int64_t groups) {
-  require<ValueError>(padding == "same" || padding == "valid", "padding is 'same', 'valid' or numbers: got '{}'", padding);
+  require<ValueError>(padding == "same" || padding == "valid", "padding must be 'same', 'valid' or numbers: got '{}'", padding);
   Dims after(axes, 0), surplus(axes, 0);
   if (padding == "same") {
-    require(weight.rank() == axes + 2, "expected a weight of {} axes: got {}", axes + 2, weight.shape());
+    require(weight.rank() == axes + 2, "expected a weight of {} dimensions: got {}", axes + 2, weight.shape());
     const Dims steps = spread(dilation, axes, "dilation", 1);
-    for (int64_t s : stride) require<ValueError>(s == 1, "padding 'same' needs a stride of 1: got {}", stride);
+    for (int64_t s : stride) require<ValueError>(s == 1, "padding='same' requires stride 1: got {}", stride);
     for (int i = 0; i < axes; ++i) {
       const int64_t total = Checked(steps[i]) * (weight.shape()[2 + i] - 1);
       after[i] = (total + 1) / 2;
@@ -254,8 +255,8 @@ TensorHandle transposed(int axes, const TensorHandle& input, const TensorHandle&
   Dims extra = spread(output_padding, axes, "output_padding", 0);
   if (axes == 1) extra = {0, extra[0]};
   const Shape &x = c.x.shape(), &w = c.w.shape();
-  require(x[1] == w[0] && groups > 0 && x[1] % groups == 0, "input channels do not match the weight: got {} for weight {} and groups {}", x,
-      w, groups);
+  require(x[1] == w[0] && groups > 0 && x[1] % groups == 0, "expected {} input channels, got {}: input {}, weight {}, groups {}", w[0],
+      x[1], x, w, groups);
   Dims size{x[0], Checked(w[1]) * groups};
   for (int i = 0; i < extra.size(); ++i) {
     const Checked step = c.attrs.stride[i], reach = c.attrs.dilation[i];

@@ -1,4 +1,4 @@
-// Copies: to another dtype, into another tensor, into plain order.
+// Copies: to another dtype, into another tensor, to contiguous order.
 #include "pyburn/ops/copy.h"
 
 #include "pyburn/ops/generated/copy.h"
@@ -119,8 +119,8 @@ TensorHandle in_order(const TensorHandle& x, MemoryOrder order) {
 
 void write_result(const TensorHandle& target, const TensorHandle& result) {
   fit_result(target, result.shape());
-  require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(),
-      target.shape());
+  require(target.shape() == result.shape(), "the result has another shape than the tensor that it is written to: got {} for {}",
+      result.shape(), target.shape());
   require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
       result.dtype(), target.dtype());
   copy_into(target, result);
@@ -131,7 +131,11 @@ TensorHandle before_write(const TensorHandle& target, const TensorHandle& input)
 }
 
 void copy_into(const TensorHandle& target, const TensorHandle& source) {
-  const TensorHandle fitted = source.shape() == target.shape() ? TensorHandle(source) : expand(source, target.shape());
+  const Shape &from = source.shape(), &to = target.shape();
+  bool fits = from.rank() <= to.rank();
+  for (int i = 1; fits && i <= from.rank(); ++i) fits = from[from.rank() - i] == 1 || from[from.rank() - i] == to[to.rank() - i];
+  require(fits, "cannot broadcast a value of shape {} to shape {}", from, to);
+  const TensorHandle fitted = from == to ? TensorHandle(source) : expand(source, to);
   InputList in;
   in.add(fitted);
   call_into(op::cast, CastTo{target.dtype()}, in, target);

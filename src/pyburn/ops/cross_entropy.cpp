@@ -17,7 +17,7 @@
 namespace pyburn {
 namespace {
 
-// Classes have a place for each place of the scores, whose classes lie along axis 1.
+// Class indices have the shape of the logits without dimension 1, the class dimension.
 void check_places(const Shape& x, const Meta& target) {
   const Shape wanted = reduced_shape(x, Dims{1}, false);
   if (target.shape == wanted) return;
@@ -27,9 +27,9 @@ void check_places(const Shape& x, const Meta& target) {
   fail("Expected target size {}, got {}", wanted, target.shape);
 }
 void check(const Meta& x, const Meta& target) {
-  require(x.shape.rank() >= 2, "expected scores with an axis of classes after the first: got {}", x.shape);
-  require<DTypeError>(is_floating(x.dtype), "expected scores of floating dtype: got {}", x.dtype);
-  require<DTypeError>(target.dtype == DType::int64, "expected classes of int64: got {}", target.dtype);
+  require(x.shape.rank() >= 2, "expected logits with a class dimension after the first: got {}", x.shape);
+  require<DTypeError>(is_floating(x.dtype), "expected logits of a floating-point dtype: got {}", x.dtype);
+  require<DTypeError>(target.dtype == DType::int64, "expected int64 class indices: got {}", target.dtype);
   check_places(x.shape, target);
 }
 MetaList infer(const ClassLoss&, Metas in) {
@@ -40,7 +40,7 @@ MetaList infer(const ClassLoss&, Metas in) {
 Meta infer_backward(const ClassLoss&, Metas in) {  // dy, x, target, logsumexp
   check(in[1], in[2]);
   for (const Meta* m : {&in[0], &in[3]})
-    require(m->shape == in[2].shape && m->dtype == in[1].dtype, "expected a number per class in target: got {}", m->shape);
+    require(m->shape == in[2].shape && m->dtype == in[1].dtype, "expected one number per class in target: got {}", m->shape);
   return in[1];
 }
 
@@ -95,7 +95,7 @@ t(0, 3), index(0, below=3)
 t(4, 3, dtype=f64), index(4, below=3)
 t(4, 3, dtype=f16), index(4, below=3)
 t(3, 900), index(3, below=900)
-t(), index(below=1) ! axis of classes
+t(), index(below=1) ! class dimension
 t(4, 3), index(3, below=3) ! batch_size)"});
 constinit OpInfo class_loss_backward = define<ClassLoss, infer_backward, nullptr, backward_by_scatter>(
     {.schema = "class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor",
@@ -113,7 +113,7 @@ t(4), t(3, 4).T, index(4, below=3), t(4)
 t(1).expand(4), t(4, 3), index(4, below=3), t(4)
 t(0), t(0, 3), index(0, below=3), t(0)
 t(4, dtype=f16), t(4, 3, dtype=f16), index(4, below=3), t(4, dtype=f16), ignore_index=2
-t(), t(), index(below=1), t() ! axis of classes
+t(), t(), index(below=1), t() ! class dimension
 t(4), t(4, 3), index(3, below=3), t(4) ! batch_size)"});
 }  // namespace op
 
@@ -166,7 +166,7 @@ t(0, 3), index(0, below=3), reduction='sum'
 t(4, 3), index(4, below=3), reduction='all' ! reduction
 t(4, 3), index(4, below=3), label_smoothing=2.0 ! label_smoothing
 t(4, 3), tensor([0, 1, 3, 0]) ! out of
-t() , index(below=3) ! axis
+t() , index(below=3) ! dimension
 t(4, 3), index(3, below=3) ! batch_size)"},
 };
 
@@ -186,8 +186,8 @@ TensorHandle weighted_loss(
 }
 void check_loss(const TensorHandle& input, const TensorHandle& weight, const std::string& reduction) {
   require<ValueError>(
-      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
-  require(input.rank() > 0, "expected an axis of classes: got rank 0");
+      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction must be 'mean', 'sum' or 'none': got '{}'", reduction);
+  require(input.rank() > 0, "expected a class dimension: got rank 0");
   const int64_t classes = input.shape()[input.rank() > 1 ? 1 : 0];
   if (weight.defined())
     require(weight.shape() == Shape{classes}, "weight tensor should be defined either for all {} classes or no classes: got {}", classes,
@@ -205,7 +205,7 @@ TensorHandle unbatched(const TensorHandle& loss, bool single) { return single &&
 TensorHandle reduced_loss(const TensorHandle& loss, const std::string& reduction) {
   if (reduction == "mean") return mean(loss);
   if (reduction == "sum") return sum(loss);
-  require<ValueError>(reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+  require<ValueError>(reduction == "none", "reduction must be 'mean', 'sum' or 'none': got '{}'", reduction);
   return loss;
 }
 
@@ -215,7 +215,7 @@ TensorHandle fn::nll_loss(
   check_weight_dtype(input, weight);
   const bool single = input.rank() == 1;
   const TensorHandle x = batched(input, single), classes = batched(as_classes(target), single);
-  require<DTypeError>(is_integral(target.dtype()), "expected classes of an integer dtype: got {}", target.dtype());
+  require<DTypeError>(is_integral(target.dtype()), "expected class indices of an integer dtype: got {}", target.dtype());
   check_places(x.shape(), classes.meta());
   const ClassLoss a{ignore_index};
   const TensorHandle picked = remove_axis(gather(x, 1, index_of(a, classes)), 1);
@@ -239,7 +239,7 @@ TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& ta
         "expected target dtype to be Long or Byte, but got {}", target.dtype());
     require(classes.rank() != x.rank() || classes.shape()[0] == x.shape()[0],
         "Expected input batch_size ({}) to match target batch_size ({})", x.shape()[0], classes.shape()[0]);
-    require(classes.shape() == x.shape(), "target does not fit: got {} for {}", target.shape(), input.shape());
+    require(classes.shape() == x.shape(), "input and target do not match: got target {} for input {}", target.shape(), input.shape());
     require(ignore_index < 0, "ignore_index is not supported for floating point target: got {}", ignore_index);
     const TensorHandle smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;
     const TensorHandle loss = -sum(by_class(log_softmax(x, 1)) * smooth, Dims{1});

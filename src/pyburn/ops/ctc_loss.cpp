@@ -1,7 +1,7 @@
 // Connectionist temporal classification: sequences of labels without an alignment to the steps of the input.
 //
-// A target of S labels has 2 S + 1 places: its labels, with blanks before, between and after them. A path stays at its place, goes on by
-// one, or by two from a label to another one. Before the first step it is at place 0; after the last one it must be at one of the last two.
+// A target of S labels has 2 S + 1 states: its labels, with blanks before, between and after them. A path stays in its state or advances by
+// one, or by two between different labels. It starts before state 0 and must end in one of the last two.
 #include "pyburn/ops/ctc_loss.h"
 
 #include <limits>
@@ -26,15 +26,16 @@ namespace {
 
 void check(const CtcLoss& a, const Meta& x, const Meta& targets, const Meta& input_lengths, const Meta& target_lengths) {
   require(x.shape.rank() == 3, "expected log-probabilities (T, N, C): got {}", x.shape);
-  require<DTypeError>(is_floating(x.dtype), "expected log-probabilities of floating dtype: got {}", x.dtype);
+  require<DTypeError>(is_floating(x.dtype), "expected log-probabilities of a floating-point dtype: got {}", x.dtype);
   const int64_t n = x.shape[1];
   require(targets.shape.rank() == 1 || (targets.shape.rank() == 2 && targets.shape[0] == n),
-      "expected targets (N, S), or all of them in a row: got {} for {}", targets.shape, x.shape);
+      "expected targets (N, S) or concatenated targets: got {} for {}", targets.shape, x.shape);
   for (const Meta* m : {&input_lengths, &target_lengths})
-    require(m->shape == Shape{n}, "expected a length for each of {} examples: got {}", n, m->shape);
+    require(m->shape == Shape{n}, "expected one length for each of {} samples: got {}", n, m->shape);
   for (const Meta* m : {&targets, &input_lengths, &target_lengths})
-    require<DTypeError>(m->dtype == DType::int64, "expected targets and lengths of int64: got {}", m->dtype);
-  require<ValueError>(a.blank >= 0 && a.blank < x.shape[2], "blank must be in label range: got {} of {}", a.blank, x.shape[2]);
+    require<DTypeError>(m->dtype == DType::int64, "expected int64 targets and lengths: got {}", m->dtype);
+  require<ValueError>(
+      a.blank >= 0 && a.blank < x.shape[2], "blank must be less than the number of labels: got {} of {}", a.blank, x.shape[2]);
 }
 Meta infer(const CtcLoss& a, Metas in) {
   check(a, in[0], in[1], in[2], in[3]);
@@ -42,8 +43,7 @@ Meta infer(const CtcLoss& a, Metas in) {
 }
 Meta infer_backward(const CtcLoss& a, Metas in) {
   check(a, in[1], in[2], in[3], in[4]);
-  require(
-      in[0].shape == (Shape{in[1].shape[1]}) && in[0].dtype == in[1].dtype, "expected a gradient for each example: got {}", in[0].shape);
+  require(in[0].shape == (Shape{in[1].shape[1]}) && in[0].dtype == in[1].dtype, "expected one gradient per sample: got {}", in[0].shape);
   return in[1];
 }
 Grads grad(const CtcLoss& a, const GradContext& c) {
@@ -248,7 +248,7 @@ TensorHandle on_device(const Dims& lengths, Device* device) {
 TensorHandle fn::ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths,
     const TensorHandle& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) {
   require<ValueError>(
-      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction must be 'mean', 'sum' or 'none': got '{}'", reduction);
   require<ValueError>(log_probs.numel() > 0, "log_probs tensor must not be empty: got {}", log_probs.shape());
   const bool single = log_probs.rank() == 2;
   auto length = [&](const TensorHandle& t) { return as_int64(single ? reshape(t, Dims{1}) : t); };

@@ -117,7 +117,7 @@ TensorHandle fn::dropout3d(const TensorHandle& input, double p, bool training, b
 }
 TensorHandle fn::feature_alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
   check_probability(p);
-  require(!training || input.rank() >= 2, "expected at least 2 axes: got {}", input.shape());
+  require(!training || input.rank() >= 2, "expected at least 2 dimensions: got {}", input.shape());
   return !training || p == 0 ? TensorHandle(input) : placed(input, channels_dropped_by(alpha_rule(p), input, 2), inplace);
 }
 

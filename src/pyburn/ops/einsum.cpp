@@ -47,10 +47,10 @@ constinit FunctionInfo functions[] = {
 'Ab,bA', [t(2, 3), t(3, 2)]
 'ij,jk->ik', [t(2, 3, dtype=i64), t(3, 4, dtype=i64)]
 'ij,jk', [t(2, 3)] ! operands
-'ij', [t(2, 3, 4)] ! axes
+'ij', [t(2, 3, 4)] ! subscripts
 'ij->ijk', [t(2, 3)] ! output
-'ij->ii', [t(2, 3)] ! twice
-'ij,jk', [t(2, 3), t(4, 5)] ! extents
+'ij->ii', [t(2, 3)] ! repeated
+'ij,jk', [t(2, 3), t(4, 5)] ! sizes
 'i1', [t(2, 3)] ! letters)"},
     {.schema = "tensordot(Tensor a, Tensor b, int[] dims_a, int[] dims_b) -> Tensor",
         .doc = "Contracts the dimensions dims_a of a with the dimensions dims_b of b.",
@@ -65,8 +65,8 @@ t(), t(3), (), ()
 t(0, 3), t(3, 2), (1,), (0,)
 t(3, 2).T, t(3, 4), (1,), (0,)
 t(1, 3).expand(2, 3), t(3, 4), (1,), (0,)
-t(2, 3), t(3, 4), (1,), (0, 1) ! as many
-t(2, 3), t(3, 4), (0,), (0,) ! extents)",
+t(2, 3), t(3, 4), (1,), (0, 1) ! same number
+t(2, 3), t(3, 4), (0,), (0,) ! sizes)",
         .out = true},
     {.schema = "kron(Tensor input, Tensor other) -> Tensor",
         .doc = "Computes the Kronecker product of input and other.",
@@ -115,9 +115,9 @@ t(0, 3), t(0, 3)
 t(3, 2).T, t(2, 3)
 t(1, 3).expand(2, 3), t(2, 3)
 t(2, 3, dtype=i64), t(2, 3, dtype=i64)
-t(), t() ! extent 3
-t(2, 4), t(2, 4) ! extent 3
-t(2, 3), t(3) ! as many axes)",
+t(), t() ! size 3
+t(2, 4), t(2, 4) ! size 3
+t(2, 3), t(3) ! same number of dimensions)",
         .out = true},
 };
 
@@ -147,7 +147,7 @@ struct Term {
   }
 };
 
-// Axes i < j of equal extent as one, the last: a view where the axes lie next to each other.
+// Combines dimensions i < j of equal size into one, the last: a view if they are adjacent.
 TensorHandle diagonal_of(const TensorHandle& x, int64_t i, int64_t j) {
   Dims order, size;
   for (int64_t k = 0; k < x.rank(); ++k)
@@ -182,13 +182,13 @@ Term read_term(std::string_view text, const TensorHandle& operand) {
   const auto letters = int64_t(read_labels(text, 0).size());
   const bool ellipsis = text.find("...") != text.npos;
   require<ValueError>(ellipsis ? letters <= operand.rank() : letters == operand.rank(),
-      "the equation does not name the axes of the operand: got '{}' for {}", text, operand.shape());
+      "the equation has the wrong number of subscripts for an operand: got '{}' for {}", text, operand.shape());
   Term term{operand, read_labels(text, operand.rank() - letters)};
   for (size_t j = 1; j < term.labels.size(); ++j)  // repeated letters mean the diagonal
     for (size_t i = 0; i < j; ++i) {
       const int label = term.labels[i];
       if (term.labels[j] != label) continue;
-      require(term.value.shape()[int64_t(i)] == term.value.shape()[int64_t(j)], "the extents of a repeated axis differ: got {} for '{}'",
+      require(term.value.shape()[int64_t(i)] == term.value.shape()[int64_t(j)], "the sizes of a repeated subscript differ: got {} for '{}'",
           operand.shape(), text);
       term.value = diagonal_of(term.value, int64_t(i), int64_t(j));
       term.labels.erase(term.labels.begin() + int64_t(j));
@@ -224,7 +224,7 @@ Term contract(Term a, Term b, const Labels& needed) {
   for (int label : Labels(a.labels)) {  // an axis of extent 1 stretches: it is the other's alone
     if (!has(b.labels, label)) continue;
     const int64_t m = a.extent(label), n = b.extent(label);
-    require(m == n || m == 1 || n == 1, "the extents of an axis differ: got {} and {}", m, n);
+    require(m == n || m == 1 || n == 1, "the sizes of a subscript differ: got {} and {}", m, n);
     if (m == 1 && n != 1) a.drop(label);
     else if (n == 1 && m != 1) b.drop(label);
   }
@@ -264,23 +264,23 @@ TensorHandle evaluate(std::string_view equation, const Tensors& operands) {
   std::vector<Term> terms;
   std::vector<Labels> written;  // with repetitions
   for (const TensorHandle& operand : operands) {
-    require<ValueError>(terms.empty() || left.data() != nullptr, "more operands than terms: got {}", operands.size());
+    require<ValueError>(terms.empty() || left.data() != nullptr, "more operands than terms in the equation: got {}", operands.size());
     const size_t comma = left.find(',');
     const std::string_view text = left.substr(0, comma);
     terms.push_back(read_term(text, operand));
     written.push_back(read_labels(text, operand.rank() - int64_t(read_labels(text, 0).size())));
     left = comma == left.npos ? std::string_view() : left.substr(comma + 1);
   }
-  require<ValueError>(left.data() == nullptr && !terms.empty(), "as many operands as terms are needed: got {} operands for '{}'",
-      operands.size(), equation);
+  require<ValueError>(left.data() == nullptr && !terms.empty(),
+      "the number of operands does not match the equation: got {} operands for '{}'", operands.size(), equation);
   Labels output = implicit_output(written);
   if (arrow != equation.npos) {
     const int64_t ellipsis = std::count_if(output.begin(), output.end(), [](int label) { return label >= kEllipsis; });
     output = read_labels(equation.substr(arrow + 2), ellipsis);
     for (int label : output) {
-      require<ValueError>(std::count(output.begin(), output.end(), label) == 1, "the output names an axis twice: got '{}'", equation);
+      require<ValueError>(std::count(output.begin(), output.end(), label) == 1, "the output has a repeated subscript: got '{}'", equation);
       const bool known = std::any_of(terms.begin(), terms.end(), [&](const Term& t) { return has(t.labels, label); });
-      require<ValueError>(known, "the output names an axis that no operand has: got '{}'", equation);
+      require<ValueError>(known, "the output has a subscript that no operand has: got '{}'", equation);
     }
   }
   Term product = terms[0];
@@ -295,7 +295,7 @@ TensorHandle evaluate(std::string_view equation, const Tensors& operands) {
   return terms.size() > 1 ? TensorHandle(independent(y)) : y;
 }
 
-// The cheapest order of a chain of products: best[i][j] is where the part from i to j is cut.
+// The cheapest order of a chain of products: best[i][j] is the split point of the part from i to j.
 TensorHandle chained(const Tensors& matrices) {
   const auto n = size_t(matrices.size());
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0.0));
@@ -323,7 +323,7 @@ TensorHandle chained(const Tensors& matrices) {
 TensorHandle fn::einsum(const std::string& equation, const Tensors& operands) { return evaluate(equation, operands); }
 
 TensorHandle fn::tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b) {
-  require<ValueError>(dims_a.size() == dims_b.size(), "expected as many axes of a as of b: got {} and {}", dims_a, dims_b);
+  require<ValueError>(dims_a.size() == dims_b.size(), "expected the same number of dimensions for a and b: got {} and {}", dims_a, dims_b);
   Term left{a, {}}, right{b, {}};
   for (int i = 0; i < a.rank(); ++i) left.labels.push_back(i);
   for (int i = 0; i < b.rank(); ++i) right.labels.push_back(a.rank() + i);
@@ -367,11 +367,11 @@ TensorHandle fn::linalg_multi_dot(const Tensors& tensors) {
 }
 
 TensorHandle fn::cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim) {
-  require(input.rank() == other.rank(), "expected as many axes of both: got {} and {}", input.shape(), other.shape());
+  require(input.rank() == other.rank(), "expected the same number of dimensions: got {} and {}", input.shape(), other.shape());
   const Dims size = broadcast_shapes(input.shape(), other.shape());
   const auto first = std::find(size.begin(), size.end(), 3) - size.begin();
   const int64_t axis = dim ? normalise_dim(*dim, int(size.size())) : first;
-  require(axis < size.size() && size[axis] == 3, "expected an axis of extent 3: got {} and {}", input.shape(), other.shape());
+  require(axis < size.size() && size[axis] == 3, "expected a dimension of size 3: got {} and {}", input.shape(), other.shape());
   const TensorHandle a = expand(input, size), b = expand(other, size);
   const TensorHandle i = arange(0, 3, 1, DType::int64, &input.device());
   const TensorHandle next = where(lt(i, 2), i + 1, 0), previous = where(gt(i, 0), i - 1, 2);

@@ -147,7 +147,8 @@ TensorHandle fn::embedding(const TensorHandle& input, const TensorHandle& weight
 TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets,
     std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse,
     const TensorHandle& per_sample_weights, bool include_last_offset, std::optional<int64_t> padding_idx) {
-  require<ValueError>(mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode is 'sum', 'mean' or 'max': got '{}'", mode);
+  require<ValueError>(
+      mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode must be 'sum', 'mean' or 'max': got '{}'", mode);
   require<UnsupportedOp>(!per_sample_weights.defined() || mode == "sum",
       "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
   require<DTypeError>(!per_sample_weights.defined() || per_sample_weights.dtype() == weight.dtype(),

@@ -24,12 +24,12 @@ Arange Arange::from(const std::optional<Scalar>& start, const std::optional<Scal
   const double span = last.to_double() - first.to_double();
   require<ValueError>(std::isfinite(span), "[arange] bounds must be finite: got {} and {}", first, last);
   require<ValueError>(span == 0 || (span > 0) == (step.to_double() > 0),
-      "[arange] bounds do not agree with the sign of step: got {}, {}, {}", first, last, step);
+      "[arange] upper bound and larger bound inconsistent with step sign: got {}, {}, {}", first, last, step);
   const bool floating = first.is_floating() || last.is_floating() || step.is_floating();
   const double n = std::ceil(span / step.to_double());
   require<ValueError>(n < 1e15, "[arange] too many elements: got {}", n);
   const DType result = dtype.value_or(floating ? default_dtype() : DType::int64);
-  if (is_integral(result)) return {first.to_int(), step.to_int(), int64_t(n), result};  // as many as the bounds say, of whole numbers
+  if (is_integral(result)) return {first.to_int(), step.to_int(), int64_t(n), result};  // integer bounds give integer elements
   return {first, step, int64_t(n), result};
 }
 
@@ -66,7 +66,7 @@ constinit OpInfo full = define<Full, infer_full>(
 (0, 3), True
 (4,), 3, dtype=f16
 (2,), 1.0, dtype=f64, requires_grad=True
-(2, -3), 1 ! negative extent)"});
+(2, -3), 1 ! negative size)"});
 
 constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar? start=None, Scalar? end=None, Scalar step=1, *, DType? "
                                                                   "dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
@@ -90,7 +90,7 @@ constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar
 -3, 3, 2, dtype=i16
 end=4
 end=4.0, step=2
-1, 5, -1 ! sign of step
+1, 5, -1 ! step sign
 1, 5, 0 ! zero
 dtype=f32 ! missing)"});
 
@@ -117,16 +117,16 @@ constinit FunctionInfo functions[] = {
     {.schema = "zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Creates a tensor filled with 0.",
         .example = "pyburn.zeros(2, 3)",
-        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative size"},
     {.schema = "ones(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Creates a tensor filled with 1.",
         .example = "pyburn.ones(2, 3)",
-        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative size"},
     {.schema = "empty(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Creates a tensor whose values are unspecified (currently zeros).",
         .torch = "torch.zeros",
         .example = "pyburn.empty(2, 3).shape",
-        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative size"},
     {.schema = "zeros_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Creates a tensor of zeros with the shape, dtype and device of input.",
         .example = "pyburn.zeros_like(pyburn.ones(2))",
@@ -223,7 +223,7 @@ TensorHandle fn::logspace(
 }
 TensorHandle fn::eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {
   const int64_t columns = m.value_or(n);
-  require<ValueError>(n >= 0 && columns >= 0, "[eye] expected sizes that are not negative: got {} and {}", n, columns);
+  require<ValueError>(n >= 0 && columns >= 0, "[eye] expected non-negative sizes: got {} and {}", n, columns);
   checked_numel(Shape{n, columns});
   const TensorHandle row = unsqueeze(arange(n, {}, 1, DType::int64, device, false), 1);
   const TensorHandle diagonal = eq(row, arange(columns, {}, 1, DType::int64, device, false));
@@ -233,7 +233,7 @@ TensorHandle fn::eye(int64_t n, std::optional<int64_t> m, std::optional<DType> d
 namespace {
 // The positions where column - row is at least (or at most) the offset.
 TensorHandle triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype, Device* device) {
-  require<ValueError>(row >= 0 && col >= 0, "expected sizes that are not negative: got {} and {}", row, col);
+  require<ValueError>(row >= 0 && col >= 0, "expected non-negative sizes: got {} and {}", row, col);
   const TensorHandle rows = unsqueeze(arange(row, {}, 1, DType::int64, device, false), 1),
                      columns = arange(col, {}, 1, DType::int64, device, false);
   const TensorHandle distance = columns - rows, mask = upper ? ge(distance, offset) : le(distance, offset);
@@ -255,7 +255,7 @@ TensorHandle fn::one_hot(const TensorHandle& input, int64_t num_classes) {
   require<DTypeError>(
       is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
   if (num_classes == -1) {
-    require<ValueError>(input.numel() > 0, "[one_hot] an empty tensor needs num_classes: got {}", input.shape());
+    require<ValueError>(input.numel() > 0, "[one_hot] an empty tensor requires num_classes: got {}", input.shape());
     num_classes = std::max<int64_t>(int64_t(read_number(amax(input))), 0) + 1;
   }
   require<ValueError>(num_classes > 0, "[one_hot] expected at least one class: got {}", num_classes);

@@ -33,7 +33,7 @@ t(1, 5, 4, 1).transpose(1, 3), 2, 3, None, fraction(1, 1, 2).constant
 t(1, 1, 4, 5).expand(2, 3, 4, 5), 2, 3, None, fraction(2, 3, 2).constant
 t(1, 1, 4, 5, dtype=f64), 2, 2, None, fraction(1, 1, 2, dtype=f64).constant
 t(1, 1, 5, 5), 5, 1
-t(), 2, 2 ! axes
+t(), 2, 2 ! dimensions
 t(1, 1, 4, 5), 2 ! output_size
 t(1, 1, 4, 5), 2, 2, None, t(1, 2, 2) ! samples
 t(1, 1, 4, 5), 4, 3 ! too large)"},
@@ -52,7 +52,7 @@ t(0, 1, 4, 5, 4), 2, 2, None, t(0, 1, 3).constant
 t(1, 1, 3, 4, 4).transpose(2, 3), 2, (2, 1, 2), None, fraction(1, 1, 3).constant
 t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2, (1, 2, 2), None, fraction(1, 2, 3).constant
 t(1, 1, 4, 3, 4), (3, 2, 3), 1
-t(), 2, 2 ! axes
+t(), 2, 2 ! dimensions
 t(1, 1, 4, 5, 4), 2 ! output_size)"},
 };
 
@@ -68,16 +68,16 @@ TensorHandle places(const TensorHandle& sample, int64_t extent, int64_t window, 
 
 Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size, const OptionalNumbers& output_ratio,
     const TensorHandle& samples, int axes) {
-  require(input.rank() == axes + 1 || input.rank() == axes + 2, "expected {} or {} axes: got {}", axes + 1, axes + 2, input.shape());
+  require(input.rank() == axes + 1 || input.rank() == axes + 2, "expected {} or {} dimensions: got {}", axes + 1, axes + 2, input.shape());
   require<ValueError>(output_size || output_ratio, "expected output_size or output_ratio: got neither");
   const bool batched = input.rank() == axes + 2;
   for (int i = batched; i < input.rank(); ++i)
-    require(input.shape()[i] > 0, "Expected input with extents greater than 0 but for the batch: got {}", input.shape());
+    require(input.shape()[i] > 0, "Expected input with non-zero sizes, except for the batch: got {}", input.shape());
   const TensorHandle x = batched ? input : unsqueeze(input, 0);
   const Dims kernel = spread(kernel_size, axes, "kernel_size", 1);
   Dims outputs(axes, 1);
   if (output_size) outputs = spread(*output_size, axes, "output_size", 1);
-  else require<ValueError>(output_ratio->size() == 1 || output_ratio->size() == axes, "expected one or {} ratios", axes);
+  else require<ValueError>(output_ratio->size() == 1 || output_ratio->size() == axes, "expected 1 or {} ratios", axes);
   for (int i = 0; i < axes; ++i) {
     const int64_t extent = x.shape()[2 + i];
     if (!output_size) {

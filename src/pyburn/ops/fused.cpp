@@ -8,12 +8,12 @@ namespace {
 
 MetaList infer(const Fused& a, Metas in) {
   require<ValueError>(bool(a.body), "expected a graph: got none");
-  require<ValueError>(
-      a.body->inputs.size() == in.size(), "wrong number of inputs: got {} for {}", int64_t(in.size()), int64_t(a.body->inputs.size()));
+  require<ValueError>(a.body->inputs.size() == in.size(), "wrong number of inputs: got {}, expected {}", int64_t(in.size()),
+      int64_t(a.body->inputs.size()));
   for (size_t i = 0; i < in.size(); ++i) {
     const Meta& wanted = a.body->values[size_t(a.body->inputs[i])];
-    require(in[i].shape == wanted.shape, "an input does not fit the graph: got {} for {}", in[i].shape, wanted.shape);
-    require<DTypeError>(in[i].dtype == wanted.dtype, "an input does not fit the graph: got {} for {}", in[i].dtype, wanted.dtype);
+    require(in[i].shape == wanted.shape, "an input does not match the graph: got {}, expected {}", in[i].shape, wanted.shape);
+    require<DTypeError>(in[i].dtype == wanted.dtype, "an input does not match the graph: got {}, expected {}", in[i].dtype, wanted.dtype);
   }
   MetaList out;
   for (ValueId v : a.body->outputs) out.push_back(a.body->values[size_t(v)]);

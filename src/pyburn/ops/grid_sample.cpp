@@ -16,23 +16,24 @@ void check_mode(const GridSample& a) {
   require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic",
       "expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{}'", mode);
   require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
-      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
+      "padding_mode must be 'zeros', 'border' or 'reflection': got '{}'", padding_mode);
 }
 // `images` are those at the places of the grid, or those that are looked at.
 void check_grid(const Meta& images, const Meta& grid) {
   const Shape &x = images.shape, &g = grid.shape;
   const int64_t axes = x.rank() - 2;
-  require((axes == 2 || axes == 3) && g.rank() == x.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
-  require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
+  require((axes == 2 || axes == 3) && g.rank() == x.rank(), "expected input and grid with 4 or 5 dimensions: got {} and {}", x, g);
+  require(g[0] == x[0] && g.back() == axes, "expected one grid per image, with {} coordinates: got {} for {}", axes, g, x);
   require<DTypeError>(
       is_floating(images.dtype) && images.dtype == grid.dtype, "expected one floating dtype: got {} and {}", images.dtype, grid.dtype);
 }
 void check_extents(const Dims& extents) {
-  for (int64_t n : extents) require(n > 0, "expected extents of at least 1: got {}", extents);
+  for (int64_t n : extents) require(n > 0, "expected sizes of at least 1: got {}", extents);
 }
 void check_results(const Meta& dy, const Meta& grid) {
   check_grid(dy, grid);
-  require(dy.shape == images_of(dy.shape, places_of(grid.shape)), "the grid does not fit the results: got {} for {}", grid.shape, dy.shape);
+  require(
+      dy.shape == images_of(dy.shape, places_of(grid.shape)), "the grid does not match the results: got {} for {}", grid.shape, dy.shape);
 }
 
 Meta infer_sample(const GridSample& a, Metas in) {
@@ -45,7 +46,7 @@ Meta infer_input(const GridSample& a, Metas in) {
   check_mode(a);
   check_results(in[0], in[1]);
   check_extents(a.extents);
-  require(a.extents.size() == in[0].shape.rank() - 2, "expected {} extents: got {}", in[0].shape.rank() - 2, a.extents);
+  require(a.extents.size() == in[0].shape.rank() - 2, "expected {} sizes: got {}", in[0].shape.rank() - 2, a.extents);
   return {images_of(in[0].shape, a.extents), in[0].dtype};
 }
 Meta infer_grid(const GridSample& a, Metas in) {
@@ -53,7 +54,7 @@ Meta infer_grid(const GridSample& a, Metas in) {
   check_grid(in[1], in[2]);
   check_extents(extents_of(in[1].shape));
   check_results(in[0], in[2]);
-  require(in[0].shape[1] == in[1].shape[1], "results do not fit the images: got {} for {}", in[0].shape, in[1].shape);
+  require(in[0].shape[1] == in[1].shape[1], "the results do not match the images: got {} for {}", in[0].shape, in[1].shape);
   return in[2];
 }
 
@@ -125,9 +126,9 @@ t(0, 2, 4, 5), t(0, 2, 3, 2)
 t(1, 4, 5, 2).permute(0, 3, 1, 2), t(1, 2, 3, 2)
 t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
 t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
-t(), t(1, 2, 3, 2) ! axes
+t(), t(1, 2, 3, 2) ! dimensions
 t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
-t(1, 1, 4, 0), t(1, 2, 3, 2) ! extents
+t(1, 1, 4, 0), t(1, 2, 3, 2) ! sizes
 t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic'
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"});
 constinit OpInfo grid_sample_input = define<GridSample, infer_input, grad_input, decompose_input>(
@@ -148,10 +149,10 @@ t(0, 2, 2, 3), t(0, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
 t(1, 2, 3, 2).transpose(2, 3), unit(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
 t(1, 1, 2, 3).expand(1, 2, 2, 3), unit(1, 1, 3, 2).expand(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
 t(1, 2, 2, 3, dtype=f64), unit(1, 2, 3, 2, dtype=f64), (4, 5), 'bilinear', 'zeros', False
-t(), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False ! axes
+t(), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False ! dimensions
 t(1, 2, 2, 4), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False ! results
-t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 5, 6), 'bilinear', 'zeros', False ! extents
-t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 0), 'bilinear', 'zeros', False ! extents)"});
+t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 5, 6), 'bilinear', 'zeros', False ! sizes
+t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 0), 'bilinear', 'zeros', False ! sizes)"});
 constinit OpInfo grid_sample_grid = define<GridSample, infer_grid, nullptr, decompose_grid>(
     {.schema = "grid_sample_grid(Tensor input, Tensor images, Tensor grid, str mode, str padding_mode, bool align_corners) -> Tensor",
         .doc = "Computes the gradient of grid_sample with respect to its grid.",
@@ -173,14 +174,14 @@ t(0, 2, 2, 3), t(0, 2, 4, 5), t(0, 2, 3, 2), 'bilinear', 'zeros', False
 t(1, 2, 3, 2).transpose(2, 3), t(1, 2, 5, 4).transpose(2, 3), unit(1, 2, 3, 2), 'bilinear', 'zeros', False
 t(1, 1, 2, 3).expand(1, 2, 2, 3), t(1, 2, 4, 5), unit(1, 1, 3, 2).expand(1, 2, 3, 2), 'bilinear', 'zeros', False
 t(1, 2, 2, 3, dtype=f64), t(1, 2, 4, 5, dtype=f64), unit(1, 2, 3, 2, dtype=f64), 'bilinear', 'zeros', False
-t(), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False ! axes
+t(), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False ! dimensions
 t(1, 3, 2, 3), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False ! results)"});
 }  // namespace op
 
 TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
   const int64_t axes = size.size() - 2;
   require<ValueError>(axes == 2 || axes == 3, "expected a size of 4 or 5 numbers: got {}", size);
-  require(theta.shape() == Shape{size[0], axes, axes + 1}, "theta does not fit the size: got {} for {}", theta.shape(), size);
+  require(theta.shape() == Shape{size[0], axes, axes + 1}, "theta does not match the size: got {} for {}", theta.shape(), size);
   require<DTypeError>(is_floating(theta.dtype()), "expected a floating dtype: got {}", theta.dtype());
   // Column j of theta, for all places.
   auto column = [&](int64_t j) {

@@ -15,7 +15,7 @@ namespace {
 
 // x kept between low and high, without a gradient at the ends.
 TensorHandle clipped(const TensorHandle& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
-// x mirrored at low and high, which are apart, until it lies between them; where it then runs backwards from high.
+// x reflected at low and high, if they differ, until it is between them; and where its direction is then reversed.
 struct Mirrored {
   TensorHandle x, odd;
 };
@@ -31,7 +31,7 @@ struct Axis {
   const GridSample& a;
   double extent;
   double last() const { return extent - 1; }
-  double low() const { return a.align_corners ? 0 : -0.5; }  // where mirrors stand
+  double low() const { return a.align_corners ? 0 : -0.5; }  // reflection points
   double high() const { return a.align_corners ? last() : extent - 0.5; }
   double pace() const { return a.align_corners ? last() / 2 : extent / 2; }  // elements per unit of the grid
 

@@ -51,7 +51,7 @@ t(), tensor([-2., 2.])
 t(0), tensor([-2., 2.])
 t(4, 5).T, tensor([-1., 0., 1.25])
 t(4, 1).expand(4, 5), tensor([-1., 0., 1.25])
-t(4), t(2, 2) ! one axis
+t(4), t(2, 2) ! 1-d
 t(4), t(3, dtype=f64) ! dtype)"},
 };
 
@@ -90,7 +90,7 @@ Handles<2> fn::histogram(const TensorHandle& input, int64_t bins, const Optional
 }
 Handles<2> fn::histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight, bool density) {
   check(input, weight);
-  require(bins.rank() == 1 && bins.numel() >= 2, "expected edges with one axis, two at least: got {}", bins.shape());
+  require(bins.rank() == 1 && bins.numel() >= 2, "expected 1-d edges with at least two elements: got {}", bins.shape());
   require<DTypeError>(bins.dtype() == input.dtype(), "expected edges of input's dtype: got {} for {}", bins.dtype(), input.dtype());
   const TensorHandle x = reshape(detach(input), Dims{-1}), edges = detach(bins), last = select(edges, 0, edges.numel() - 1);
   const TensorHandle inside = logical_and(ge(x, select(edges, 0, 0)), le(x, last));

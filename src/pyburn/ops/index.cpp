@@ -15,14 +15,14 @@ namespace {
 
 void check_index(const Meta& index) {
   require<DTypeError>(index.dtype == DType::int64 || index.dtype == DType::int32, "expected an int32 or int64 index: got {}", index.dtype);
-  require(index.shape.rank() <= 1, "expected an index of one axis: got {}", index.shape);
+  require(index.shape.rank() <= 1, "expected a 1-d index: got {}", index.shape);
 }
 Meta infer_select(const IndexAxis& a, Metas in) {
   check_index(in[1]);
   check_dim(a.dim, in[0].shape.rank());
   Shape shape = in[0].shape;
   if (shape.rank() > 0) shape[a.dim] = in[1].shape.numel();
-  else require(in[1].shape.numel() == 1, "expected one index for a tensor without axes: got {}", in[1].shape);
+  else require(in[1].shape.numel() == 1, "expected one index for a 0-d tensor: got {}", in[1].shape);
   return {shape, in[0].dtype};
 }
 // The parts that go to the places of the index: `source` has its extent along the axis. No axes count as one of extent 1.
@@ -33,7 +33,7 @@ Meta infer_placed(int64_t dim, Metas in) {
   if (expected.rank() > 0) expected[dim] = in[1].shape.numel();
   require((in[2].shape == expected && expected.rank() > 0) ||
               (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
-      "source does not fit: got {} for {}", in[2].shape, expected);
+      "the shape of source does not match: got {} for {}", in[2].shape, expected);
   require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);
   return in[0];
 }
@@ -124,7 +124,7 @@ t(4, dtype=i64), 0, index(2, below=4), t(2, dtype=i64), alpha=-2
 t(4, dtype=f16), 0, index(2, below=4), t(2, dtype=f16)
 t(4, dtype=bf16), 0, index(2, below=4), t(2, dtype=bf16)
 t(4, dtype=u8), 0, index(2, below=4), t(2, dtype=u8)
-t(4, 3), 0, index(2, below=4), t(3, 3) ! does not fit
+t(4, 3), 0, index(2, below=4), t(3, 3) ! does not match
 t(4, 3), 0, index(2, below=4), t(2, 3, dtype=f64) ! dtypes
 t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
 constinit OpInfo index_copy =
@@ -145,7 +145,7 @@ t(4, 0), 0, tensor([1, 2]), t(2, 0)
 t(), 0, tensor([0]), t()
 t(4, dtype=i64), 0, tensor([3, 1]), t(2, dtype=i64)
 t(4, dtype=f16), 0, tensor([3, 1]), t(2, dtype=f16)
-t(4, 3), 0, tensor([0, 1]), t(3, 3) ! does not fit
+t(4, 3), 0, tensor([0, 1]), t(3, 3) ! does not match
 t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
 }  // namespace op
 
@@ -181,12 +181,12 @@ constinit FunctionInfo functions[] = {
         .samples =
             "t(2, 3), t(2, 3, dtype=b8), t(6)\nt(2, 3), t(3, dtype=b8), t(2, 4)\nt(), tensor(True), t(2)\nt(0, 3), t(3, dtype=b8), t(1)\n"
             "t(3, 2).T, t(2, 3, dtype=b8), t(4, 2).T\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8), t(7)\n"
-            "t(4, dtype=i64), t(4, dtype=b8), t(4, dtype=i64)\nt(3), tensor([True, True, False]), t(1) ! not enough\n"
+            "t(4, dtype=i64), t(4, dtype=b8), t(4, dtype=i64)\nt(3), tensor([True, True, False]), t(1) ! too few\n"
             "t(3), t(3), t(3) ! bool\nt(3), t(3, dtype=b8), t(3, dtype=f64) ! dtype",
         .in_place = true},
 };
 
-// The places of the true elements of mask in plain order.
+// The positions of the true elements of mask in row-major order.
 TensorHandle places_of(const TensorHandle& mask) {
   const TensorHandle rows = nonzero(reshape(mask, Dims{mask.numel()}));
   return reshape(rows, Dims{rows.shape()[0]});
@@ -227,8 +227,7 @@ TensorHandle fn::masked_scatter(const TensorHandle& input, const TensorHandle& m
       input.dtype(), source.dtype());
   const Tensors both = broadcast_tensors({input, mask});
   const TensorHandle places = places_of(both[1]);
-  require(
-      places.numel() <= source.numel(), "[masked_scatter] source has not enough elements: got {} for {}", source.numel(), places.numel());
+  require(places.numel() <= source.numel(), "[masked_scatter] source has too few elements: got {} for {}", source.numel(), places.numel());
   const TensorHandle elements = slice(reshape(source, Dims{source.numel()}), 0, 0, places.numel());
   return reshape(index_copy(reshape(both[0], Dims{both[0].numel()}), 0, places, elements), both[0].shape());
 }

@@ -45,7 +45,7 @@ Meta infer_index(const IndexTensors& a, Metas in) {
 Meta infer_put(const IndexTensors& a, Metas in) {
   const Shape shape = named_shape(a, in[0].shape, in.subspan(2));
   const Meta& values = in[1];
-  require(values.shape == shape, "values do not fit: got {} for {}", values.shape, shape);
+  require(values.shape == shape, "the shape of values does not match: got {} for {}", values.shape, shape);
   require<DTypeError>(values.dtype == in[0].dtype, "expected values of the dtype of the input: got {} for {}", values.dtype, in[0].dtype);
   return in[0];
 }
@@ -126,7 +126,7 @@ t(4, dtype=i64), t(6, dtype=i64), [index(6, below=4)], accumulate=True
 t(4, dtype=f16), t(6, dtype=f16), [index(6, below=4)], accumulate=True
 t(4, dtype=b8), t(2, dtype=b8), [tensor([3, 1])]
 t(4, 3), t(1, 3), [tensor([4])] ! out of bounds
-t(4, 3), t(3), [tensor([0])] ! do not fit
+t(4, 3), t(3), [tensor([0])] ! does not match
 t(4, 3), t(1, 3, dtype=f64), [tensor([0])] ! dtype)"});
 }  // namespace op
 
@@ -198,7 +198,7 @@ SideBySide side_by_side(const TensorHandle& x, std::span<const AxisIndex> at) {
   return result;
 }
 
-// Indices for the first axes; masks stand for as many axes as they have.
+// Indices for the first dimensions; a mask indexes as many dimensions as it has.
 SmallVector<AxisIndex, 4> leading(const TensorHandle& x, const Tensors& indices) {
   SmallVector<AxisIndex, 4> at;
   int axis = 0;

@@ -22,13 +22,12 @@ namespace {
 Meta infer(const Resize& a, Metas in, int64_t from, int64_t to) {
   const Shape& x = in[0].shape;
   check_dim(a.dim, x.rank());
-  require(x.rank() > 0, "expected at least one axis: got rank 0");
+  require(x.rank() > 0, "expected at least one dimension: got rank 0");
   const bool nearest = a.mode == "nearest" || a.mode == "nearest-exact";
   require<ValueError>(nearest || a.mode == "linear" || a.mode == "cubic" || (a.mode == "lanczos" && a.antialias),
-      "mode is nearest, nearest-exact, linear, cubic or, with antialias, lanczos: got '{}'", a.mode);
-  require<DTypeError>(
-      is_floating(in[0].dtype) || (nearest && in[0].dtype == DType::uint8), "not implemented for this dtype: got {}", in[0].dtype);
-  require(from > 0 && to > 0 && x[a.dim] == from, "sizes do not fit: got {} to {} for {}", from, to, x);
+      "mode must be nearest, nearest-exact, linear, cubic or, with antialias, lanczos: got '{}'", a.mode);
+  require<DTypeError>(is_floating(in[0].dtype) || (nearest && in[0].dtype == DType::uint8), "unsupported dtype: got {}", in[0].dtype);
+  require(from > 0 && to > 0 && x[a.dim] == from, "sizes do not match: got {} to {} for {}", from, to, x);
   Shape y = x;
   y[a.dim] = to;
   return {y, in[0].dtype};
@@ -53,7 +52,7 @@ double lanczos(double x) {  // a sinc in the window of a wider one, which ends a
   return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
 
-// Collects the weights of one output; what lies outside counts for the border.
+// Collects the weights of one output; elements outside count for the border.
 class TapWriter {
  public:
   TapWriter(ResizeTaps& taps, int64_t o, int64_t extent, int64_t first, int64_t n)
@@ -141,7 +140,7 @@ t(3, 2).T, 1, 3, 5, 'linear', False, 0.0, False
 t(1, 3).expand(2, 3), 1, 3, 5, 'linear', False, 0.0, False
 t(2, 3, dtype=f64), 1, 3, 5, 'linear', False, 0.0, False
 t(2, 3, dtype=bf16), 1, 3, 5, 'linear', False, 0.0, False
-t(), 0, 1, 2, 'linear', False, 0.0, False ! axis
+t(), 0, 1, 2, 'linear', False, 0.0, False ! dimension
 t(0, 3), 0, 0, 2, 'linear', False, 0.0, False ! sizes
 t(2, 3), 1, 3, 5, 'quintic', False, 0.0, False ! mode)"});
 constinit OpInfo resize_axis_input = define<Resize, infer_input, grad_input>(
@@ -163,7 +162,7 @@ t(2, 5), 1, 3, 5, 'linear', False, 0.6, False
 t(5, 2), 0, 3, 5, 'linear', False, 0.0, False
 t(5, 2).T, 1, 3, 5, 'linear', False, 0.0, False
 t(1, 5).expand(2, 5), 1, 3, 5, 'linear', False, 0.0, False
-t(), 0, 1, 2, 'linear', False, 0.0, False ! axis
+t(), 0, 1, 2, 'linear', False, 0.0, False ! dimension
 t(0, 3), 0, 2, 0, 'linear', False, 0.0, False ! sizes)"});
 }  // namespace op
 
@@ -193,7 +192,7 @@ t(0, 2, 3), 5
 t(1, 3, 4, 2).permute(0, 3, 1, 2), scale_factor=2, mode='bilinear'
 t(1, 1, 3, 4).expand(1, 2, 3, 4), 5
 t(1, 2, 3, 4, dtype=f64), (5, 3), mode='bilinear'
-t(), 5 ! axes
+t(), 5 ! dimensions
 t(1, 2, 3) ! size
 t(1, 2, 3), 5, mode='bilinear' ! mode
 t(1, 2, 3), 5, align_corners=True ! align_corners)"},
@@ -201,17 +200,17 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
         .doc = "Rearranges (..., C * r^2, H, W) to (..., C, H * r, W * r) for an upscale factor r.",
         .example = "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape",
         .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3).constant, 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
-                   "t(1, 1, 2, 3).expand(1, 4, 2, 3), 2\nt(), 2 ! axes\nt(1, 3, 2, 2), 2 ! channels"},
+                   "t(1, 1, 2, 3).expand(1, 4, 2, 3), 2\nt(), 2 ! dimensions\nt(1, 3, 2, 2), 2 ! channels"},
     {.schema = "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
         .doc = "Rearranges (..., C, H * r, W * r) to (..., C * r^2, H, W) for a downscale factor r.",
         .example = "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(0, 1, 4, 6), 1\nt(1, 4, 6, 2).permute(0, 3, 1, 2), 2\n"
-                   "t(1, 1, 4, 2).expand(1, 3, 4, 2), 2\nt(), 2 ! axes\nt(1, 1, 3, 4), 2 ! divisible"},
+                   "t(1, 1, 4, 2).expand(1, 3, 4, 2), 2\nt(), 2 ! dimensions\nt(1, 1, 3, 4), 2 ! divisible"},
     {.schema = "channel_shuffle(Tensor input, int groups) -> Tensor",
         .doc = "Splits the channels of input (N, C, ...) into groups and interleaves them.",
         .example = "pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)",
         .samples = "t(1, 4, 2, 3), 2\nt(2, 6, 2), 3\nt(0, 4, 2), 2\nt(1, 2, 4).transpose(1, 2), 2\nt(1, 4, 1).expand(1, 4, 3), 2\n"
-                   "t(), 2 ! axes\nt(1, 3, 2), 2 ! divisible"},
+                   "t(), 2 ! dimensions\nt(1, 3, 2), 2 ! divisible"},
 };
 }  // namespace
 
@@ -233,19 +232,19 @@ bool has_channels_last(const Layout& x) {
 TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
     const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
   const int axes = input.rank() - 2;
-  require(axes >= 1 && axes <= 3, "expected 3 to 5 axes: got {}", input.shape());
+  require(axes >= 1 && axes <= 3, "expected 3 to 5 dimensions: got {}", input.shape());
   require<ValueError>(size.has_value() != scale_factor.has_value(), "expected either size or scale_factor");
   const bool nearest = mode == "nearest" || mode == "nearest-exact", area = mode == "area";
   const char* by_axes[] = {"linear", "bilinear", "trilinear"};
   require<ValueError>(nearest || area || mode == by_axes[axes - 1] || ((mode == "bicubic" || mode == "lanczos") && axes == 2),
-      "mode does not fit an input of {} axes: got '{}'", input.rank(), mode);
-  require<ValueError>(!align_corners || !(nearest || area), "align_corners has no meaning for mode '{}'", mode);
+      "mode does not support an input with {} dimensions: got '{}'", input.rank(), mode);
+  require<ValueError>(!align_corners || !(nearest || area), "align_corners is not supported by mode '{}'", mode);
   const bool lanczos = mode == "lanczos";
   require<ValueError>(!antialias || (axes == 2 && (mode == "bilinear" || mode == "bicubic" || lanczos)),
-      "antialias needs bilinear, bicubic or lanczos: got '{}'", mode);
+      "antialias requires mode bilinear, bicubic or lanczos: got '{}'", mode);
   require<ValueError>(!lanczos || antialias, "lanczos needs antialias=True");
-  require<ValueError>(!lanczos || !align_corners.value_or(false), "lanczos has no align_corners=True");
-  require<ValueError>(!size || !recompute_scale_factor.value_or(false), "recompute_scale_factor has no meaning with size");
+  require<ValueError>(!lanczos || !align_corners.value_or(false), "lanczos does not support align_corners=True");
+  require<ValueError>(!size || !recompute_scale_factor.value_or(false), "recompute_scale_factor requires scale_factor, not size");
   Dims extents;
   Numbers scales(axes, 0.0);
   if (size) {
@@ -261,7 +260,7 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
     }
   }
   for (int i = 0; i < axes; ++i)
-    require(extents[i] > 0 && input.shape()[2 + i] > 0, "expected extents of at least 1: got {} for {}", extents, input.shape());
+    require(extents[i] > 0 && input.shape()[2 + i] > 0, "expected sizes of at least 1: got {} for {}", extents, input.shape());
   if (area)
     return axes == 1   ? adaptive_avg_pool1d(input, extents)
            : axes == 2 ? adaptive_avg_pool2d(input, extents)
@@ -281,7 +280,7 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
     if (bytes) y = cast(clamp(floor(y + 0.5), 0, 255), DType::uint8);
   }
   if (y.is_same(input)) return clone(input);
-  // An order of axes that the user asked for stays.
+  // A dimension order that the user requested is kept.
   const MemoryOrder order = axes == 2 ? MemoryOrder::channels_last : MemoryOrder::channels_last_3d;
   return axes >= 2 && has_channels_last(input.layout()) ? in_order(y, order) : y;
 }
@@ -297,10 +296,10 @@ int64_t images(const Shape& s) {
 
 TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   const int64_t r = upscale_factor, rank = input.rank();
-  require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
-  require<ValueError>(r > 0 && r <= INT32_MAX, "expected an upscale_factor of at least 1, whose square is a number: got {}", r);
+  require(rank >= 3, "expected at least 3 dimensions: got {}", input.shape());
+  require<ValueError>(r > 0 && r <= INT32_MAX, "expected a positive upscale_factor whose square does not overflow: got {}", r);
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
-  require(c % (r * r) == 0, "channels are not divisible by {}: got {}", r * r, input.shape());
+  require(c % (r * r) == 0, "the number of channels must be divisible by {}: got {}", r * r, input.shape());
   Dims size = input.shape();
   size[rank - 3] = c / r / r, size[rank - 2] = Checked(h) * r, size[rank - 1] = Checked(w) * r;
   const int64_t batch = images(input.shape());
@@ -309,10 +308,10 @@ TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor
 }
 TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
   const int64_t r = downscale_factor, rank = input.rank();
-  require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
-  require<ValueError>(r > 0 && r <= INT32_MAX, "expected a downscale_factor of at least 1, whose square is a number: got {}", r);
+  require(rank >= 3, "expected at least 3 dimensions: got {}", input.shape());
+  require<ValueError>(r > 0 && r <= INT32_MAX, "expected a positive downscale_factor whose square does not overflow: got {}", r);
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
-  require(h % r == 0 && w % r == 0, "extents are not divisible by {}: got {}", r, input.shape());
+  require(h % r == 0 && w % r == 0, "the sizes must be divisible by {}: got {}", r, input.shape());
   Dims size = input.shape();
   size[rank - 3] = Checked(c) * r * r, size[rank - 2] = h / r, size[rank - 1] = w / r;
   const int64_t batch = images(input.shape());
@@ -320,10 +319,10 @@ TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_fa
   return independent(reshape(parts, size));
 }
 TensorHandle fn::channel_shuffle(const TensorHandle& input, int64_t groups) {
-  require(input.rank() >= 3, "expected at least 3 axes: got {}", input.shape());
+  require(input.rank() >= 3, "expected at least 3 dimensions: got {}", input.shape());
   const int64_t c = input.shape()[1];
   require<ValueError>(groups > 0, "Number of groups to divide channels in must be positive: got {}", groups);
-  require<ValueError>(c % groups == 0, "channels are not divisible by groups: got {} and {}", c, groups);
+  require<ValueError>(c % groups == 0, "the number of channels must be divisible by groups: got {} and {}", c, groups);
   Dims split{input.shape()[0], groups, c / groups};
   for (int i = 2; i < input.rank(); ++i) split.push_back(input.shape()[i]);
   return independent(reshape(transpose(reshape(input, split), 1, 2), input.shape()));

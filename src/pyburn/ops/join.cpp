@@ -1,4 +1,4 @@
-// Tensors put together along an axis.
+// Concatenation of tensors along a dimension.
 #include "pyburn/ops/join.h"
 
 #include "pyburn/ops/copy.h"
@@ -26,7 +26,7 @@ Meta infer_cat(const Join& a, Metas in) {
   Meta result = in[0];
   for (size_t i = 0; i < in.size(); ++i) {
     const Shape& s = in[i].shape;
-    require(s.rank() > 0, "a tensor without axes cannot be concatenated: got one at position {}", int64_t(i));
+    require(s.rank() > 0, "a 0-d tensor cannot be concatenated: got one at position {}", int64_t(i));
     if (is_left_out(s)) continue;
     if (!first) {
       first = &in[i];
@@ -34,7 +34,7 @@ Meta infer_cat(const Join& a, Metas in) {
       check_dim(a.dim, s.rank());
       continue;
     }
-    require(s.rank() == result.shape.rank(), "tensors must have the same number of axes: got {} and {}", result.shape, s);
+    require(s.rank() == result.shape.rank(), "tensors must have the same number of dimensions: got {} and {}", result.shape, s);
     for (int k = 0; k < s.rank(); ++k)
       require(k == a.dim || s[k] == result.shape[k], "sizes must match except in dimension {}: expected {} but got {} for tensor number {}",
           a.dim, result.shape[k], s[k], int64_t(i));
@@ -87,9 +87,9 @@ constexpr const char* kCat = R"(
 [t(3, dtype=f64), t(2, dtype=i64)]
 [t(3, dtype=f16), t(2, dtype=f16)]
 [t(3, dtype=b8), t(2, dtype=u8)]
-[t(), t(2)] ! without axes
+[t(), t(2)] ! 0-d
 [t(2, 3), t(2, 2)] ! sizes must match
-[t(2, 3), t(2)] ! number of axes
+[t(2, 3), t(2)] ! number of dimensions
 [t(2, 3)], 2 ! dim out of range
 [] ! non-empty)";
 constexpr const char* kBesides =
@@ -164,8 +164,8 @@ constinit FunctionInfo functions[] = {
         .doc = "Returns the Cartesian product of 1-d tensors, one combination per row.",
         .torch = "lambda tensors: torch.cartesian_prod(*tensors)",
         .example = "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))",
-        .samples = "[t(2), t(3)]\n[t(2)]\n[t(2), t(1), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n[t(1).expand(3), t(2)]\n[t(2, 2)] ! one "
-                   "axis\n[t()] ! one axis\n[] ! non-empty"},
+        .samples = "[t(2), t(3)]\n[t(2)]\n[t(2), t(1), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n[t(1).expand(3), t(2)]\n[t(2, 2)] ! 1-d\n"
+                   "[t()] ! 1-d\n[] ! non-empty"},
 };
 
 TensorHandle as_column(const TensorHandle& t) { return t.rank() <= 1 ? view(contiguous(t), Dims{t.numel(), 1}) : TensorHandle(t); }
@@ -178,8 +178,7 @@ TensorHandle fn::stack(const Tensors& tensors, int64_t dim) {
   const int axis = normalise_dim(dim, tensors[0].rank() + 1);
   Tensors rows;
   for (const TensorHandle& t : tensors) {
-    require(
-        t.shape() == tensors[0].shape(), "[stack] expects each tensor to be of equal size: got {} and {}", tensors[0].shape(), t.shape());
+    require(t.shape() == tensors[0].shape(), "[stack] expects each tensor to be equal size: got {} and {}", tensors[0].shape(), t.shape());
     rows.push_back(unsqueeze(t, axis));
   }
   return cat(rows, axis);
@@ -202,7 +201,7 @@ TensorHandle fn::block_diag(const Tensors& tensors) {
   int64_t rows = 0, columns = 0;
   DType dtype = tensors[0].dtype();
   for (const TensorHandle& t : tensors) {
-    require(t.rank() <= 2, "[block_diag] expected tensors of at most 2 axes: got {}", t.shape());
+    require(t.rank() <= 2, "[block_diag] expected tensors with at most 2 dimensions: got {}", t.shape());
     rows += t.rank() == 2 ? t.shape()[0] : 1;
     columns += t.rank() ? t.shape().back() : 1;
     dtype = promote(dtype, t.dtype());
@@ -221,7 +220,7 @@ TensorHandle fn::block_diag(const Tensors& tensors) {
 
 TensorHandle fn::cartesian_prod(const Tensors& tensors) {
   require<ValueError>(!tensors.empty(), "[cartesian_prod] expects a non-empty list of Tensors");
-  for (const TensorHandle& t : tensors) require(t.rank() == 1, "[cartesian_prod] expected tensors of one axis: got {}", t.shape());
+  for (const TensorHandle& t : tensors) require(t.rank() == 1, "[cartesian_prod] expected 1-d tensors: got {}", t.shape());
   if (tensors.size() == 1) return tensors[0];
   Tensors columns;
   for (const TensorHandle& t : meshgrid(tensors, "ij")) columns.push_back(reshape(t, Dims{t.numel()}));

@@ -20,7 +20,7 @@
 namespace pyburn {
 
 Qr Qr::from(const TensorHandle&, const std::string& mode) {
-  require<ValueError>(mode == "reduced" || mode == "complete" || mode == "r", "mode is 'reduced', 'complete' or 'r': got '{}'", mode);
+  require<ValueError>(mode == "reduced" || mode == "complete" || mode == "r", "mode must be 'reduced', 'complete' or 'r': got '{}'", mode);
   return {mode == "reduced" ? QrMode::reduced : mode == "complete" ? QrMode::complete : QrMode::r};
 }
 Eigh Eigh::from(const TensorHandle&, const std::string& UPLO) {
@@ -57,11 +57,11 @@ void check_pair(Metas in) {
   check_square(in[0]);
   check_matrices(in[1]);
   require<DTypeError>(in[0].dtype == in[1].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[1].dtype);
-  require(batch_and(in[0].shape, {}) == batch_and(in[1].shape, {}), "the batches differ: got {} and {}", in[0].shape, in[1].shape);
+  require(batch_and(in[0].shape, {}) == batch_and(in[1].shape, {}), "the batch dimensions differ: got {} and {}", in[0].shape, in[1].shape);
 }
 Meta infer_solve(const NoAttrs&, Metas in) {
   check_pair(in);
-  require(columns(in[0].shape) == rows(in[1].shape), "A and B do not fit: got {} and {}", in[0].shape, in[1].shape);
+  require(columns(in[0].shape) == rows(in[1].shape), "the shapes of A and B do not match: got {} and {}", in[0].shape, in[1].shape);
   return in[1];
 }
 Grads grad_solve(const NoAttrs&, const GradContext& c) {
@@ -118,8 +118,8 @@ Grads grad_slogdet(const NoAttrs&, const GradContext& c) { return {unsqueeze(uns
 
 Meta infer_triangular(const Triangular& a, Metas in) {
   check_pair(in);
-  require(columns(in[0].shape) == (a.left ? rows(in[1].shape) : columns(in[1].shape)), "A and B do not fit: got {} and {}", in[0].shape,
-      in[1].shape);
+  require(columns(in[0].shape) == (a.left ? rows(in[1].shape) : columns(in[1].shape)), "the shapes of A and B do not match: got {} and {}",
+      in[0].shape, in[1].shape);
   return in[1];
 }
 TensorHandle triangle(const TensorHandle& m, bool upper, int64_t diagonal) { return upper ? triu(m, diagonal) : tril(m, -diagonal); }
@@ -240,8 +240,8 @@ t(3, 3, dtype=f64), t(3, 2, dtype=f64)
 tensor([[0., 1.], [1., 0.]]).smooth, t(2, 2)
 t(), t() ! matrices
 t(3, 2), t(3, 2) ! square
-t(3, 3), t(2, 2) ! do not fit
-t(2, 3, 3), t(3, 2) ! batches
+t(3, 3), t(2, 2) ! do not match
+t(2, 3, 3), t(3, 2) ! batch dimensions
 t(3, 3, dtype=i64), t(3, 2, dtype=i64) ! float32
 tensor([[1., 2.], [2., 4.]]), t(2, 2) ! singular)"});
 constinit OpInfo _linalg_lu = define<NoAttrs, infer_lu, grad_lu>({.schema = "_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)",
@@ -299,7 +299,7 @@ t(3, 3).T, t(2, 3).T, upper=True
 t(3, 3), t(3, 1).expand(3, 2), upper=True
 t(3, 3, dtype=f64), t(3, 2, dtype=f64), upper=True
 t(), t(), upper=True ! matrices
-t(3, 3), t(2, 2), upper=True ! do not fit)"});
+t(3, 3), t(2, 2), upper=True ! do not match)"});
 constinit OpInfo linalg_cholesky =
     define<Cholesky, infer_cholesky, grad_cholesky>({.schema = "linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor",
         .doc = "Computes the Cholesky factorisation A = L @ L.T of symmetric positive-definite matrices.",

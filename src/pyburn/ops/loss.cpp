@@ -220,7 +220,7 @@ t(3, 2).T, t(2, 3), t(2, 3), reduction='none'
 t(1, 3).expand(2, 3), t(2, 3), t(2, 3)
 t(3), t(3), t(3)
 t(0, 3), t(0, 3), t(0, 3)
-t(), t(), t() ! axis
+t(), t(), t() ! dimension
 t(2, 3), t(2, 3), t(2, 3), margin=-1.0 ! margin
 t(2, 3), t(2, 3), t(2, 3), reduction='all' ! reduction)"},
     {.schema = "soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
@@ -259,7 +259,7 @@ t(3), t(3)
 t(0, 3), t(0, 3)
 t(3, 2).T, t(2, 3)
 t(1, 3).expand(2, 3), t(2, 3)
-t(), t() ! axis
+t(), t() ! dimension
 t(2, 3), t(2, 4) ! shapes do not broadcast)"},
     {.schema = "cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
         .doc = "Computes the p-norm distance of each pair of rows of x1 (..., P, M) and x2 (..., R, M), giving (..., P, R).",
@@ -295,13 +295,18 @@ TensorHandle stopped_log(const TensorHandle& x) {
   const TensorHandle nothing = eq(x, 0.0);
   return where(nothing, Operand(-100.0), maximum(log(where(nothing, Operand(1.0), x)), -100.0));
 }
-// (N, 1) and (N,) make a loss of (N, N), which is seldom meant.
-void warn_of_broadcast(const TensorHandle& input, const TensorHandle& target) {
-  if (!(input.shape() == target.shape()))
+// (N, 1) and (N,) broadcast to (N, N), which is rarely intended.
+void check_broadcast(const TensorHandle& input, const TensorHandle& target) {
+  const Shape &x = input.shape(), &y = target.shape();
+  for (int i = 1; i <= std::min(x.rank(), y.rank()); ++i) {
+    const int64_t a = x[x.rank() - i], b = y[y.rank() - i];
+    require(a == b || a == 1 || b == 1, "the shapes of input and target do not match: got {} and {}", x, y);
+  }
+  if (!(x == y))
     warn(
         format("Using a target size ({}) that is different to the input size ({}). This will likely lead to incorrect results due to "
                "broadcasting. Please ensure they have the same size.",
-            target.shape(), input.shape()));
+            y, x));
 }
 
 // Zero where x is: 0 log 0 is 0.
@@ -313,24 +318,24 @@ TensorHandle x_log_x(const TensorHandle& x) {
 }  // namespace
 
 TensorHandle fn::mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
-  warn_of_broadcast(input, target);
+  check_broadcast(input, target);
   const TensorHandle d = widened(input) - target;
   return weighted(d * d, weight, reduction);
 }
 TensorHandle fn::l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
-  warn_of_broadcast(input, target);
+  check_broadcast(input, target);
   return weighted(abs(widened(input) - target), weight, reduction);
 }
 TensorHandle fn::smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
   require<ValueError>(beta >= 0, "expected beta of at least 0: got {}", beta);
   if (beta == 0) return l1_loss(input, target, reduction);
-  warn_of_broadcast(input, target);
+  check_broadcast(input, target);
   const TensorHandle d = abs(widened(input) - target);
   return reduced_loss(where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction);
 }
 TensorHandle fn::huber_loss(
     const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) {
-  warn_of_broadcast(input, target);
+  check_broadcast(input, target);
   require<ValueError>(delta > 0, "expected delta greater than 0: got {}", delta);
   const TensorHandle d = abs(widened(input) - target);
   const TensorHandle loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
@@ -431,16 +436,16 @@ TensorHandle fn::cosine_similarity(const TensorHandle& x1, const TensorHandle& x
   return sum(scaled(a) * scaled(b), along);
 }
 TensorHandle fn::pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) {
-  require(x1.rank() > 0 && x2.rank() > 0, "expected at least one axis: got {} and {}", x1.shape(), x2.shape());
+  require(x1.rank() > 0 && x2.rank() > 0, "expected at least one dimension: got {} and {}", x1.shape(), x2.shape());
   return linalg_vector_norm(widened(x1) - x2 + eps, p, Dims{-1}, keepdim);
 }
 TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p, const std::string& compute_mode) {
   // One way of computing serves all modes: it is the exact one.
   constexpr const char* kModes[] = {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"};
   require<ValueError>(std::find(std::begin(kModes), std::end(kModes), compute_mode) != std::end(kModes),
-      "compute_mode is '{}', '{}' or '{}': got '{}'", kModes[0], kModes[1], kModes[2], compute_mode);
-  require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
-  require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
+      "compute_mode must be '{}', '{}' or '{}': got '{}'", kModes[0], kModes[1], kModes[2], compute_mode);
+  require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 dimensions: got {} and {}", x1.shape(), x2.shape());
+  require(x1.shape().back() == x2.shape().back(), "expected the same number of columns: got {} and {}", x1.shape(), x2.shape());
   const DType common = promote(x1.dtype(), x2.dtype()), dtype = is_floating(common) ? common : default_dtype();
   const auto batch_of = [](const TensorHandle& x) {
     Shape batch;

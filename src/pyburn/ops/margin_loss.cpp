@@ -36,7 +36,7 @@ t(0, 3), index(0, below=3), reduction='sum'
 t(3, 4).T, index(4, below=3)
 t(1, 3).expand(4, 3), index(4, below=3)
 t(4, 3, dtype=f64), index(4, below=3)
-t(), index(below=3) ! one or two axes
+t(), index(below=3) ! one or two dimensions
 t(4, 3), index(3, below=3) ! target
 t(4, 3), index(4, below=3), 3 ! p is 1 or 2
 t(4, 3), index(4, below=3), weight=t(4) ! weight
@@ -75,7 +75,7 @@ t(0, 3), t(0, 3), reduction='sum'
 t(3, 2).T, positive(2, 3)
 t(2, 1).expand(2, 3), positive(2, 3)
 t(2, 3, dtype=f64), positive(2, 3, dtype=f64)
-t(), t() ! axis
+t(), t() ! dimension
 t(2, 3), t(3, 2) ! shapes
 t(2, 3), t(2, 3), reduction='all' ! reduction)"},
     {.schema = "pdist(Tensor input, float p=2.0) -> Tensor",
@@ -98,7 +98,7 @@ t(2, 3), -1.0 ! p)"},
 
 void check_reduction(const std::string& reduction) {
   require<ValueError>(
-      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction must be 'mean', 'sum' or 'none': got '{}'", reduction);
 }
 // Scores of one example become those of a batch of one.
 TensorHandle as_batch(const TensorHandle& t) { return t.rank() == 2 ? t : reshape(t, Dims{1, -1}); }
@@ -109,15 +109,15 @@ TensorHandle fn::multi_margin_loss(const TensorHandle& input, const TensorHandle
     const TensorHandle& weight, const std::string& reduction) {
   check_reduction(reduction);
   require<ValueError>(p == 1 || p == 2, "p is 1 or 2: got {}", p);
-  require(input.rank() == 1 || input.rank() == 2, "expected scores with one or two axes: got {}", input.shape());
-  require<DTypeError>(target.dtype() == DType::int64, "expected classes of int64: got {}", target.dtype());
+  require(input.rank() == 1 || input.rank() == 2, "expected logits with one or two dimensions: got {}", input.shape());
+  require<DTypeError>(target.dtype() == DType::int64, "expected int64 class indices: got {}", target.dtype());
   const TensorHandle x = as_batch(input);
   const int64_t n = x.shape()[0], classes = x.shape()[1];
   require(input.rank() < 2 || classes > 0 || n == 0, "Expected at least one class: got {}", input.shape());
   require(target.numel() == n && target.rank() <= 1,
       "target tensor should be 1-D with size equal to the number of examples. Expected target size [{}], but got [{}] elements in {}", n,
       target.numel(), target.shape());
-  require(!weight.defined() || weight.shape() == Shape{classes}, "expected a weight for each class: got {} for {}",
+  require(!weight.defined() || weight.shape() == Shape{classes}, "expected one weight per class: got {} for {}",
       weight.defined() ? weight.shape() : Shape{}, classes);
   const TensorHandle right = reshape(target, Dims{n, 1});
   TensorHandle losses = relu(x - gather(x, 1, right) + margin);
@@ -131,10 +131,10 @@ TensorHandle fn::multi_margin_loss(const TensorHandle& input, const TensorHandle
 TensorHandle fn::multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
   check_reduction(reduction);
   require(input.rank() <= 2 && input.shape() == target.shape(),
-      "expected input and target of equal shapes, with at most two axes: got {} "
+      "expected input and target of equal shapes, with at most two dimensions: got {} "
       "and {}",
       input.shape(), target.shape());
-  require<DTypeError>(target.dtype() == DType::int64, "expected classes of int64: got {}", target.dtype());
+  require<DTypeError>(target.dtype() == DType::int64, "expected int64 class indices: got {}", target.dtype());
   const TensorHandle x = as_batch(input), listed = as_batch(target);
   require(input.rank() < 2 || x.shape()[1] > 0 || x.shape()[0] == 0, "Expected at least one class: got {}", input.shape());
   const TensorHandle counts = cumprod(cast(ge(listed, 0), DType::int64), 1);  // 1 up to the first -1
@@ -148,7 +148,7 @@ TensorHandle fn::multilabel_margin_loss(const TensorHandle& input, const TensorH
 
 TensorHandle fn::multilabel_soft_margin_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
-  require(input.rank() > 0, "expected an axis of classes: got {}", input.shape());
+  require(input.rank() > 0, "expected a class dimension: got {}", input.shape());
   require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
   TensorHandle loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input));
   if (weight.defined()) loss = loss * weight;

@@ -32,7 +32,7 @@ Grads grad_bmm(const NoAttrs&, const GradContext& c) {
 
 Meta infer_plus(const Blend& blend, Metas in) {
   const Meta product = infer(NoAttrs{}, in.subspan(1));
-  require(in[0].shape == product.shape, "start does not fit the product: got {} for {}", in[0].shape, product.shape);
+  require(in[0].shape == product.shape, "the shape of start does not match the product: got {} for {}", in[0].shape, product.shape);
   require<DTypeError>(in[0].dtype == product.dtype, "expected equal dtypes: got {} and {}", in[0].dtype, product.dtype);
   if (!is_floating(product.dtype))
     require<DTypeError>(!blend.beta.is_floating() && !blend.alpha.is_floating(), "expected integers for alpha and beta: got {} and {}",
@@ -103,7 +103,7 @@ t(2, 3, 5, dtype=f64), t(2, 3, 4, dtype=f64), t(2, 4, 5, dtype=f64)
 t(2, 3, 5, dtype=f16), t(2, 3, 4, dtype=f16), t(2, 4, 5, dtype=f16)
 t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64)
 t(1, 70, 90), t(1, 70, 130), t(1, 130, 90)
-t(), t(2, 3, 4), t(2, 4, 5) ! does not fit
+t(), t(2, 3, 4), t(2, 4, 5) ! does not match
 t(2, 3, 5, dtype=f64), t(2, 3, 4), t(2, 4, 5) ! dtypes
 t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64), beta=0.5 ! integers
 t(2, 3, 5), t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
@@ -116,7 +116,7 @@ void check_fit(const Shape& x, const Shape& y);
 Meta infer_linear(const NoAttrs&, Metas in) {
   const Shape &x = in[0].shape, &weight = in[1].shape;
   require(x.rank() > 0, "both arguments need to be at least 1D: got {} and {}", x, weight);
-  require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight);
+  require(weight.rank() == 1 || weight.rank() == 2, "expected a weight with 1 or 2 dimensions: got {}", weight);
   require(x.back() == weight.back(), "expected {} features, got {}: input of shape {}", weight.back(), x.back(), x);
   check_dtypes(in[0].dtype, in[1].dtype);
   Shape y = x;
@@ -199,7 +199,7 @@ t(2, 4, dtype=i64), t(2, 3, dtype=i64), t(3, 4, dtype=i64), beta=2, alpha=3
 t(2, 4, dtype=f64), t(2, 3, dtype=f64), t(3, 4, dtype=f64)
 t(2, 4), t(2, 3), t(4, 4) ! inner dimensions differ
 t(2, 4), t(3), t(3, 4) ! matrices
-t(3, 4), t(2, 3), t(3, 4) ! does not fit
+t(3, 4), t(2, 3), t(3, 4) ! does not match
 t(2, 4, dtype=i64), t(2, 3, dtype=i64), t(3, 4, dtype=i64), alpha=0.5 ! integers)";
 constexpr const char* kBatches = R"(
 t(2, 5), t(3, 2, 4), t(3, 4, 5)
@@ -209,7 +209,7 @@ t(2, 5), t(0, 2, 4), t(0, 4, 5)
 t(5, 2).T, t(3, 4, 2).transpose(1, 2), t(3, 4, 5)
 t(1, 5).expand(2, 5), t(3, 2, 4), t(3, 4, 5)
 t(2, 5), t(3, 2, 4), t(4, 4, 5) ! batch
-t(4, 5), t(3, 2, 4), t(3, 4, 5) ! does not fit
+t(4, 5), t(3, 2, 4), t(3, 4, 5) ! does not match
 t(2, 5), t(2, 4), t(3, 4, 5) ! batches)";
 
 constinit FunctionInfo functions[] = {
@@ -315,7 +315,7 @@ t(), t(2, 3), t(3), beta=0.5, alpha=2
 t(1).expand(2), t(2, 3), t(3), beta=0
 t(0), t(0, 3), t(3)
 t(4)[::2], t(3, 2).T, t(3)
-t(3), t(2, 3), t(3) ! does not fit
+t(3), t(2, 3), t(3) ! does not match
 t(2), t(2, 3), t(2) ! inner dimensions differ)",
         .in_place = true},
     {.schema = "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -327,7 +327,7 @@ t(), t(2), t(3), beta=0.5, alpha=2
 t(1, 3).expand(2, 3), t(2), t(3), beta=0
 t(0, 3), t(0), t(3)
 t(3, 2).T, t(4)[::2], t(3)
-t(2, 4), t(2), t(3) ! does not fit
+t(2, 4), t(2), t(3) ! does not match
 t(2, 3), t(), t(3) ! vectors)",
         .in_place = true},
     {.schema = "addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -352,8 +352,8 @@ t(3), t(4), t(5, 3, 4)
 t(0, 3), t(0, 4), t(5, 3, 4)
 t(3, 2).T, t(2, 4), t(5, 3, 4)
 t(1, 3).expand(2, 3), t(2, 4), t(5, 3, 4)
-t(), t(4), t(5, 3, 4) ! does not fit
-t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
+t(), t(4), t(5, 3, 4) ! does not match
+t(2, 3), t(2, 3), t(5, 3, 4) ! does not match)"},
 };
 
 // input @ other under the name of the function that users called, plus `start`: a vector along the last axis, or undefined.
@@ -394,7 +394,7 @@ TensorHandle product(const TensorHandle& left, const TensorHandle& right, const 
 void check_fit(const Shape& x, const Shape& y) {
   bool fits = x.rank() <= y.rank();
   for (int k = 1; fits && k <= x.rank(); ++k) fits = x[x.rank() - k] == 1 || x[x.rank() - k] == y[y.rank() - k];
-  require(fits, "input does not fit the product: got {} for {}", x, y);
+  require(fits, "the shape of input does not match the product: got {} for {}", x, y);
 }
 // beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
 TensorHandle combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
@@ -455,7 +455,8 @@ TensorHandle fn::ger(const TensorHandle& input, const TensorHandle& vec2) { retu
 TensorHandle fn::addmm(
     const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
   require(mat1.rank() == 2 && mat2.rank() == 2, "expected two matrices: got {} and {}", mat1.shape(), mat2.shape());
-  require(input.rank() <= 2, "input does not fit the product: got {} for {}", input.shape(), Shape{mat1.shape()[0], mat2.shape()[1]});
+  require(input.rank() <= 2, "the shape of input does not match the product: got {} for {}", input.shape(),
+      Shape{mat1.shape()[0], mat2.shape()[1]});
   require(mat1.shape()[1] == mat2.shape()[0], "inner dimensions differ: got {} and {}", mat1.shape(), mat2.shape());
   return independent(remove_axis(accumulated(input, unsqueeze(mat1, 0), unsqueeze(mat2, 0), beta, alpha), 0));
 }
@@ -486,13 +487,14 @@ TensorHandle fn::addbmm(
 }
 
 TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
-  require(weight.rank() == 3, "expected a weight of 3 axes: got {}", weight.shape());
+  require(weight.rank() == 3, "expected a weight with 3 dimensions: got {}", weight.shape());
   const int64_t o = weight.shape()[0], i = weight.shape()[1], j = weight.shape()[2];
   Dims size = input1.shape(), other = input2.shape();
   const bool fits = !size.empty() && size.size() == other.size() && size.back() == i && other.back() == j;
   size.resize(std::max<int64_t>(0, size.size() - 1));
   other.resize(std::max<int64_t>(0, other.size() - 1));
-  require(fits && size == other, "weight does not fit the inputs: got {} for {} and {}", weight.shape(), input1.shape(), input2.shape());
+  require(fits && size == other, "the shape of weight does not match the inputs: got {} for {} and {}", weight.shape(), input1.shape(),
+      input2.shape());
   const int64_t n = Shape(size).numel();
   const TensorHandle left = product(reshape(input1, Dims{n, i}), reshape(transpose(weight, 0, 1), Dims{i, o * j}));
   size.push_back(o);

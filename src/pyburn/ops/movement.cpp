@@ -22,20 +22,20 @@ Shape infer_size(const Dims& size, int64_t numel) {
       require(free < 0, "only one dimension can be inferred: got {}", size);
       free = i;
     } else {
-      require(shape[i] >= 0, "negative extent: got {}", size);
+      require(shape[i] >= 0, "negative size: got {}", size);
       known *= shape[i];
     }
   }
   if (free >= 0) {
-    require(known > 0 && numel % known == 0, "size does not fit: got {} for {} elements", size, numel);
+    require(known > 0 && numel % known == 0, "size is invalid for the number of elements: got {} for {} elements", size, numel);
     shape[free] = numel / known;
   } else {
-    require(known == numel, "size does not fit: got {} for {} elements", size, numel);
+    require(known == numel, "size is invalid for the number of elements: got {} for {} elements", size, numel);
   }
   return shape;
 }
 
-// Walks both shapes from the back, splitting x into runs of axes that lie together in memory.
+// Walks both shapes from the back, splitting x into runs of dimensions that are contiguous in memory.
 std::optional<Dims> view_strides(const Layout& x, const Shape& shape) {
   if (x.numel() == 0) return x.shape == shape ? x.strides : contiguous_strides(shape);
   Dims strides(shape.rank(), 1);
@@ -62,18 +62,18 @@ std::optional<Dims> view_strides(const Layout& x, const Shape& shape) {
 View View::from(const TensorHandle& x, const Dims& size) { return {infer_size(size, x.numel())}; }
 
 Permute Permute::from(const TensorHandle& x, const Dims& dims) {
-  require(dims.size() == x.rank(), "expected {} axes: got {}", x.rank(), dims);
+  require(dims.size() == x.rank(), "expected {} dimensions: got {}", x.rank(), dims);
   Permute p;
   for (int64_t d : dims) {
     const int n = normalise_dim(d, x.rank());
-    require(std::find(p.dims.begin(), p.dims.end(), n) == p.dims.end(), "axis appears twice: got {}", dims);
+    require(std::find(p.dims.begin(), p.dims.end(), n) == p.dims.end(), "dimension appears twice: got {}", dims);
     p.dims.push_back(n);
   }
   return p;
 }
 
 Slice Slice::from(const TensorHandle& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  require<IndexError>(x.rank() > 0, "slicing needs at least one axis: got rank 0");
+  require<IndexError>(x.rank() > 0, "slicing requires at least one dimension: got rank 0");
   const int d = normalise_dim(dim, x.rank());
   require<ValueError>(step > 0, "step must be greater than zero: got {}", step);
   const int64_t n = x.shape()[d];
@@ -84,7 +84,7 @@ Slice Slice::from(const TensorHandle& x, int64_t dim, std::optional<int64_t> sta
 }
 
 Select Select::from(const TensorHandle& x, int64_t dim, int64_t index) {
-  require<IndexError>(x.rank() > 0, "selecting needs at least one axis: got rank 0");
+  require<IndexError>(x.rank() > 0, "selecting requires at least one dimension: got rank 0");
   const int d = normalise_dim(dim, x.rank());
   const int64_t n = x.shape()[d];
   require<IndexError>(index >= -n && index < n, "index {} is out of bounds for dimension {} with size {}", index, d, n);
@@ -97,7 +97,7 @@ Expand Expand::from(const TensorHandle& x, const Dims& size) {
   require(extra >= 0, "the number of sizes must be at least the rank: got {} for {}", size, x.shape());
   for (int64_t i = 0; i < size.size(); ++i)
     if (size[i] == -1) {
-      require(i >= extra, "-1 is not allowed for a new leading axis: got {}", size);
+      require(i >= extra, "-1 is not allowed for a new leading dimension: got {}", size);
       e.shape[i] = x.shape()[i - extra];
     }
   return e;
@@ -108,7 +108,7 @@ RemoveAxis RemoveAxis::from(const TensorHandle& x, int64_t dim) { return {normal
 namespace {
 
 Layout layout_view(const View& a, const Layout& x) {
-  require(checked_numel(a.shape) == x.numel(), "size does not fit: got {} for {}", a.shape, x.shape);
+  require(checked_numel(a.shape) == x.numel(), "size is invalid: got {} for {}", a.shape, x.shape);
   const std::optional<Dims> strides = view_strides(x, a.shape);
   require(bool(strides), "size is not compatible with the tensor's size and stride; use reshape: got {} for {}", a.shape, x);
   return {a.shape, *strides, x.offset};
@@ -117,8 +117,8 @@ Layout layout_permute(const Permute& a, const Layout& x) {
   Layout y{Dims(x.rank(), 0), Dims(x.rank(), 0), x.offset};
   Dims sorted = a.dims;
   std::sort(sorted.begin(), sorted.end());
-  require(sorted.size() == x.rank(), "expected {} axes: got {}", x.rank(), a.dims);
-  for (int i = 0; i < x.rank(); ++i) require(sorted[i] == i, "expected each axis once: got {}", a.dims);
+  require(sorted.size() == x.rank(), "expected {} dimensions: got {}", x.rank(), a.dims);
+  for (int i = 0; i < x.rank(); ++i) require(sorted[i] == i, "expected each dimension once: got {}", a.dims);
   for (int i = 0; i < x.rank(); ++i) {
     y.shape[i] = x.shape[a.dims[i]];
     y.strides[i] = x.strides[a.dims[i]];
@@ -168,7 +168,8 @@ Layout layout_unsqueeze(const InsertAxis& a, const Layout& x) {
   return y;
 }
 Layout layout_remove_axis(const RemoveAxis& a, const Layout& x) {
-  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && x.shape[a.dim] == 1, "expected an axis of extent 1: got {} for {}", a.dim, x.shape);
+  require<IndexError>(
+      a.dim >= 0 && a.dim < x.rank() && x.shape[a.dim] == 1, "expected a dimension of size 1: got {} for {}", a.dim, x.shape);
   Layout y = x;
   y.shape.erase(a.dim);
   y.strides.erase(a.dim);
@@ -222,7 +223,7 @@ t(), (1, 1)
 t(0, 3), (3, 0)
 t(4, 6)[:, ::2], (2, 2, 3)
 t(4, 1).expand(4, 3), (2, 2, 3)
-t(2, 3), (4, 2) ! size does not fit
+t(2, 3), (4, 2) ! size is invalid
 t(2, 3).T, (6,) ! use reshape)"});
 constinit OpInfo reshape =
     define<View, infer_reshape, nullptr, decompose_reshape>({.schema = "reshape(Tensor input, int[] shape) -> Tensor",
@@ -237,7 +238,7 @@ t(), (1,)
 t(0, 3), (0,)
 t(2, 3).T, (6,)
 t(2, 1).expand(2, 3), (3, 2)
-t(2, 3), (4, -1) ! size does not fit)"});
+t(2, 3), (4, -1) ! size is invalid)"});
 constinit OpInfo permute = define_view<Permute, layout_permute, grad_permute>({.schema = "permute(Tensor input, int[] dims) -> Tensor",
     .doc = "Permutes the dimensions of input. Returns a view.",
     .example = "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape",
@@ -249,7 +250,7 @@ t(0, 3), (1, 0)
 t(2, 3).T, (1, 0)
 t(2, 1).expand(2, 3), (1, 0)
 t(2, 3), (0, 0) ! twice
-t(2, 3), (0,) ! axes)"});
+t(2, 3), (0,) ! dimensions)"});
 constinit OpInfo expand = define_view<Expand, layout_expand, grad_expand>({.schema = "expand(Tensor input, int[] size) -> Tensor",
     .doc = "Expands dimensions of size 1 to the given sizes without a copy; -1 keeps a size.",
     .torch = "lambda x, size: x.expand(size)",
@@ -278,7 +279,7 @@ t(3, 4).T, 0, 1
 t(2, 1).expand(2, 5), 1, 1, 5, 2
 t(4), 0, 0, 4, 0 ! step must be
 t(4), 1 ! dim out of range
-t() ! axis)"});
+t() ! dimension)"});
 constinit OpInfo select = define_view<Select, layout_select, grad_select>({.schema = "select(Tensor input, int dim, int index) -> Tensor",
     .doc = "Selects one index along dim and removes the dimension. Returns a view.",
     .example = "pyburn.select(pyburn.ones(2, 3), 0, 1)",
@@ -289,7 +290,7 @@ t(3, 4).T, 0, 2
 t(2, 1).expand(2, 5), 1, 4
 t(0, 3), 1, 0
 t(4), 0, 0
-t(), 0, 0 ! axis
+t(), 0, 0 ! dimension
 t(4, 3), 0, 4 ! out of bounds)"});
 constinit OpInfo unsqueeze =
     define_view<InsertAxis, layout_unsqueeze, grad_unsqueeze>({.schema = "unsqueeze(Tensor input, int dim) -> Tensor",
@@ -301,8 +302,8 @@ constinit OpInfo remove_axis =
         .doc = "Removes the dimension dim, which must have size 1. Returns a view.",
         .torch = "torch.squeeze",
         .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
-        .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent "
-                   "1\nt(3), 0 ! extent 1"});
+        .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! size "
+                   "1\nt(3), 0 ! size 1"});
 }  // namespace op
 
 namespace {
@@ -331,7 +332,7 @@ constinit FunctionInfo functions[] = {
         .doc = "Returns the entries start to start + length along dim as a view.",
         .example = "pyburn.narrow(pyburn.arange(5), 0, 1, 3)",
         .samples = "t(4, 3), 0, 1, 2\nt(4, 3), -1, 0, 1\nt(0, 3), 0, 0, 0\nt(3, 4).T, 0, 1, 2\nt(2, 1).expand(2, 5), 1, 1, 3\nt(4), 0, 2, "
-                   "3 ! exceeds\nt(), 0, 0, 0 ! axis"},
+                   "3 ! exceeds\nt(), 0, 0, 0 ! dimension"},
 };
 }  // namespace
 
@@ -351,7 +352,7 @@ TensorHandle same_axes(const TensorHandle& x) {
 }  // namespace
 
 TensorHandle fn::t(const TensorHandle& input) {
-  require(input.rank() <= 2, "[t] expected at most 2 axes: got {}", input.shape());
+  require(input.rank() <= 2, "[t] expected at most 2 dimensions: got {}", input.shape());
   return input.rank() == 2 ? permute(input, Dims{1, 0}) : same_axes(input);
 }
 TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
@@ -375,7 +376,7 @@ TensorHandle fn::flatten(const TensorHandle& input, int64_t start_dim, int64_t e
   return reshape(input, size);
 }
 TensorHandle fn::narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length) {
-  require<IndexError>(input.rank() > 0, "[narrow] needs at least one axis: got rank 0");
+  require<IndexError>(input.rank() > 0, "[narrow] requires at least one dimension: got rank 0");
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;
   const bool fits =

@@ -32,11 +32,11 @@ void check(const NormaliseRows& a, const Meta& x, int64_t rows) {
   require<DTypeError>(is_floating(x.dtype), "expected a floating dtype: got {}", x.dtype);
   const int64_t n = x.shape.numel();
   const bool fits = rows > 0 && a.groups > 0 && a.inner > 0 && n % rows == 0 && rows % a.groups == 0 && n / rows * a.groups % a.inner == 0;
-  require<ValueError>(fits, "rows, groups and inner do not fit: got {}, {} and {} for {}", rows, a.groups, a.inner, x.shape);
+  require<ValueError>(fits, "rows, groups and inner do not match: got {}, {} and {} for {}", rows, a.groups, a.inner, x.shape);
 }
 void check_channels(const Meta& t, const Meta& x, int64_t channels) {
   if (t == Meta{}) return;  // absent
-  require(t.shape.numel() == channels, "expected an element per channel: got {} for {} channels", t.shape, channels);
+  require(t.shape.numel() == channels, "expected one element per channel: got {} for {} channels", t.shape, channels);
   require<DTypeError>(t.dtype == x.dtype, "expected equal dtypes: got {} and {}", x.dtype, t.dtype);
 }
 MetaList infer(const NormaliseRows& a, Metas in) {
@@ -136,7 +136,7 @@ t(2, 3, dtype=f16), t(3, dtype=f16), None, 2, 1, 1, 0.01, True
 t(3, 600), t(600), t(600), 3, 1, 1, 0.01, True
 t(2, 3), t(2), None, 2, 1, 1, 0.1, True ! channel
 t(2, dtype=i64), None, None, 1, 1, 1, 0.1, True ! floating
-t(2, 3), None, None, 4, 1, 1, 0.1, True ! do not fit)"});
+t(2, 3), None, None, 4, 1, 1, 0.1, True ! do not match)"});
 constinit OpInfo normalise_rows_backward = define<NormaliseRows, infer_backward, nullptr, backward_by_moments>(
     {.schema = "normalise_rows_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int groups, int inner, "
                "bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
@@ -279,7 +279,7 @@ t(2, 3), dim=2 ! dim out of range)",
 void check_tail(const TensorHandle& x, const Dims& tail, std::initializer_list<const TensorHandle*> affine, const char* op) {
   bool fits = tail.size() > 0 && tail.size() <= x.rank();
   for (int64_t i = 0; fits && i < tail.size(); ++i) fits = x.shape()[x.rank() - tail.size() + i] == tail[i];
-  require(fits, "[{}] the last axes do not have the extents of normalized_shape: got {} for {}", op, tail, x.shape());
+  require(fits, "[{}] the last dimensions of input must equal normalized_shape: got {} for {}", op, tail, x.shape());
   for (const TensorHandle* t : affine)
     if (t->defined())
       require(t->shape() == Shape(tail), "[{}] expected weight and bias of normalized_shape {}: got {}", op, tail, t->shape());
@@ -305,12 +305,13 @@ TensorHandle scaled_nothing(const TensorHandle& x, const TensorHandle& weight, c
 void check_per_channel(const TensorHandle& x, std::initializer_list<const TensorHandle*> tensors, const char* op) {
   for (const TensorHandle* t : tensors)
     if (t->defined())
-      require(t->shape() == Shape{x.shape()[1]}, "[{}] expected one number per channel: got {} for {}", op, t->shape(), x.shape());
+      require(t->shape() == Shape{x.shape()[1]}, "[{}] expected one element per channel: got {} for an input of shape {}", op, t->shape(),
+          x.shape());
 }
 // Whether halves are normalised with parameters of float32, as under mixed precision. Both are float32 then, and the result is halves
 // again.
 bool is_mixed(const TensorHandle& x, std::initializer_list<const TensorHandle*> parameters) {
-  if (autocast_active() || (x.dtype() != DType::float16 && x.dtype() != DType::bfloat16)) return false;  // autocast widens by itself
+  if (autocast_active() || (x.dtype() != DType::float16 && x.dtype() != DType::bfloat16)) return false;  // autocast converts by itself
   return std::any_of(
       parameters.begin(), parameters.end(), [](const TensorHandle* t) { return t->defined() && t->dtype() == DType::float32; });
 }
@@ -343,7 +344,7 @@ TensorHandle fn::rms_norm(const TensorHandle& input, const Dims& normalized_shap
 }
 TensorHandle fn::group_norm(
     const TensorHandle& input, int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) {
-  require(input.rank() >= 2, "[group_norm] expected at least 2 axes: got {}", input.shape());
+  require(input.rank() >= 2, "[group_norm] expected at least 2 dimensions: got {}", input.shape());
   const int64_t channels = input.shape()[1];
   require<ValueError>(num_groups > 0 && channels % num_groups == 0,
       "[group_norm] num_groups must divide the number of channels: got {} for {}", num_groups, channels);
@@ -361,7 +362,7 @@ TensorHandle fn::group_norm(
 }
 TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
     const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) {
-  require(input.rank() >= 3, "[instance_norm] expected at least 3 axes: got {}", input.shape());
+  require(input.rank() >= 3, "[instance_norm] expected at least 3 dimensions: got {}", input.shape());
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "instance_norm");
   if (is_mixed(input, {&running_mean, &running_var, &weight, &bias}))
     return cast(
@@ -384,9 +385,9 @@ TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& ru
 }
 TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
     const TensorHandle& weight, const TensorHandle& bias, bool training, double momentum, double eps) {
-  require(input.rank() >= 2, "[batch_norm] expected at least 2 axes: got {}", input.shape());
+  require(input.rank() >= 2, "[batch_norm] expected at least 2 dimensions: got {}", input.shape());
   require<ValueError>(
-      training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are needed when not training");
+      training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are required when not training");
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "batch_norm");
   require<ValueError>(
       training ? eps > 0 : eps >= 0, "[batch_norm] eps must be {}: got {}", training ? "positive during training" : "non-negative", eps);
@@ -412,7 +413,7 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   return y;
 }
 TensorHandle fn::local_response_norm(const TensorHandle& input, int64_t size, double alpha, double beta, double k) {
-  require(input.rank() >= 3, "[local_response_norm] expected at least 3 axes: got {}", input.shape());
+  require(input.rank() >= 3, "[local_response_norm] expected at least 3 dimensions: got {}", input.shape());
   require<ValueError>(size > 0, "[local_response_norm] expected a size of at least 1: got {}", size);
   if (input.numel() == 0) return clone(input);
   // A window of channels sums to a difference of two running sums.

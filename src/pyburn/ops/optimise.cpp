@@ -50,8 +50,8 @@ MetaList infer(const A& a, Metas in) {
   require(rest == 0 || in.back().shape.numel() == 1, "found_inf must have one element: got {}", in.back().shape);
   MetaList out;
   for (int64_t i = 0; i < n * groups; ++i) {
-    require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape,
-        in[size_t(i % n)].shape);
+    require(in[size_t(i)].shape == in[size_t(i % n)].shape, "the shape of the state does not match the parameter: got {} for {}",
+        in[size_t(i)].shape, in[size_t(i % n)].shape);
     if (i / n != 1) out.push_back(in[size_t(i)]);
   }
   return out;

@@ -18,7 +18,7 @@ BorderPad BorderPad::from(const TensorHandle&, const Dims& pad, const std::strin
   constexpr const char* kNames[] = {"reflect", "replicate", "circular"};
   for (int i = 0; i < 3; ++i)
     if (mode == kNames[i]) return {pad, Border(i)};
-  fail<ValueError>("mode is 'constant', 'reflect', 'replicate' or 'circular': got '{}'", mode);
+  fail<ValueError>("mode must be 'constant', 'reflect', 'replicate' or 'circular': got '{}'", mode);
 }
 
 namespace {
@@ -26,10 +26,10 @@ namespace {
 Meta infer(const ConstantPad& a, Metas in) {
   Shape shape = in[0].shape;
   require(a.pad.size() % 2 == 0, "the length of pad must be even: got {}", a.pad);
-  require(a.pad.size() <= 2 * shape.rank(), "pad must not be longer than twice the number of axes: got {} for {}", a.pad, shape);
+  require(a.pad.size() <= 2 * shape.rank(), "pad must not be longer than twice the number of dimensions: got {} for {}", a.pad, shape);
   for (int i = 0; i < shape.rank(); ++i) {
     const int64_t before = a.before(i, shape.rank()), after = a.after(i, shape.rank());
-    // Negative widths cut first: a wide border on one side does not make up for what the other side lacks.
+    // Negative widths crop first: padding on one side does not make up for cropping too much on the other.
     const int64_t kept = Checked(shape[i]) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     shape[i] = Checked(kept) + std::max<int64_t>(before, 0) + std::max<int64_t>(after, 0);
     require(kept >= 0, "the result would have a negative size at dimension {}: got {} for {}", i, a.pad, in[0].shape);
@@ -47,7 +47,7 @@ Meta infer_border(const BorderPad& a, Metas in) {
   require<ValueError>(a.border <= Border::circular, "unknown mode: got {}", int64_t(a.border));
   Shape shape = in[0].shape;
   const int padded = int(a.pad.size() / 2);
-  require(a.pad.size() % 2 == 0 && padded <= shape.rank(), "pad does not fit: got {} for {}", a.pad, shape);
+  require(a.pad.size() % 2 == 0 && padded <= shape.rank(), "pad does not match the input: got {} for {}", a.pad, shape);
   for (int i = 0; i < padded; ++i) {
     const int axis = shape.rank() - 1 - i;
     const int64_t before = a.pad[2 * i], after = a.pad[2 * i + 1], n = shape[axis], widest = std::max(before, after);
@@ -56,8 +56,9 @@ Meta infer_border(const BorderPad& a, Metas in) {
       require(widest == 0 || widest < n, "Padding size should be less than the corresponding input dimension: got {} at dimension {} of {}",
           widest, axis, in[0].shape);
     else if (a.border == Border::circular)
-      require(widest <= n, "the border would wrap around more than once: got {} at dimension {} of {}", widest, axis, in[0].shape);
-    else require(widest == 0 || n > 0, "expected elements to repeat: got {}", in[0].shape);
+      require(
+          widest <= n, "circular padding must not exceed the size of the input: got {} at dimension {} of {}", widest, axis, in[0].shape);
+    else require(widest == 0 || n > 0, "expected a non-empty input: got {}", in[0].shape);
     shape[axis] = Checked(n) + before + after;
   }
   checked_numel(shape);
@@ -132,8 +133,8 @@ t(2, 3, 1).expand(2, 3, 4), (1, 2), 'circular'
 t(0, 2, 4), (1, 1), 'reflect'
 t(2, 4, dtype=f64), (1, 2), 'replicate'
 t(2, 4), (4, 0), 'reflect' ! less than
-t(2, 4), (5, 0), 'circular' ! more than once
-t(), (1, 1), 'reflect' ! does not fit
+t(2, 4), (5, 0), 'circular' ! must not exceed
+t(), (1, 1), 'reflect' ! does not match
 t(2, 4), (1, 1), 'mirror' ! mode)"});
 }  // namespace op
 
@@ -162,7 +163,7 @@ t(0, 2, 4), (1, 1), 'reflect'
 t(), ()
 t(2, 4, dtype=f64), (1, 2), 'reflect'
 t(2, 4), (4, 0), 'reflect' ! less than
-t(2, 4), (5, 0), 'circular' ! more than once
+t(2, 4), (5, 0), 'circular' ! must not exceed
 t(2, 4), (1, 1), 'mirror' ! mode
 t(2, 4), (1, 1), 'reflect', 1.0 ! value
 t(4), (1, 1), 'reflect' ! 2D or 3D)"},
@@ -172,9 +173,9 @@ t(4), (1, 1), 'reflect' ! 2D or 3D)"},
 
 TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(input, pad, value.value_or(0));
-  require<ValueError>(!value || *value == 0, "[pad] mode '{}' takes no value: got {}", mode, value.value_or(0));
+  require<ValueError>(!value || *value == 0, "[pad] mode '{}' does not accept a value: got {}", mode, value.value_or(0));
   const int64_t padded = pad.size() / 2;
-  require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3, "[pad] mode '{}' pads the last 1 to 3 axes: got {}", mode, pad);
+  require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3, "[pad] mode '{}' pads the last 1 to 3 dimensions: got {}", mode, pad);
   require(input.rank() == padded + 1 || input.rank() == padded + 2,
       "[pad] mode '{}': Padding size {} is not supported for {}D input tensor, expected {}D or {}D input (got {}D input)", mode, pad.size(),
       input.rank(), padded + 1, padded + 2, input.rank());
@@ -188,9 +189,9 @@ TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::stri
   for (int64_t i = 0; i < padded; ++i) {
     const int64_t axis = input.rank() - 1 - i, n = input.shape()[axis];
     const int64_t before = pad[2 * i], after = pad[2 * i + 1], total = Checked(n) + before + after;
-    require(total >= 0, "[pad] negative widths cut off more than there is: got {} for {}", pad, input.shape());
+    require(total >= 0, "[pad] negative padding exceeds the size of the input: got {} for {}", pad, input.shape());
     if (mode == "replicate" && n > 0 && total > 0 && (before <= -n || after <= -n)) {
-      // All of it is cut off, and the other side repeats the element at the edge.
+      // The input is cropped completely; the other side repeats the element at the edge.
       inside = slice(inside, axis, before <= -n ? n - 1 : 0, before <= -n ? n : 1);
       widths[2 * i] = 0, widths[2 * i + 1] = total - 1;
       continue;

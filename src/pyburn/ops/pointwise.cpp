@@ -170,7 +170,7 @@ t(2, 1).expand(2, 3), t(3, dtype=b8), 2
 t(4, dtype=i64), t(4, dtype=b8), 3
 t(4, dtype=f16), t(4, dtype=b8), 3
 t(2), t(2), 1 ! boolean
-t(2), t(2, dtype=b8), t(2) ! axes
+t(2), t(2, dtype=b8), t(2) ! 0-d
 t(4, dtype=i64), t(4, dtype=b8), 1.5
 t(4, dtype=b8), t(4, dtype=b8), 0
 t(2, dtype=i64), t(2, dtype=b8), t() ! converted)",
@@ -198,7 +198,7 @@ TensorHandle fn::masked_fill(const TensorHandle& input, const TensorHandle& mask
     return where(mask, is_floating(dtype) ? v : dtype == DType::boolean ? Scalar(v.to<bool>()) : Scalar(v.to_int()), input);
   }
   const TensorHandle& v = value.tensor();
-  require(v.rank() == 0, "[masked_fill] expected a value without axes: got {}", v.shape());
+  require(v.rank() == 0, "[masked_fill] expected a 0-d value: got {}", v.shape());
   require<DTypeError>(
       can_cast(v.dtype(), input.dtype()), "[masked_fill] value cannot be converted to {}: got {}", input.dtype(), v.dtype());
   return where(mask, cast(v, input.dtype()), input);

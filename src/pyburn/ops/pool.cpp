@@ -10,7 +10,7 @@ namespace {
 
 void check_image(const Shape& x, int64_t axes) {
   require(axes >= 1 && axes <= 3 && (x.rank() == axes + 1 || x.rank() == axes + 2),
-      "non-empty {}D or {}D (batch mode) tensor expected for input: got {} axes in {}", axes + 1, axes + 2, x.rank(), x);
+      "non-empty {}D or {}D (batch mode) tensor expected for input: got {} dimensions in {}", axes + 1, axes + 2, x.rank(), x);
 }
 void check_numbers(const Dims& numbers, int64_t axes, int64_t least, const char* name) {
   require(numbers.size() == axes, "expected {} numbers for {}: got {}", axes, name, numbers);
@@ -57,7 +57,7 @@ Meta infer_avg(const AvgPool& a, Metas in) {
 Meta infer_avg_input(const AvgPool& a, Metas in) {
   checked_numel(a.input_size);
   const Meta x{a.input_size, in[0].dtype}, y = infer_avg(a, {&x, 1});
-  require(y == in[0], "the gradient does not fit the pooling: got {} for {}", in[0].shape, y.shape);
+  require(y == in[0], "the shape of the gradient does not match the pooling: got {} for {}", in[0].shape, y.shape);
   return x;
 }
 
@@ -66,12 +66,12 @@ void check_planes(const Shape& indices, const Shape& planes, int64_t axes) {
   check_image(indices, axes);
   bool fits = indices.rank() == planes.rank();
   for (int64_t i = 0; fits && i < indices.rank() - axes; ++i) fits = indices[i] == planes[i];
-  require(fits, "indices do not fit the planes: got {} for {}", indices, planes);
+  require(fits, "the shape of indices does not match the planes: got {} for {}", indices, planes);
 }
 Meta infer_unpool(const Unpool& a, Metas in) {
   const Shape& x = in[0].shape;
   require<DTypeError>(in[1].dtype == DType::int64, "expected indices of int64: got {}", in[1].dtype);
-  require(in[1].shape == x, "indices do not fit the input: got {} for {}", in[1].shape, x);
+  require(in[1].shape == x, "the shape of indices does not match the input: got {} for {}", in[1].shape, x);
   const int64_t axes = a.output_size.size();
   check_image(x, axes);
   check_numbers(a.output_size, axes, 0, "output_size");
@@ -149,7 +149,7 @@ t(4, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
 t(1, 5, 6).expand(2, 5, 6), (2, 3), (2, 2), (0, 1), (1, 1), True, False
 t(2, 3, 7, dtype=f16), (3,), (2,), (1,), (1,), False, False
 t(2, 3, 7, dtype=f64), (3,), (2,), (1,), (1,), False, False
-t(), (3,), (2,), (1,), (1,), False, False ! axes
+t(), (3,), (2,), (1,), (1,), False, False ! dimensions
 t(2, 3, 7), (3,), (2,), (2,), (1,), False, False ! half
 t(2, 3, 7), (9,), (2,), (0,), (1,), False, False ! larger)"});
 constinit OpInfo max_pool_with_indices =
@@ -170,7 +170,7 @@ t(0, 3, 7), (3,), (2,), (1,), (1,), False, False
 t(4, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
 t(1, 5, 6).expand(2, 5, 6), (2, 3), (2, 2), (0, 1), (1, 1), True, False
 t(2, 3, 7, dtype=f64), (3,), (2,), (1,), (1,), False, False
-t(), (3,), (2,), (1,), (1,), False, False ! axes)"});
+t(), (3,), (2,), (1,), (1,), False, False ! dimensions)"});
 constinit OpInfo unpool = define<Unpool, infer_unpool, grad_unpool>(
     {.schema = "unpool(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor",
         .doc = "Writes the elements of input at the given indices of planes of zeros.",
@@ -186,7 +186,7 @@ t(0, 3), index(0, 3, below=5), (5,), False
 t(3, 2).T, tensor([[0, 2, 3], [4, 3, 1]]), (5,), False
 t(2, 1).expand(2, 3), tensor([[0, 2, 3], [4, 3, 1]]), (5,), False
 t(2, 3, dtype=f64), tensor([[0, 2, 3], [4, 3, 1]]), (5,), False
-t(), tensor(0), (5,), False ! axes
+t(), tensor(0), (5,), False ! dimensions
 t(1, 2), tensor([[0, 5]]), (5,), False ! out of range)"});
 constinit OpInfo unpool_input =
     define<Unpool, infer_unpool_input, grad_unpool_input>({.schema = "unpool_input(Tensor input, Tensor indices, int[] output_size, bool "
@@ -202,7 +202,7 @@ t(1, 2, 3), tensor([[[0, 2], [3, 0]]]), (2, 3), True
 t(0, 5), index(0, 3, below=5), (5,), False
 t(5, 2).T, tensor([[0, 2, 3], [4, 3, 1]]), (5,), False
 t(2, 1).expand(2, 5), tensor([[0, 2, 3], [4, 3, 1]]), (5,), False
-t(), tensor(0), (5,), False ! axes
+t(), tensor(0), (5,), False ! dimensions
 t(1, 5), tensor([[0, 5]]), (5,), False ! out of range)"});
 constinit OpInfo avg_pool = define<AvgPool, infer_avg, grad_avg>(
     {.schema = "avg_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
@@ -224,7 +224,7 @@ t(5, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (1, 1), True, False, 0, False
 t(1, 5, 6).expand(2, 5, 6), (2, 3), (2, 2), (1, 1), True, False, 0, False
 t(2, 3, 7, dtype=bf16), (3,), (2,), (1,), False, True, 0, False
 t(2, 3, 7, dtype=f64), (3,), (2,), (1,), False, True, 0, False
-t(), (3,), (2,), (1,), False, True, 0, False ! axes
+t(), (3,), (2,), (1,), False, True, 0, False ! dimensions
 t(2, 3, 7, dtype=i32), (3,), (2,), (1,), False, True, 0, False ! floating)"});
 constinit OpInfo avg_pool_input =
     define<AvgPool, infer_avg_input, grad_avg_input>({.schema = "avg_pool_input(Tensor grad_output, int[] input_size, int[] kernel_size, "
@@ -243,7 +243,7 @@ t(2, 3, 2), (2, 5, 7), (3, 2), (), (), False, True, 0, True
 t(0, 3, 4), (0, 3, 7), (3,), (2,), (1,), False, True, 0, False
 t(3, 4, 2).permute(2, 0, 1), (2, 5, 6), (2, 3), (2, 2), (1, 1), True, False, 0, False
 t(1, 3, 4).expand(2, 3, 4), (2, 5, 6), (2, 3), (2, 2), (1, 1), True, False, 0, False
-t(), (2, 3, 7), (3,), (2,), (1,), False, True, 0, False ! does not fit)"});
+t(), (2, 3, 7), (3,), (2,), (1,), False, True, 0, False ! does not match)"});
 }  // namespace op
 
 void register_pool(OpTable& table) {

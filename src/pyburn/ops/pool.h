@@ -51,14 +51,14 @@ struct PoolAxis {
   bool adaptive = false;
 
   int64_t begin(int64_t o) const {                          // may be negative
-    return adaptive ? o * in / out : o * stride - padding;  // no overflow: inside the padded input
+    return adaptive ? o * in / out : o * stride - padding;  // fits: inside the padded input
   }
   int64_t end(int64_t o) const {
-    return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1;  // no overflow: inside the padded input
+    return adaptive ? ((o + 1) * in + out - 1) / out : begin(o) + dilation * (kernel - 1) + 1;  // fits: inside the padded input
   }
   int64_t first(int64_t o) const {  // inside
     const int64_t b = begin(o);
-    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;  // no overflow: inside the padded input
+    return b >= 0 ? b : b + (-b + dilation - 1) / dilation * dilation;  // fits: inside the padded input
   }
   int64_t last(int64_t o) const { return std::min(end(o), in); }
   // Number of elements of the window, with or without padding.

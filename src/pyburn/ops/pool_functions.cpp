@@ -28,7 +28,7 @@ t(2, 3, 7), 2, 1, 0, 2
 t(0, 3, 7), 2
 t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(2, 3, 7), 2, padding=2 ! half
 t(2, 0, 7), 2 ! batch
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
@@ -46,7 +46,7 @@ t(2, 3, 7), 2, 1, 0, 2
 t(0, 3, 7), 2
 t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(2, 3, 7), 2, padding=2 ! half
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
@@ -62,7 +62,7 @@ t(2, 3, 7), 3, 2, 1, True, False
 t(0, 3, 7), 2
 t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(2, 3, 7), 2, padding=2 ! half
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_avg_pool1d(Tensor input, int[] output_size) -> Tensor",
@@ -75,7 +75,7 @@ t(3, 7), 1
 t(0, 3, 7), 2
 t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool1d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
         .doc = "Applies 1-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
@@ -87,7 +87,7 @@ t(3, 7), 1
 t(0, 3, 7), 2
 t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
         .doc = "Applies 1-d power-average pooling: the p-norm of each window, with p = norm_type.",
@@ -100,7 +100,7 @@ positive(2, 3, 7), 1.5, 3, 2, ceil_mode=True
 positive(0, 3, 7), 2, 2
 positive(2, 7, 3).transpose(1, 2), 2, 2
 positive(1, 1, 7).expand(2, 3, 7), 2, 2
-t(), 2, 2 ! axes)"},
+t(), 2, 2 ! dimensions)"},
     {.schema = "max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
         .doc = "Inverts max_pool1d: writes input at the given indices and zeros elsewhere.",
@@ -114,7 +114,7 @@ t(2, 3), tensor([[0, 3, 4], [5, 2, 1]]), 4, 2, padding=1
 t(0, 2, 3), index(0, 2, 3, below=6), 2
 t(1, 3, 2).transpose(1, 2), tensor([[[0, 3, 4], [5, 2, 1]]]), 2
 t(1, 1, 3).expand(1, 2, 3), tensor([[[0, 3, 4], [5, 2, 1]]]), 2
-t(), tensor(0), 2 ! axes
+t(), tensor(0), 2 ! dimensions
 t(1, 2, 3), tensor([[[0, 3, 4], [5, 2, 1]]]), 2, output_size=1 ! output_size)"},
     {.schema = "max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) "
                "-> Tensor",
@@ -129,7 +129,7 @@ t(1, 2, 4, 6), 2, 1, 0, 2
 t(0, 2, 4, 6), 2
 t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
@@ -146,7 +146,7 @@ t(1, 2, 4, 6), 2, 1, 0, 2
 t(0, 2, 4, 6), 2
 t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
@@ -163,7 +163,7 @@ t(0, 2, 4, 6), 2
 t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(1, 2, 4, 6), 2, divisor_override=3
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 4, 6), 2, padding=2 ! half
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers
 t(1, 2, 4, 6), 2, divisor_override=0 ! divisor)"},
@@ -177,7 +177,7 @@ t(2, 4, 6), 1
 t(0, 2, 4, 6), 2
 t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool2d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
         .doc = "Applies 2-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
@@ -189,7 +189,7 @@ t(2, 4, 6), 1
 t(0, 2, 4, 6), 2
 t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
         .doc = "Applies 2-d power-average pooling: the p-norm of each window, with p = norm_type.",
@@ -204,7 +204,7 @@ positive(1, 2, 4, 6), 1.5, 3, 2, ceil_mode=True
 positive(0, 2, 4, 6), 2, 2
 positive(1, 4, 6, 2).permute(0, 3, 1, 2), 2, 2
 positive(1, 1, 4, 6).expand(1, 2, 4, 6), 2, 2
-t(), 2, 2 ! axes
+t(), 2, 2 ! dimensions
 t(1, 2, 4, 5), 0.0, 2 ! non-zero)"},
     {.schema = "max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
@@ -219,7 +219,7 @@ t(2, 2, 2), tensor([[[0, 3], [8, 15]], [[5, 2], [9, 12]]]), 4, 2, padding=1
 t(0, 2, 2, 2), index(0, 2, 2, 2, below=16), 2
 t(1, 2, 2, 2).permute(0, 3, 1, 2), tensor([[[[0, 3], [8, 15]], [[5, 2], [9, 12]]]]), 2
 t(1, 1, 2, 2).expand(1, 2, 2, 2), tensor([[[[0, 3], [8, 15]], [[5, 2], [9, 12]]]]), 2
-t(), tensor(0), 2 ! axes
+t(), tensor(0), 2 ! dimensions
 t(1, 2, 2, 2), tensor([[[[0, 3], [8, 15]], [[5, 2], [9, 12]]]]), 2, output_size=1 ! output_size)"},
     {.schema = "max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) "
                "-> Tensor",
@@ -234,7 +234,7 @@ t(1, 2, 2, 3, 4), 2, 1, 0, (1, 2, 1)
 t(0, 2, 2, 3, 4), 2
 t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
 t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
@@ -251,7 +251,7 @@ t(1, 2, 2, 3, 4), 2, 1, 0, (1, 2, 1)
 t(0, 2, 2, 3, 4), 2
 t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
 t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
@@ -268,7 +268,7 @@ t(0, 2, 2, 3, 4), 2
 t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
 t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(1, 2, 2, 3, 4), 2, divisor_override=3
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 2, 3, 4), 2, padding=2 ! half
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers
 t(1, 2, 2, 3, 4), 2, divisor_override=0 ! divisor)"},
@@ -282,7 +282,7 @@ t(2, 2, 3, 4), 1
 t(0, 2, 2, 3, 4), 2
 t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
 t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
         .doc = "Applies 3-d max pooling with windows chosen to give the requested output size; also returns the indices of the maxima.",
@@ -294,7 +294,7 @@ t(2, 2, 3, 4), 1
 t(0, 2, 2, 3, 4), 2
 t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
 t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
         .doc = "Applies 3-d power-average pooling: the p-norm of each window, with p = norm_type.",
@@ -307,7 +307,7 @@ positive(1, 2, 3, 3, 4), 1.5, 3, 2, ceil_mode=True
 positive(0, 2, 2, 3, 4), 2, 2
 positive(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2, 2
 positive(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2, 2
-t(), 2, 2 ! axes)"},
+t(), 2, 2 ! dimensions)"},
     {.schema = "max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
         .doc = "Inverts max_pool3d: writes input at the given indices and zeros elsewhere.",
@@ -322,7 +322,7 @@ t(0, 2, 1, 2, 1), index(0, 2, 1, 2, 1, below=8), 2
 t(1, 1, 2, 1, 2).permute(0, 4, 1, 2, 3), tensor([[[[[0], [5]]], [[[7], [2]]]]]), 2
 t(1, 1, 1, 2, 1).expand(1, 2, 1, 2, 1), tensor([[[[[0], [5]]], [[[7], [2]]]]]), 2
 t(1, 2, 1, 2, 1), tensor([[[[[0], [5]]], [[[7], [2]]]]]), 4, 3, padding=1
-t(), tensor(0), 2 ! axes
+t(), tensor(0), 2 ! dimensions
 t(1, 2, 1, 2, 1), tensor([[[[[0], [5]]], [[[7], [2]]]]]), 2, output_size=1 ! output_size)"},
 };
 
@@ -337,8 +337,8 @@ MaxPool max_attributes(const Dims& kernel_size, const OptionalDims& stride, cons
 // A batch may be empty, but no image in it, as in PyTorch.
 void check_images(const TensorHandle& x, int64_t axes) {
   for (int64_t i = x.rank() == axes + 2 ? 1 : 0; i < x.rank(); ++i)
-    require(x.shape()[int(i)] > 0, "Expected {}D or {}D (batch mode) tensor with extents greater than 0 but for the batch: got {}",
-        axes + 1, axes + 2, x.shape());
+    require(x.shape()[int(i)] > 0, "Expected {}D or {}D (batch mode) tensor with non-zero sizes, except for the batch: got {}", axes + 1,
+        axes + 2, x.shape());
 }
 TensorHandle largest(const TensorHandle& x, const MaxPool& a) {
   check_images(x, a.kernel_size.size());
@@ -381,7 +381,7 @@ TensorHandle norm_of_windows(const TensorHandle& x, double norm_type, const Dims
 template <int axes>
 TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
     const Dims& padding, const OptionalDims& output_size) {
-  require(x.rank() == axes + 1 || x.rank() == axes + 2, "expected {} or {} axes: got {}", axes + 1, axes + 2, x.shape());
+  require(x.rank() == axes + 1 || x.rank() == axes + 2, "expected {} or {} dimensions: got {}", axes + 1, axes + 2, x.shape());
   const MaxPool a = max_attributes<axes>(kernel_size, stride, padding, Dims{1}, false);
   Dims size;
   for (int i = 0; i < axes; ++i)
@@ -392,7 +392,7 @@ TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const 
     require<ValueError>(given.size() == axes, "expected {} numbers for output_size: got {}", axes, *output_size);
     for (int i = 0; i < axes; ++i)
       require<ValueError>(given[i] > size[i] - Checked(a.stride[i]) && given[i] < size[i] + Checked(a.stride[i]),
-          "output_size is not one that this pooling may have had: got {} for {}", given, size);
+          "output_size is not a possible input size of this pooling: got {} for {}", given, size);
     size = given;
   }
   return unpool(x, indices, size, false);

@@ -24,7 +24,7 @@ Meta infer(const Random& a, Metas) {
   require<ValueError>(a.draw <= Draw::permutation, "unknown distribution: got {}", int64_t(a.draw));
   if (a.draw == Draw::uniform || a.draw == Draw::normal || a.draw == Draw::exponential)
     require<DTypeError>(is_floating(a.dtype), "expected a floating dtype: got {}", a.dtype);
-  if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a deviation of at least 0: got {}", a.b);
+  if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a non-negative standard deviation: got {}", a.b);
   if (a.draw == Draw::bernoulli) require<ValueError>(a.a >= 0 && a.a <= 1, "expected a probability between 0 and 1: got {}", a.a);
   if (a.draw == Draw::integer) require<ValueError>(a.low < a.high, "from must be less than to: got {} and {}", a.low, a.high);
   if (a.draw == Draw::permutation) {
@@ -152,6 +152,7 @@ TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* dev
 TensorHandle fn::randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device,
     Generator* generator, bool requires_grad) {
   const int64_t first = high ? low : 0, end = high.value_or(low);
+  require<ValueError>(first < end, "low must be less than high: got {} and {}", first, end);
   return asking_for_gradient(draw_integers(size, first, end, dtype.value_or(DType::int64), device, generator), requires_grad);
 }
 TensorHandle fn::randint(
@@ -168,6 +169,7 @@ TensorHandle fn::randn_like(
 }
 TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype, Device* device,
     Generator* generator, bool requires_grad) {
+  require<ValueError>(low < high, "low must be less than high: got {} and {}", low, high);
   return asking_for_gradient(
       draw_integers(input.shape(), low, high, dtype.value_or(input.dtype()), device ? device : &input.device(), generator), requires_grad);
 }
@@ -195,14 +197,14 @@ TensorHandle fn::normal(
   return asking_for_gradient(draw(size, Draw::normal, mean, std, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
 TensorHandle fn::bernoulli(const TensorHandle& input, Generator* generator) {
-  require<DTypeError>(is_floating(input.dtype()), "expected probabilities of floating dtype: got {}", input.dtype());
+  require<DTypeError>(is_floating(input.dtype()), "expected probabilities of a floating-point dtype: got {}", input.dtype());
   return cast(lt(like(input, Draw::uniform, 0, 1, generator, DType::float32), detach(input)), input.dtype());
 }
 TensorHandle fn::bernoulli(const TensorHandle& input, double p, Generator* generator) {
   return like(input, Draw::bernoulli, p, 0, generator);
 }
 TensorHandle fn::multinomial(const TensorHandle& input, int64_t num_samples, bool replacement, Generator* generator) {
-  require(input.rank() == 1 || input.rank() == 2, "expected one or two axes: got {}", input.shape());
+  require(input.rank() == 1 || input.rank() == 2, "expected one or two dimensions: got {}", input.shape());
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
   require<ValueError>(num_samples > 0, "expected at least one sample: got {}", num_samples);
   const int64_t n = input.shape().back();
@@ -210,10 +212,10 @@ TensorHandle fn::multinomial(const TensorHandle& input, int64_t num_samples, boo
   if (input.numel() > 0) {
     require<ValueError>(
         read_number(all(logical_and(ge(likely, 0), isfinite(likely)))) != 0, "probability tensor contains inf, nan or an element below 0");
-    require<ValueError>(read_number(all(gt(sum(likely, Dims{-1}), 0))) != 0, "expected probabilities whose sum is above 0");
+    require<ValueError>(read_number(all(gt(sum(likely, Dims{-1}), 0))) != 0, "expected probabilities with a positive sum");
   }
   if (!replacement) {  // the first arrivals of clocks whose rates are the probabilities
-    require<ValueError>(num_samples <= n, "more samples than positions, without replacement: got {} for {}", num_samples, n);
+    require<ValueError>(num_samples <= n, "cannot draw more samples than categories without replacement: got {} for {}", num_samples, n);
     return topk(likely / like(likely, Draw::exponential, 1, 0, generator), num_samples)[1];
   }
   const DType exact = widest_float(input.device().backend());

@@ -15,7 +15,7 @@
 namespace pyburn {
 
 RepeatCounts RepeatCounts::from(const TensorHandle& repeats, std::optional<int64_t> output_size) {
-  require(repeats.rank() == 1, "repeats must have one axis: got {}", repeats.shape());
+  require(repeats.rank() == 1, "repeats must be 1-d: got {}", repeats.shape());
   require<DTypeError>(
       repeats.dtype() == DType::int64 || repeats.dtype() == DType::int32, "expected an integer tensor of repeats: got {}", repeats.dtype());
   return {output_size.value_or(-1)};
@@ -26,14 +26,14 @@ namespace {
 Meta infer_flip(const Flip& a, Metas in) {
   for (int64_t i = 0; i < a.dims.size(); ++i) {
     require<IndexError>(a.dims[i] >= 0 && a.dims[i] < in[0].shape.rank(), "dims out of range: got {} for {}", a.dims, in[0].shape);
-    require(i == 0 || a.dims[i - 1] < a.dims[i], "expected each axis once: got {}", a.dims);
+    require(i == 0 || a.dims[i - 1] < a.dims[i], "expected each dimension once: got {}", a.dims);
   }
   return in[0];
 }
 Grads grad_flip(const Flip& a, const GradContext& c) { return {flip(c.dy(), a.dims)}; }
 
 Meta infer_triangle(const Triangle&, Metas in) {
-  require(in[0].shape.rank() >= 2, "expected at least 2 axes: got {}", in[0].shape);
+  require(in[0].shape.rank() >= 2, "expected at least 2 dimensions: got {}", in[0].shape);
   return in[0];
 }
 Grads grad_tril(const Triangle& a, const GradContext& c) { return {tril(c.dy(), a.diagonal)}; }
@@ -105,7 +105,7 @@ tensor([1, 2]), output_size=3
 index(0, below=3)
 index(6, below=3)[::2]
 index(1, below=3).expand(4)
-tensor(2) ! one axis
+tensor(2) ! 1-d
 tensor([1, -1]) ! negative
 tensor([1., 2.]) ! integer
 tensor([1, 2]), output_size=4 ! output_size)"});
@@ -142,7 +142,7 @@ constinit FunctionInfo functions[] = {
         .torch = "lambda x, shifts, dims=None: torch.roll(x, shifts, dims)",
         .example = "pyburn.roll(pyburn.arange(4), 1)",
         .samples = "t(5), 2\nt(5), -1, 0\nt(2, 3), 1\nt(2, 3), (1, 2), (0, 1)\nt(2, 3, 4), (-1, 3), dims=(0, -1)\nt(5), 12, 0\nt(), 1\n"
-                   "t(0, 3), 1, 0\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 1, 1\nt(5, dtype=b8), 2\nt(5), (1, 2) ! as many\n"
+                   "t(0, 3), 1, 0\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 1, 1\nt(5, dtype=b8), 2\nt(5), (1, 2) ! same length\n"
                    "t(5), 1, 1 ! dim out of range"},
     {.schema = "fliplr(Tensor input) -> Tensor",
         .doc = "Reverses the order of the elements along dimension 1.",
@@ -162,7 +162,7 @@ constinit FunctionInfo functions[] = {
         .doc = "Creates matrices with the last dimension of input on a diagonal and 0 elsewhere.",
         .example = "pyburn.diag_embed(pyburn.tensor([1., 2.]))",
         .samples = "t(3)\nt(2, 3), 1\nt(2, 3), -2\nt(2, 3), offset=1, dim1=0, dim2=2\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\n"
-                   "t(2, dtype=i64)\nt() ! axis\nt(2), 0, 1, 1 ! differ"},
+                   "t(2, dtype=i64)\nt() ! dimension\nt(2), 0, 1, 1 ! differ"},
     {.schema = "diag(Tensor input, int diagonal=0) -> Tensor",
         .doc = "Creates a matrix with a 1-d tensor on its diagonal, or returns a copy of the diagonal of a matrix.",
         .example = "pyburn.diag(pyburn.tensor([1., 2.]))",
@@ -174,7 +174,7 @@ constinit FunctionInfo functions[] = {
         .samples = "t(3)\nt(2, 2), 1\nt(3), offset=-1\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 2)\n1 ! Tensor"},
 };
 
-// x with each axis i of extent n that is repeated as (repeats[i], n), or (n, repeats[i]) where `each`, stretched and put together again.
+// x with each dimension i of size n that is repeated as (repeats[i], n), or (n, repeats[i]) for `each`, expanded and merged.
 TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
   check_rank(repeats);
   const int extra = int(repeats.size()) - x.rank();
@@ -188,7 +188,7 @@ TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
-// Copies lie in plain order, whatever the order of the input: `view` may follow.
+// Copies are contiguous, whatever the order of the input, so that `view` may follow.
 TensorHandle fresh(const TensorHandle& y, const TensorHandle& x) {
   const TensorHandle plain = contiguous(y);
   return plain.storage() == x.storage() ? clone(plain) : plain;
@@ -197,7 +197,7 @@ TensorHandle fresh(const TensorHandle& y, const TensorHandle& x) {
 }  // namespace
 
 TensorHandle fn::repeat(const TensorHandle& input, const Dims& repeats) {
-  require(repeats.size() >= input.rank(), "[repeat] the number of repeats must not be smaller than the number of axes: got {} for {}",
+  require(repeats.size() >= input.rank(), "[repeat] the number of repeats must not be smaller than the number of dimensions: got {} for {}",
       repeats, input.shape());
   for (int64_t r : repeats) require(r >= 0, "[repeat] repeats must not be negative: got {}", repeats);
   return fresh(stretched(input, repeats, false), input);
@@ -214,7 +214,7 @@ TensorHandle fn::repeat_interleave(
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   if (x.rank() == 0) return repeat_interleave(reshape(x, Dims{1}), repeats, 0, output_size);
   const int64_t repeated = Checked(x.shape()[axis]) * repeats;
-  require(!output_size || *output_size == repeated, "[repeat_interleave] output_size does not fit: got {} for {}",
+  require(!output_size || *output_size == repeated, "[repeat_interleave] output_size must be the sum of repeats: got {} for {}",
       output_size.value_or(repeated), repeated);
   Dims counts(x.rank(), 1);
   counts[axis] = repeats;
@@ -225,7 +225,7 @@ TensorHandle fn::repeat_interleave(
   const TensorHandle x = dim ? TensorHandle(input) : reshape(input, Dims{input.numel()});
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   const int64_t n = x.rank() ? x.shape()[axis] : 1;
-  require(repeats.rank() <= 1, "[repeat_interleave] repeats must have one axis or none: got {}", repeats.shape());
+  require(repeats.rank() <= 1, "[repeat_interleave] repeats must be 0-d or 1-d: got {}", repeats.shape());
   require(repeats.numel() == n || repeats.numel() == 1,
       "[repeat_interleave] repeats must have the same size as input along dim: got {} for {}", repeats.shape(), x.shape());
   const TensorHandle counts = expand(repeats.rank() ? TensorHandle(repeats) : reshape(repeats, Dims{1}), Dims{n});
@@ -234,13 +234,13 @@ TensorHandle fn::repeat_interleave(
 
 TensorHandle fn::roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims) {
   if (!dims || dims->empty()) {
-    require(shifts.size() == 1, "[roll] shifts and dims must have as many numbers: got {} and none", shifts);
+    require(shifts.size() == 1, "[roll] shifts and dims must have the same length: got {} and none", shifts);
     return reshape(roll(reshape(input, Dims{input.numel()}), shifts, Dims{0}), input.shape());
   }
-  require(shifts.size() == dims->size(), "[roll] shifts and dims must have as many numbers: got {} and {}", shifts, *dims);
+  require(shifts.size() == dims->size(), "[roll] shifts and dims must have the same length: got {} and {}", shifts, *dims);
   TensorHandle y = input;
   for (int64_t i = 0; i < shifts.size(); ++i) {
-    require<IndexError>(input.rank() > 0, "[roll] there is no axis {}: got rank 0", (*dims)[i]);
+    require<IndexError>(input.rank() > 0, "[roll] there is no dimension {}: got rank 0", (*dims)[i]);
     const int axis = normalise_dim((*dims)[i], input.rank());
     const int64_t n = input.shape()[axis];
     const int64_t split = n ? (n - shifts[i] % n) % n : 0;
@@ -249,18 +249,18 @@ TensorHandle fn::roll(const TensorHandle& input, const Dims& shifts, const Optio
   return y.is_same(input) ? clone(input) : y;
 }
 TensorHandle fn::fliplr(const TensorHandle& input) {
-  require(input.rank() >= 2, "[fliplr] expected at least 2 axes: got {}", input.shape());
+  require(input.rank() >= 2, "[fliplr] expected at least 2 dimensions: got {}", input.shape());
   return flip(input, Dims{1});
 }
 TensorHandle fn::flipud(const TensorHandle& input) {
-  require(input.rank() >= 1, "[flipud] expected at least 1 axis: got {}", input.shape());
+  require(input.rank() >= 1, "[flipud] expected at least 1 dimension: got {}", input.shape());
   return flip(input, Dims{0});
 }
 TensorHandle fn::rot90(const TensorHandle& input, int64_t k, const Dims& dims) {
-  require(input.rank() >= 2, "[rot90] expected at least 2 axes: got {}", input.shape());
-  require(dims.size() == 2, "[rot90] expected two axes of rotation: got {}", dims);
+  require(input.rank() >= 2, "[rot90] expected at least 2 dimensions: got {}", input.shape());
+  require(dims.size() == 2, "[rot90] expected two dimensions of rotation: got {}", dims);
   const int a = normalise_dim(dims[0], input.rank()), b = normalise_dim(dims[1], input.rank());
-  require(a != b, "[rot90] the axes of rotation must differ: got {}", dims);
+  require(a != b, "[rot90] the dimensions of rotation must differ: got {}", dims);
   switch ((k % 4 + 4) % 4) {
     case 1:
       return transpose(flip(input, Dims{b}), a, b);
@@ -274,9 +274,9 @@ TensorHandle fn::rot90(const TensorHandle& input, int64_t k, const Dims& dims) {
 }
 
 TensorHandle fn::diag_embed(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) {
-  require(input.rank() > 0, "[diag_embed] needs at least one axis: got rank 0");
+  require(input.rank() > 0, "[diag_embed] expected at least one dimension: got rank 0");
   const int rank = input.rank() + 1, a = normalise_dim(dim1, rank), b = normalise_dim(dim2, rank);
-  require(a != b, "[diag_embed] the two axes of a diagonal must differ: got {} twice", a);
+  require(a != b, "[diag_embed] the two dimensions of a diagonal must differ: got {} twice", a);
   const int64_t n = input.shape().back() + (offset < 0 ? 0 - Checked(offset) : Checked(offset));
   Dims size(rank, n);
   for (int i = 0, from = 0; i < rank; ++i)
@@ -286,7 +286,7 @@ TensorHandle fn::diag_embed(const TensorHandle& input, int64_t offset, int64_t d
   return matrices;
 }
 TensorHandle fn::diag(const TensorHandle& input, int64_t offset) {
-  require(input.rank() == 1 || input.rank() == 2, "[diag] expected 1 or 2 axes: got {}", input.shape());
+  require(input.rank() == 1 || input.rank() == 2, "[diag] expected 1 or 2 dimensions: got {}", input.shape());
   return input.rank() == 1 ? diag_embed(input, offset, 0, 1) : clone(diagonal(input, offset, 0, 1));
 }
 TensorHandle fn::diagflat(const TensorHandle& input, int64_t offset) { return diag(reshape(input, Dims{input.numel()}), offset); }

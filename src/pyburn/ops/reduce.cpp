@@ -35,7 +35,7 @@ Meta infer_extremum(const Reduce& a, Metas in) {  // a maximum of nothing does n
   require<DTypeError>(a.result == in[0].dtype, "an extremum keeps the dtype: got {} for {}", a.result, in[0].dtype);
   return result;
 }
-Meta infer_truth(const Truth& a, Metas in) {  // uint8 stands for bool, as in PyTorch
+Meta infer_truth(const Truth& a, Metas in) {  // uint8 represents bool, as in PyTorch
   const DType result = in[0].dtype == DType::uint8 ? DType::uint8 : DType::boolean;
   if (!a.dim.empty()) check_dims(a.dim, in[0].shape.rank());
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), result};

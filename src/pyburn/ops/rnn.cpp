@@ -21,7 +21,7 @@ t(3, 1, 2), t(2, 1, 2), [t(2, 2), t(2, 2), t(2), t(2), t(2, 2), t(2, 2), t(2), t
 t(3, 0, 4), t(1, 0, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False
 t(2, 3, 4).transpose(0, 1), t(1, 2, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False
 t(3, 1, 4).expand(3, 2, 4), t(1, 2, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False
-t(), t(1, 2, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False ! axes
+t(), t(1, 2, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False ! dimensions
 t(3, 2, 4), t(1, 2, 3), [t(3, 4), t(3, 3)], True, 1, 0.0, False, False, False ! params
 t(3, 2, 4), t(2, 2, 3), [t(3, 4), t(3, 3), t(3), t(3)], True, 1, 0.0, False, False, False ! state)";
 constexpr const char* kGru = R"(
@@ -33,7 +33,7 @@ t(3, 0, 4), t(1, 0, 3), [t(9, 4), t(9, 3), t(9), t(9)], True, 1, 0.0, False, Fal
 t(2, 3, 4).transpose(0, 1), t(1, 2, 3), [t(9, 4), t(9, 3), t(9), t(9)], True, 1, 0.0, False, False, False
 t(3, 1, 4).expand(3, 2, 4), t(1, 2, 3), [t(9, 4), t(9, 3), t(9), t(9)], True, 1, 0.0, False, False, False
 t(3, 2, 4, dtype=f64), t(1, 2, 3, dtype=f64), [t(9, 4, dtype=f64), t(9, 3, dtype=f64)], False, 1, 0.0, False, False, False
-t(), t(1, 2, 3), [t(9, 4), t(9, 3), t(9), t(9)], True, 1, 0.0, False, False, False ! axes
+t(), t(1, 2, 3), [t(9, 4), t(9, 3), t(9), t(9)], True, 1, 0.0, False, False, False ! dimensions
 t(3, 2, 4), t(1, 2, 3), [t(9, 4), t(9, 3)], True, 1, 0.0, False, False, False ! params)";
 constexpr const char* kCell = R"(
 t(2, 4), t(2, 3), t(3, 4), t(3, 3)
@@ -41,7 +41,7 @@ t(2, 4), t(2, 3), t(3, 4), t(3, 3), t(3), t(3)
 t(0, 4), t(0, 3), t(3, 4), t(3, 3), b_ih=t(3), b_hh=t(3)
 t(4, 2).T, t(2, 3), t(3, 4), t(3, 3), t(3), t(3)
 t(1, 4).expand(2, 4), t(2, 3), t(3, 4), t(3, 3), t(3), t(3)
-t(), t(2, 3), t(3, 4), t(3, 3), t(3), t(3) ! axes)";
+t(), t(2, 3), t(3, 4), t(3, 3), t(3), t(3) ! dimensions)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
@@ -60,7 +60,7 @@ t(3, 0, 4), [t(1, 0, 3), t(1, 0, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 
 t(2, 3, 4).transpose(0, 1), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, False, False, False
 t(3, 1, 4).expand(3, 2, 4), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, False, False, False
 t(3, 2, 4, dtype=f64), [t(1, 2, 3, dtype=f64), t(1, 2, 3, dtype=f64)], [t(12, 4, dtype=f64), t(12, 3, dtype=f64)], False, 1, 0.0, False, False, False
-t(), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, False, False, False ! axes
+t(), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, False, False, False ! dimensions
 t(3, 2, 4), [t(1, 2, 3)], [t(12, 4), t(12, 3), t(12), t(12)], True, 1, 0.0, False, False, False ! hx
 t(3, 2, 4), [t(1, 2, 3), t(1, 2, 3)], [t(12, 4), t(12, 3)], True, 1, 0.0, False, False, False ! params)"},
     {.schema = "gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
@@ -91,7 +91,7 @@ t(2, 4), (t(2, 3), t(2, 3)), t(12, 4), t(12, 3), t(12), t(12)
 t(0, 4), [t(0, 3), t(0, 3)], t(12, 4), t(12, 3), b_ih=t(12), b_hh=t(12)
 t(4, 2).T, [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12)
 t(1, 4).expand(2, 4), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12)
-t(), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12) ! axes
+t(), [t(2, 3), t(2, 3)], t(12, 4), t(12, 3), t(12), t(12) ! dimensions
 t(2, 4), [t(2, 3)], t(12, 4), t(12, 3), t(12), t(12) ! hx)"},
     {.schema = "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
         .doc = "Computes one step of a GRU for input (N, I) and state hx (N, H).",
@@ -102,7 +102,7 @@ t(2, 4), t(2, 3), t(9, 4), t(9, 3), t(9), t(9)
 t(0, 4), t(0, 3), t(9, 4), t(9, 3), b_ih=t(9), b_hh=t(9)
 t(4, 2).T, t(2, 3), t(9, 4), t(9, 3), t(9), t(9)
 t(1, 4).expand(2, 4), t(2, 3), t(9, 4), t(9, 3), t(9), t(9)
-t(), t(2, 3), t(9, 4), t(9, 3), t(9), t(9) ! axes)"},
+t(), t(2, 3), t(9, 4), t(9, 3), t(9), t(9) ! dimensions)"},
     {.schema = "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
         .doc = "Computes one step of an Elman network with tanh for input (N, I) and state hx (N, H).",
         .example = "pyburn.rnn_tanh_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape",
@@ -134,7 +134,7 @@ struct Recurrent {
 };
 Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHandle& h0, const TensorHandle& c0, const Tensors& params,
     bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional, bool batch_first) {
-  require(input.rank() == 3, "expected an input of 3 axes: got {}", input.shape());
+  require(input.rank() == 3, "expected an input of 3 dimensions: got {}", input.shape());
   const int64_t directions = bidirectional ? 2 : 1, runs = Checked(layers) * directions;
   const int64_t each = has_biases ? 4 : 2, given = runs > 0 ? params.size() / runs : 0;
   const bool projects = c0.defined() && given == each + 1;
@@ -171,7 +171,7 @@ Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHan
 
 // One step: a sequence of length 1.
 Tensors one_step(const char* cell, const TensorHandle& input, const TensorHandle& h, const TensorHandle& c, const Weights& w) {
-  require(input.rank() == 2, "expected an input of 2 axes: got {}", input.shape());
+  require(input.rank() == 2, "expected an input of 2 dimensions: got {}", input.shape());
   const Tensors y = run_steps({cell}, unsqueeze(input, 0), w, h, c);
   return {independent(remove_axis(y[0], 0)), c.defined() ? TensorHandle(independent(remove_axis(y[1], 0))) : TensorHandle()};
 }

@@ -21,21 +21,22 @@ namespace pyburn {
 namespace {
 
 void check_steps(const RnnSteps& a, const Meta& projected, const Meta& weight, const Meta& h0, const Meta& c0) {
-  require<ValueError>(
-      a.cell == "lstm" || a.cell == "gru" || a.cell == "tanh" || a.cell == "relu", "cell is lstm, gru, tanh or relu: got '{}'", a.cell);
+  require<ValueError>(a.cell == "lstm" || a.cell == "gru" || a.cell == "tanh" || a.cell == "relu",
+      "cell must be lstm, gru, tanh or relu: got '{}'", a.cell);
   const Shape &x = projected.shape, &w = weight.shape, &h = h0.shape;
-  require(x.rank() == 3 && w.rank() == 2 && h.rank() == 2, "expected inputs of 3 axes and a weight and a state of 2: got {}, {} and {}", x,
-      w, h);
+  require(x.rank() == 3 && w.rank() == 2 && h.rank() == 2,
+      "expected inputs of 3 dimensions and a weight and a state of 2: got {}, {} and {}", x, w, h);
   require(x[0] > 0, "expected at least one step: got {}", x);
-  require(x[2] == a.gates() * w[1] && w[0] == x[2], "weight does not fit: got {} for {}", w, x);
-  require(h == Shape{x[1], w[1]}, "the state does not fit: got {} for {} and {}", h, x, w);
-  if (a.cell == "lstm") require(c0.shape == h, "the state of the cell does not fit: got {} for {}", c0.shape, h);
+  require(x[2] == a.gates() * w[1] && w[0] == x[2], "the shape of weight does not match: got {} for {}", w, x);
+  require(h == Shape{x[1], w[1]}, "the shape of the state does not match: got {} for {} and {}", h, x, w);
+  if (a.cell == "lstm") require(c0.shape == h, "the shape of the cell state does not match: got {} for {}", c0.shape, h);
   require<DTypeError>(is_floating(projected.dtype) && weight.dtype == projected.dtype && h0.dtype == projected.dtype,
       "expected one floating dtype: got {}, {} and {}", projected.dtype, weight.dtype, h0.dtype);
 }
 MetaList infer(const RnnSteps& a, Metas in) {
   check_steps(a, in[0], in[1], in[3], in[4]);
-  if (!in[2].shape.empty()) require(in[2].shape == Shape{in[1].shape[0]}, "bias does not fit: got {} for {}", in[2].shape, in[1].shape);
+  if (!in[2].shape.empty())
+    require(in[2].shape == Shape{in[1].shape[0]}, "the shape of bias does not match: got {} for {}", in[2].shape, in[1].shape);
   const Shape& x = in[0].shape;
   const int64_t n = in[1].shape[1];
   const DType dtype = in[0].dtype;
@@ -44,15 +45,16 @@ MetaList infer(const RnnSteps& a, Metas in) {
 }
 MetaList infer_grad(const RnnSteps& a, Metas in) {
   const Meta &dy = in[0], &weight = in[2], &h0 = in[3];
-  require(dy.shape.rank() == 3 && dy == in[5], "the gradient does not fit: got {} for {}", dy.shape, in[5].shape);
-  require(weight.shape.rank() == 2, "expected a weight of 2 axes: got {}", weight.shape);
+  require(dy.shape.rank() == 3 && dy == in[5], "the shape of the gradient does not match: got {} for {}", dy.shape, in[5].shape);
+  require(weight.shape.rank() == 2, "expected a weight of 2 dimensions: got {}", weight.shape);
   const Meta projected{Shape{dy.shape[0], dy.shape[1], weight.shape[0]}, dy.dtype};
   check_steps(a, projected, weight, h0, in[4]);
   const bool is_lstm = a.cell == "lstm";
   const Meta none{Shape{0}, dy.dtype}, gates{Shape{dy.shape[0], dy.shape[1], 4 * Checked(weight.shape[1])}, dy.dtype};
-  require(in[6] == (is_lstm ? dy : none) && in[7] == (a.gates() > 1 ? gates : none), "what was kept does not fit: got {} and {} for {}",
-      in[6].shape, in[7].shape, dy.shape);
-  require(in[1].shape.empty() || (is_lstm && in[1] == dy), "the gradient of the cells does not fit: got {} for {}", in[1].shape, dy.shape);
+  require(in[6] == (is_lstm ? dy : none) && in[7] == (a.gates() > 1 ? gates : none),
+      "the shapes of the saved tensors do not match: got {} and {} for {}", in[6].shape, in[7].shape, dy.shape);
+  require(in[1].shape.empty() || (is_lstm && in[1] == dy), "the shape of the cell gradient does not match: got {} for {}", in[1].shape,
+      dy.shape);
   return {projected, a.cell == "gru" ? projected : none, h0, a.cell == "lstm" ? h0 : none};
 }
 
@@ -68,7 +70,7 @@ Tensors decompose_grad(const RnnSteps& a, Inputs in) {
 
 Grads grad_steps(const RnnSteps& a, const GradContext& c) {
   const TensorHandle weight = c.input(1), h0 = c.input(3), c0 = c.input(4), gates = c.output(2);
-  // One step of gates is undone without its result, which the caller may have written to: only its size is asked for.
+  // One step of the gates is reversed without its result, which the caller may have overwritten: only its size is used.
   const bool is_read = a.gates() == 1 || c.dy().shape()[0] > 1;
   const TensorHandle y = is_read ? c.output(0) : c.dy();
   const TensorHandle d_cells = a.cell == "lstm" && c.has_dy(1) ? c.dy(1) : TensorHandle(),
@@ -82,7 +84,7 @@ Grads grad_steps(const RnnSteps& a, const GradContext& c) {
   const TensorHandle recurrent = a.cell == "gru" ? d[1] : d[0];
   const int64_t steps = y.shape()[0], first = a.reverse ? steps - 1 : 0, rows = recurrent.shape()[2], n = h0.shape()[1];
   TensorHandle d_weight;
-  if (c.needs(1)) {  // all steps in one product: each state meets the gradient of the step after it
+  if (c.needs(1)) {  // all steps in one product: each state with the gradient of the next step
     d_weight = matmul(transpose(at(recurrent, first), 0, 1), h0);
     if (steps > 1) {
       const TensorHandle later = a.reverse ? slice(recurrent, 0, 0, steps - 1) : slice(recurrent, 0, 1, steps);

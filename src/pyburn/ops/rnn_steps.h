@@ -16,12 +16,12 @@ struct RnnSteps {
 
   using T = TensorHandle;
   static RnnSteps from(const T&, const T&, const T& bias, const T&, const T&, const std::string& cell, bool reverse) {
-    if (bias.defined()) require(bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
+    if (bias.defined()) require(bias.rank() == 1, "expected a 1-d bias: got {}", bias.shape());
     return {cell, reverse};
   }
   static RnnSteps from(
       const T&, const T& grad_cells, const T&, const T&, const T&, const T&, const T&, const T&, const std::string& cell, bool reverse) {
-    if (grad_cells.defined()) require(grad_cells.rank() == 3, "expected a gradient of 3 axes: got {}", grad_cells.shape());
+    if (grad_cells.defined()) require(grad_cells.rank() == 3, "expected a gradient of 3 dimensions: got {}", grad_cells.shape());
     return {cell, reverse};
   }
 };

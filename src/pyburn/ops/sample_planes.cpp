@@ -10,16 +10,16 @@ namespace {
 
 void check_places(const Meta& planes, const Meta& places) {
   require<DTypeError>(is_floating(planes.dtype), "expected a floating dtype: got {}", planes.dtype);
-  require<DTypeError>(places.dtype == DType::int64, "expected places of int64: got {}", places.dtype);
-  require(planes.shape.rank() == 3 && places.shape.rank() == 3, "expected 3 axes: got {} and {}", planes.shape, places.shape);
-  require(planes.shape[0] == places.shape[0], "places do not fit the planes: got {} for {}", places.shape, planes.shape);
+  require<DTypeError>(places.dtype == DType::int64, "expected int64 positions: got {}", places.dtype);
+  require(planes.shape.rank() == 3 && places.shape.rank() == 3, "expected 3 dimensions: got {} and {}", planes.shape, places.shape);
+  require(planes.shape[0] == places.shape[0], "the positions do not match the planes: got {} for {}", places.shape, planes.shape);
 }
 void check_weight(const Meta& weight, const Meta& planes, const Meta& places) {
-  require(weight.shape == places.shape, "weights do not fit the places: got {} for {}", weight.shape, places.shape);
+  require(weight.shape == places.shape, "the weights do not match the positions: got {} for {}", weight.shape, places.shape);
   require<DTypeError>(weight.dtype == planes.dtype, "expected one dtype: got {} and {}", planes.dtype, weight.dtype);
 }
 void check_results(const Meta& dy, const Meta& places) {
-  require(dy.shape[2] == places.shape[2], "places do not fit the results: got {} for {}", places.shape, dy.shape);
+  require(dy.shape[2] == places.shape[2], "the positions do not match the results: got {} for {}", places.shape, dy.shape);
 }
 Meta infer_sample(const SamplePlanes&, Metas in) {
   check_places(in[0], in[1]);
@@ -37,7 +37,7 @@ Meta infer_weight(const SamplePlanes&, Metas in) {
   check_places(in[0], in[2]);
   check_places(in[1], in[2]);
   check_results(in[0], in[2]);
-  require(in[0].shape[1] == in[1].shape[1], "results do not fit the planes: got {} for {}", in[0].shape, in[1].shape);
+  require(in[0].shape[1] == in[1].shape[1], "the results do not match the planes: got {} for {}", in[0].shape, in[1].shape);
   require<DTypeError>(in[0].dtype == in[1].dtype, "expected one dtype: got {} and {}", in[0].dtype, in[1].dtype);
   return {in[2].shape, in[0].dtype};
 }
@@ -80,7 +80,7 @@ t(1, 5, 3).transpose(1, 2), tensor([[[0, 2], [3, 1]]]), t(1, 2, 2).transpose(1, 
 t(1, 1, 5).expand(2, 3, 5), tensor([[[0, 2]]]).expand(2, 2, 2), t(1, 2, 2).expand(2, 2, 2)
 t(1, 2, 5, dtype=f64), tensor([[[0, 2], [3, 1]]]), t(1, 2, 2, dtype=f64)
 t(1, 2, 5, dtype=f16), tensor([[[0, 2], [3, 1]]]), t(1, 2, 2, dtype=f16)
-t(), tensor([[[0]]]), t(1, 1, 1) ! axes
+t(), tensor([[[0]]]), t(1, 1, 1) ! dimensions
 t(1, 2, 5), tensor([[[0, 5]]]), t(1, 1, 2) ! out of range
 t(1, 2, 5), tensor([[[0, 1]]]), t(1, 2, 1) ! weights)"});
 constinit OpInfo sample_planes_input = define<SamplePlanes, infer_input, grad_input>(
@@ -97,7 +97,7 @@ t(0, 3, 2), index(0, 2, 2, below=5), t(0, 2, 2), 5
 t(1, 2, 3).transpose(1, 2), tensor([[[0, 2], [3, 1]]]), t(1, 2, 2), 5
 t(1, 1, 2).expand(2, 3, 2), tensor([[[0, 2]]]).expand(2, 2, 2), t(1, 2, 2).expand(2, 2, 2), 5
 t(1, 2, 2, dtype=f64), tensor([[[0, 2], [3, 1]]]), t(1, 2, 2, dtype=f64), 7
-t(), tensor([[[0]]]), t(1, 1, 1), 5 ! axes
+t(), tensor([[[0]]]), t(1, 1, 1), 5 ! dimensions
 t(1, 2, 2), tensor([[[0, 5]]]), t(1, 1, 2), 5 ! out of range
 t(1, 2, 3), tensor([[[0, 1]]]), t(1, 1, 2), 5 ! results)"});
 constinit OpInfo sample_planes_weight =
@@ -115,7 +115,7 @@ t(0, 3, 2), t(0, 3, 5), index(0, 2, 2, below=5)
 t(1, 2, 3).transpose(1, 2), t(1, 5, 3).transpose(1, 2), tensor([[[0, 2], [3, 1]]])
 t(1, 1, 2).expand(2, 3, 2), t(1, 1, 5).expand(2, 3, 5), tensor([[[0, 2]]]).expand(2, 2, 2)
 t(1, 2, 2, dtype=f64), t(1, 2, 5, dtype=f64), tensor([[[0, 2], [3, 1]]])
-t(), t(1, 1, 1), tensor([[[0]]]) ! axes
+t(), t(1, 1, 1), tensor([[[0]]]) ! dimensions
 t(1, 2, 2), t(1, 2, 5), tensor([[[0, 5]]]) ! out of range
 t(1, 2, 2), t(1, 3, 5), tensor([[[0, 1]]]) ! results)"});
 }  // namespace op

@@ -180,14 +180,14 @@ t(3, 4).T
 t(2, 1).expand(2, 5)
 t(5, dtype=i64)
 t(5, dtype=b8)
-t() ! axis
+t() ! dimension
 t(3), -1 ! n)",
         .out = true},
 };
 }  // namespace
 
 TensorHandle fn::diff(const TensorHandle& input, int64_t n, int64_t dim, const TensorHandle& prepend, const TensorHandle& append) {
-  require(input.rank() > 0, "[diff] expected at least one axis: got rank 0");
+  require(input.rank() > 0, "[diff] expected at least one dimension: got rank 0");
   require<ValueError>(n >= 0, "[diff] expected n of at least 0: got {}", n);
   const int axis = normalise_dim(dim, input.rank());
   if (n == 0) return clone(input);

@@ -17,7 +17,7 @@ Reduction reduction_from(const std::string& name) {
   constexpr const char* kNames[] = {"sum", "prod", "mean", "amax", "amin"};
   for (int i = 0; i < 5; ++i)
     if (name == kNames[i]) return Reduction(i);
-  fail<ValueError>("reduce is 'sum', 'prod', 'mean', 'amax' or 'amin': got '{}'", name);
+  fail<ValueError>("reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin': got '{}'", name);
 }
 
 namespace {
@@ -32,9 +32,9 @@ Shape with_axis(const Shape& s) { return s.rank() ? s : Shape{1}; }  // no axes 
 // `index` must fit into `bounds` along all axes, but for `free`.
 void check_fits(const Meta& index, const Shape& bounds, int64_t free, const char* what) {
   const Shape i = with_axis(index.shape), b = with_axis(bounds);
-  require(i.rank() == b.rank(), "index must have as many axes as {}: got {} for {}", what, index.shape, bounds);
+  require(i.rank() == b.rank(), "index must have the same number of dimensions as {}: got {} for {}", what, index.shape, bounds);
   for (int k = 0; k < i.rank(); ++k)
-    require(k == free || i[k] <= b[k], "index does not fit into {} at dimension {}: got {} for {}", what, k, index.shape, bounds);
+    require(k == free || i[k] <= b[k], "index exceeds the size of {} at dimension {}: got {} for {}", what, k, index.shape, bounds);
 }
 void check_index(const Meta& index) {
   require<DTypeError>(index.dtype == DType::int64 || index.dtype == DType::int32, "expected an int32 or int64 index: got {}", index.dtype);
@@ -157,9 +157,9 @@ t(5, dtype=f16), 0, index(3, below=5), t(3, dtype=f16)
 t(5, dtype=bf16), 0, index(3, below=5), t(3, dtype=bf16)
 t(5, dtype=u8), 0, index(3, below=5), t(3, dtype=u8)
 t(3, 4), 0, tensor([[3, 0]]), t(1, 2) ! out of bounds
-t(3, 4), 0, index(2, below=3), t(2) ! as many axes
-t(3, 4), 0, index(2, 5, below=3), t(2, 5) ! does not fit
-t(3, 4), 0, index(2, 4, below=3), t(1, 4) ! does not fit
+t(3, 4), 0, index(2, below=3), t(2) ! same number of dimensions
+t(3, 4), 0, index(2, 5, below=3), t(2, 5) ! exceeds
+t(3, 4), 0, index(2, 4, below=3), t(1, 4) ! exceeds
 t(3, 4), 0, t(2, 4), t(2, 4) ! index
 t(3, 4), 0, index(2, 4, below=3), t(2, 4, dtype=f64) ! dtype
 t(3, 4), 2, index(2, 4, below=3), t(2, 4) ! dim out of range)";
@@ -188,8 +188,8 @@ t(5, dtype=i64), 0, index(3, below=5)
 t(5, dtype=f16), 0, index(3, below=5)
 t(5, dtype=b8), 0, index(3, below=5)
 t(3, 4), 0, tensor([[3, 0]]) ! out of bounds
-t(3, 4), 0, index(2, below=3) ! as many axes
-t(3, 4), 0, index(2, 5, below=3) ! does not fit
+t(3, 4), 0, index(2, below=3) ! same number of dimensions
+t(3, 4), 0, index(2, 5, below=3) ! exceeds
 t(3, 4), 0, t(2, 4) ! index
 t(3, 4), 2, index(2, 4, below=3) ! dim out of range)"});
 constinit OpInfo scatter_src =
@@ -294,7 +294,7 @@ constinit FunctionInfo functions[] = {
         .samples = "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), tensor([[-1, 0], [2, -4], [3, -2]]), 1\nt(3, 4), index(3, 2, below=4), "
                    "dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"
                    "t(0, 4), index(0, 2, below=4), 1\nt(4, 3).T, index(1, 4, below=3), 0\nt(3, 1).expand(3, 4), index(3, 2, below=4), 1\n"
-                   "t(3, 4), index(2, below=3), 0 ! axes\nt(3), t(2), 0 ! index",
+                   "t(3, 4), index(2, below=3), 0 ! dimensions\nt(3), t(2), 0 ! index",
         .out = true},
 };
 
@@ -308,7 +308,7 @@ TensorHandle fn::scatter(const TensorHandle& input, int64_t dim, const TensorHan
 }
 TensorHandle fn::scatter(
     const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) {
-  require<ValueError>(reduce == "add" || reduce == "multiply", "[scatter] reduce is 'add' or 'multiply': got '{}'", reduce);
+  require<ValueError>(reduce == "add" || reduce == "multiply", "[scatter] reduce must be 'add' or 'multiply': got '{}'", reduce);
   return scatter_reduce(input, dim, index, src, name_of(reduce == "add" ? Reduction::sum : Reduction::prod));
 }
 TensorHandle fn::scatter(
@@ -317,8 +317,8 @@ TensorHandle fn::scatter(
 }
 TensorHandle fn::take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) {
   if (!dim) return gather(reshape(input, Dims{input.numel()}), 0, reshape(indices, Dims{indices.numel()}));
-  require(input.rank() == indices.rank(), "[take_along_dim] input and indices must have as many axes: got {} and {}", input.shape(),
-      indices.shape());
+  require(input.rank() == indices.rank(), "[take_along_dim] input and indices must have the same number of dimensions: got {} and {}",
+      input.shape(), indices.shape());
   const int axis = normalise_dim(*dim, input.rank());
   Shape a = input.shape(), b = indices.shape();
   a[axis] = b[axis] = 1;

@@ -19,10 +19,10 @@ namespace {
 
 Meta infer_search(const SearchSorted& a, Metas in) {
   const Shape &sorted = in[0].shape, &values = in[1].shape;
-  require(sorted.rank() > 0, "expected a sequence with at least one axis: got rank 0");
+  require(sorted.rank() > 0, "expected a sequence with at least one dimension: got rank 0");
   bool fits = sorted.rank() == 1 || sorted.rank() == values.rank();
   for (int i = 0; fits && sorted.rank() > 1 && i < sorted.rank() - 1; ++i) fits = sorted[i] == values[i];
-  require(fits, "values do not fit the sequences: got {} for {}", values, sorted);
+  require(fits, "the shapes of values and sequences do not match: got {} and {}", values, sorted);
   return {values, a.result};
 }
 Meta infer_histc(const Histogram& a, Metas in) {
@@ -67,8 +67,8 @@ tensor([1., 3., 5.]), t(2, 1).expand(2, 3)
 t(0), t(3)
 tensor([1., 3.]), t(0, 3)
 tensor([1., 3., nan]), tensor([nan, 2.])
-t(), t(2) ! axis
-t(2, 3), t(3, 3) ! do not fit)"});
+t(), t(2) ! dimension
+t(2, 3), t(3, 3) ! do not match)"});
 constinit OpInfo histc =
     define<Histogram, infer_histc>({.schema = "histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
         .doc = "Counts the elements in bins of equal width between min and max (by default the range of input).",
@@ -158,7 +158,7 @@ t(3, 4).T, tensor([0.7, 0.2]), 0
 t(1, 5).expand(2, 5), tensor([0.1]), 1
 tensor([[1., nan, 3.], [1., 2., 4.]]), tensor([0.5, 1.0]), 1
 t(0, 3), tensor([0.5]), 1 ! elements
-t(3), t(2, 2) ! one axis)";
+t(3), t(2, 2) ! one dimension)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
@@ -178,7 +178,7 @@ tensor([1., 3., 5.]), tensor(3.)
 tensor([[1., 2.], [3., 4.], [5., 6.]]).T, tensor([[3.], [4.]])
 tensor([1., 3., 5.]), t(2, 1).expand(2, 3)
 t(0), t(3)
-t(), t(2) ! axis
+t(), t(2) ! dimension
 tensor([1., 3.]), t(2), right=True, side='left' ! opposites
 tensor([1., 3.]), t(2), side='top' ! side
 tensor([1., 3.]), t(2), sorter=tensor([0]) ! sorter)",
@@ -197,8 +197,8 @@ tensor([5., 1., 3.]), 3, sorter=tensor([1, 2, 0])
 t(0), 1
 tensor([1., 2., 3., 4.])[::2], 3
 t(1).expand(3), 1
-t(), 3 ! axis
-t(2, 2), 3 ! do not fit)",
+t(), 3 ! dimension
+t(2, 2), 3 ! expected a tensor)",
         .out = true},
     {.schema = "bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
         .doc = "Returns the index of the bucket between the sorted boundaries that each element belongs to.",
@@ -211,7 +211,7 @@ tensor(3), tensor([1, 3, 5])
 t(0), tensor([1., 3., 5.])
 t(3, 2).T, tensor([0., 0.5, 1.])
 t(2, 1).expand(2, 3), tensor([0., 0.5, 1.])
-t(2), t(2, 2) ! one axis)",
+t(2), t(2, 2) ! one dimension)",
         .out = true},
     {.schema = "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
         .doc = "Tests element-wise whether elements occur in test_elements (or do not, with invert=True).",
@@ -255,7 +255,7 @@ t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
 TensorHandle quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim,
     const std::string& interpolation, bool ignore_nan) {
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
-  require(q.rank() <= 1, "expected q with at most one axis: got {}", q.shape());
+  require(q.rank() <= 1, "expected q with at most one dimension: got {}", q.shape());
   const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" || interpolation == "midpoint" ||
                      interpolation == "nearest";
   require<ValueError>(known, "interpolation is 'linear', 'lower', 'higher', 'midpoint' or 'nearest': got '{}'", interpolation);
@@ -288,7 +288,7 @@ TensorHandle quantiles(const TensorHandle& input, const TensorHandle& q, std::op
   Dims order{last};
   for (int i = 0; i < last; ++i) order.push_back(i);
   y = permute(y, order);
-  if (dim && input.rank() > 0) {  // what stands in the place of the axis is the last axis of input
+  if (dim && input.rank() > 0) {  // the requested dimension is now the last dimension of input
     Dims back{0};
     Dims rest;
     for (int i = 0; i < last; ++i) rest.push_back(i + 1);
@@ -331,11 +331,11 @@ TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const TensorH
 }
 TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right,
     const std::optional<std::string>& side, const TensorHandle& sorter) {
-  require(sorted_sequence.rank() <= 1, "values do not fit the sequences: got a number for {}", sorted_sequence.shape());
+  require(sorted_sequence.rank() <= 1, "expected a tensor of values for sequences of shape {}", sorted_sequence.shape());
   return searchsorted(sorted_sequence, full(Dims{}, values, {}, &sorted_sequence.device()), out_int32, right, side, sorter);
 }
 TensorHandle fn::bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) {
-  require(boundaries.rank() == 1, "expected boundaries with one axis: got {}", boundaries.shape());
+  require(boundaries.rank() == 1, "expected boundaries with one dimension: got {}", boundaries.shape());
   return searchsorted(boundaries, input, out_int32, right);
 }
 TensorHandle fn::isin(const Operand& one, const Operand& other, bool, bool invert) {

@@ -32,8 +32,8 @@ Meta infer(const Segments& a, Metas in) {
   require<ValueError>(a.reduce <= Reduction::amin, "unknown reduction: got {}", int64_t(a.reduce));
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   require<DTypeError>(in[1].dtype == DType::int64 || in[1].dtype == DType::int32, "expected int32 or int64 lengths: got {}", in[1].dtype);
-  require(in[0].shape.rank() >= 1, "expected data of at least one axis: got rank 0");
-  require(in[1].shape.rank() == 1, "expected lengths of one axis: got {}", in[1].shape);
+  require(in[0].shape.rank() >= 1, "expected data of at least one dimension: got rank 0");
+  require(in[1].shape.rank() == 1, "expected lengths of one dimension: got {}", in[1].shape);
   Shape shape = in[0].shape;
   shape[0] = in[1].shape[0];
   checked_numel(shape);
@@ -95,7 +95,7 @@ t(0, 2), tensor([0, 0]), 'sum'
 t(5, dtype=f64), tensor([2, 3]), 'mean'
 t(5), tensor([2, 2]), 'sum' ! lengths
 t(5), tensor([6, -1]), 'sum' ! lengths
-t(), tensor([1]), 'sum' ! axis
+t(), tensor([1]), 'sum' ! dimension
 t(5, dtype=i64), tensor([5]), 'sum' ! floating
 t(5), tensor([5]), 'median' ! reduce)"});
 }  // namespace op
@@ -120,9 +120,9 @@ t(2, 5), 'max', lengths=tensor([[2, 3], [4, 1]]), axis=1
 t(2, 5, 3), 'mean', lengths=tensor([[2, 0, 3], [4, 1, 0]]), axis=1, initial=0.5
 t(2, 5), 'prod', offsets=tensor([[0, 2, 5], [0, 1, 4]]), axis=1
 t(2, 2, 4, dtype=f64), 'min', lengths=tensor([[[1, 3], [2, 2]], [[3, 1], [2, 2]]]), axis=2
-t(), 'sum', lengths=tensor([1]) ! axis
+t(), 'sum', lengths=tensor([1]) ! dimension
 t(5), 'sum' ! lengths or offsets
-t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axes
+t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! dimensions
 t(2, 5), 'sum', lengths=tensor([[2, 3], [4, 2]]), axis=1 ! sum to)"},
 };
 }
@@ -140,13 +140,13 @@ TensorHandle with_rests(const TensorHandle& lengths, const TensorHandle& start, 
 TensorHandle fn::segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths,
     const TensorHandle& offsets, int64_t axis, bool unsafe, const std::optional<Scalar>& initial) {
   require<ValueError>(lengths.defined() != offsets.defined(), "[segment_reduce] either lengths or offsets must be given");
-  require(data.rank() > 0, "[segment_reduce] needs at least one axis: got rank 0");
+  require(data.rank() > 0, "[segment_reduce] needs at least one dimension: got rank 0");
   const TensorHandle& given = lengths.defined() ? lengths : offsets;
   const int along = normalise_dim(axis, data.rank());
-  require(given.rank() == along + 1, "[segment_reduce] expected {} of {} axes for axis {} of the data: got {}",
+  require(given.rank() == along + 1, "[segment_reduce] expected {} of {} dimensions for dimension {} of the data: got {}",
       lengths.defined() ? "lengths" : "offsets", along + 1, axis, given.shape());
   for (int i = 0; i < along; ++i)
-    require(given.shape()[i] == data.shape()[i], "[segment_reduce] expected the extents of the data before axis {}: got {} for {}", axis,
+    require(given.shape()[i] == data.shape()[i], "[segment_reduce] expected the sizes of the data before dimension {}: got {} for {}", axis,
         given.shape(), data.shape());
   const int64_t extent = data.shape()[along];
   TensorHandle parts = lengths;

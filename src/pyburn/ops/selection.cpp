@@ -52,7 +52,7 @@ t(0, 4), 2, 1, 1
 t(4, 3).T, 2, 0, 1.0
 t(3, 1).expand(3, 4), 2, 0, 1.0
 t(3, 4, dtype=f64), 2, 0, 1.0
-t(), 2, 0, 1.0 ! two axes
+t(), 2, 0, 1.0 ! two dimensions
 t(3, 4), 2, 2, 1.0 ! dim out of range
 t(3, 4), 2, 0, -1.0 ! maxnorm)",
         .in_place = true},
@@ -70,8 +70,8 @@ t(5, 0), 0, tensor([0, 4]), t(2, 0), 'prod'
 t(3, 5).T, 0, tensor([0, 4, 0]), t(3, 3), 'amax'
 t(5, 1).expand(5, 3), 0, tensor([0, 4, 0]), t(3, 3), 'amax'
 t(5, dtype=i64), 0, tensor([0, 4, 0]), t(3, dtype=i64), 'amax'
-t(), 0, tensor([0]), t(1), 'prod' ! axis
-t(5, 3), 0, tensor([0, 4]), t(3, 3), 'prod' ! fit
+t(), 0, tensor([0]), t(1), 'prod' ! dimension
+t(5, 3), 0, tensor([0, 4]), t(3, 3), 'prod' ! do not match
 t(5, 3), 0, tensor([0, 5, 0]), t(3, 3), 'prod' ! out of bounds
 t(5, 3), 0, tensor([0, 4, 0]), t(3, 3), 'sum' ! reduce is)",
         .in_place = true},
@@ -100,7 +100,7 @@ t(3, 4), -2, 2, 1
 t(0, 4), 1, 1, 2
 t(4, 3).T, 1, 1, 2
 t(3, 1).expand(3, 4), 1, 1, 2
-t(), 0, 0, 1 ! axis
+t(), 0, 0, 1 ! dimension
 t(5), 0, 4, 2 ! exceeds)",
         .out = true},
     {.schema = "fill(Tensor input, Tensor|Scalar value) -> Tensor",
@@ -115,7 +115,7 @@ t(0), 3
 t(3, 2).T, 1.0
 t(2, 1).expand(2, 3), 1.0
 t(3, dtype=i64), 2
-t(2), t(2) ! without axes)"},
+t(2), t(2) ! 0-d)"},
     {.schema = "fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor",
         .doc = "Fills the main diagonal in place; with wrap=True the diagonal of a tall matrix starts again after each block.",
         .torch = "lambda x, v, wrap=False: x.clone().fill_diagonal_(v, wrap)",
@@ -182,7 +182,7 @@ TensorHandle fn::combinations(const TensorHandle& input, int64_t r, bool with_re
 }
 
 TensorHandle fn::renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
-  require(input.rank() >= 2, "expected at least two axes: got {}", input.shape());
+  require(input.rank() >= 2, "expected at least two dimensions: got {}", input.shape());
   require<ValueError>(maxnorm.to_double() >= 0, "maxnorm must not be negative: got {}", maxnorm);
   const int axis = normalise_dim(dim, input.rank());
   Dims others;
@@ -197,15 +197,15 @@ TensorHandle fn::index_reduce(const TensorHandle& input, int64_t dim, const Tens
   if (input.rank() == 0 && source.rank() == 0)
     return reshape(
         index_reduce(reshape(input, Dims{1}), dim, reshape(index, Dims{-1}), reshape(source, Dims{1}), reduce, include_self), Dims{});
-  require(input.rank() > 0 && source.rank() == input.rank(), "expected the same number of axes, one axis at least or none: got {} and {}",
-      input.shape(), source.shape());
+  require(input.rank() > 0 && source.rank() == input.rank(),
+      "expected the same number of dimensions, one dimension at least or none: got {} and {}", input.shape(), source.shape());
   require<ValueError>(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
       "reduce is 'prod', 'mean', 'amax' or 'amin': got '{}'", reduce);
   const int axis = normalise_dim(dim, input.rank());
   Shape expected = input.shape();
   expected[axis] = index.numel();
-  require(index.rank() == 1 && source.shape() == expected, "index and source do not fit: got {} and {} for {}", index.shape(),
-      source.shape(), input.shape());
+  require(index.rank() == 1 && source.shape() == expected, "the shapes of index and source do not match: got {} and {} for {}",
+      index.shape(), source.shape(), input.shape());
   Dims along(input.rank(), 1);
   along[axis] = index.numel();
   const TensorHandle places = index.dtype() == DType::int64 ? index : cast(index, DType::int64);
@@ -233,12 +233,12 @@ TensorHandle fn::narrow_copy(const TensorHandle& input, int64_t dim, int64_t sta
 
 TensorHandle fn::fill(const TensorHandle& input, const Operand& value) {
   if (!value.is_tensor()) return full_like(input, value.value());
-  require(value.tensor().rank() == 0, "expected a value without axes: got {}", value.tensor().shape());
+  require(value.tensor().rank() == 0, "expected a 0-d value: got {}", value.tensor().shape());
   return independent(clone(expand(cast(value.tensor(), input.dtype()), input.shape())));
 }
 
 TensorHandle fn::fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap) {
-  require(input.rank() >= 2, "expected at least 2 axes: got {}", input.shape());
+  require(input.rank() >= 2, "expected at least 2 dimensions: got {}", input.shape());
   if (input.rank() == 2) {
     const int64_t rows = input.shape()[0], columns = input.shape()[1];
     for (int64_t first = 0; first < rows; first += columns + 1) {
@@ -249,7 +249,7 @@ TensorHandle fn::fill_diagonal_(const TensorHandle& input, const Scalar& fill_va
   }
   int64_t step = 0;
   for (int i = 0; i < input.rank(); ++i) {
-    require(input.shape()[i] == input.shape()[0], "expected equal extents of all axes: got {}", input.shape());
+    require(input.shape()[i] == input.shape()[0], "expected equal sizes of all dimensions: got {}", input.shape());
     step += input.strides()[i];
   }
   fill_(as_strided(input, Dims{input.shape()[0]}, Dims{step}), fill_value);

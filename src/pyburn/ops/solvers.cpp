@@ -142,7 +142,7 @@ t(0, 3, 2), t(0, 3, 3)
 t(2, 3).T, tensor([[2., 0., 0.], [1., 3., 0.], [1., 2., 4.]])
 t(3, 2, dtype=f64), tensor([[2., 0., 0.], [1., 3., 0.], [1., 2., 4.]], dtype=f64)
 t(), t(3, 3) ! matrices
-t(2, 2), t(3, 3) ! do not fit)";
+t(2, 2), t(3, 3) ! do not match)";
 
 constinit FunctionInfo functions[] = {
     {.schema = "linalg_inv(Tensor A) -> Tensor",
@@ -200,7 +200,7 @@ t(3, 3), t(3, 1).expand(3, 2)
 t(3, 3, dtype=f64), t(3, 2, dtype=f64)
 t(), t(2) ! matrices
 t(3, 2), t(3, 2) ! square
-t(3, 3), t(2, 2) ! do not fit)",
+t(3, 3), t(2, 2) ! do not match)",
         .out = true},
     {.schema = "cholesky_solve(Tensor input, Tensor L, bool upper=False) -> Tensor",
         .doc = "Solves A @ X = input, given the Cholesky factor L of A.",
@@ -381,7 +381,7 @@ t(1, 4, 3).expand(2, 4, 3), t(2, 4, 1)
 t(4, 3, dtype=f64), t(4, 2, dtype=f64)
 t(0, 4, 3), t(0, 4, 2)
 t(), t() ! matrices
-t(4, 3), t(3, 2) ! do not fit
+t(4, 3), t(3, 2) ! do not match
 t(4, 3), t(4, 2), driver='fast' ! driver)"},
     {.schema = "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
         .doc = "Computes the dot products of two batches of vectors along dim.",
@@ -389,7 +389,7 @@ t(4, 3), t(4, 2), driver='fast' ! driver)"},
         .example = "pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))",
         .samples =
             "t(2, 3), t(2, 3)\nt(2, 3), t(3)\nt(2, 3), t(2, 1), dim=0\nt(0, 3), t(3)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(2, "
-            "3)\nt(3, dtype=f64), t(3, dtype=f64)\nt(), t() ! axis\nt(2, 3), t(4) ! broadcast",
+            "3)\nt(3, dtype=f64), t(3, dtype=f64)\nt(), t() ! dimension\nt(2, 3), t(4) ! broadcast",
         .out = true},
 };
 
@@ -445,7 +445,8 @@ TensorHandle fn::linalg_solve(const TensorHandle& A, const TensorHandle& B, bool
   const bool vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.shape() == of_vectors);
   require<ValueError>(left || !vectors, "a vector B is solved from the left only: got left=False for {}", B.shape());
   TensorHandle a = left ? A : t_of(A), b = vectors ? unsqueeze(B, -1) : left ? B : t_of(B);
-  require(b.rank() >= 2 && b.shape()[b.rank() - 2] == a.shape().back(), "A and B do not fit: got {} and {}", A.shape(), B.shape());
+  require(b.rank() >= 2 && b.shape()[b.rank() - 2] == a.shape().back(), "the shapes of A and B do not match: got {} and {}", A.shape(),
+      B.shape());
   stretch(a, b);
   const TensorHandle x = _linalg_solve(a, b);
   return vectors ? remove_axis(x, x.rank() - 1) : left ? x : independent(t_of(x));
@@ -453,7 +454,8 @@ TensorHandle fn::linalg_solve(const TensorHandle& A, const TensorHandle& B, bool
 
 TensorHandle fn::cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper) {
   require(input.rank() >= 2, "expected matrices: got {}", input.shape());
-  require(square_extent(L) == input.shape()[input.rank() - 2], "input and L do not fit: got {} and {}", input.shape(), L.shape());
+  require(square_extent(L) == input.shape()[input.rank() - 2], "the shapes of input and L do not match: got {} and {}", input.shape(),
+      L.shape());
   TensorHandle lower = upper ? t_of(L) : L, b = input;
   stretch(lower, b);
   return linalg_solve_triangular(t_of(lower), linalg_solve_triangular(lower, b, false), true);
@@ -501,7 +503,7 @@ Handles<4> fn::linalg_lstsq(
       "driver is 'gels', 'gelsy', 'gelsd' or 'gelss': got '{}'", driver.value_or(""));
   require(input.rank() >= 2 && b.rank() >= 2, "expected matrices: got {} and {}", input.shape(), b.shape());
   const int64_t m = input.shape()[input.rank() - 2], n = input.shape()[input.rank() - 1];
-  require(b.shape()[b.rank() - 2] == m, "input and b do not fit: got {} and {}", input.shape(), b.shape());
+  require(b.shape()[b.rank() - 2] == m, "the shapes of input and b do not match: got {} and {}", input.shape(), b.shape());
   const std::string by = driver.value_or("gelsy");
   const TensorHandle solution = matmul(linalg_pinv(input, {}, rcond), b), rank = linalg_matrix_rank(input, {}, rcond);
   auto none = [&](DType dtype) { return zeros(Dims{0}, dtype, &input.device()); };
@@ -513,7 +515,7 @@ Handles<4> fn::linalg_lstsq(
 }
 
 TensorHandle fn::linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim) {
-  require(x.rank() > 0 && y.rank() > 0, "expected at least one axis: got {} and {}", x.shape(), y.shape());
+  require(x.rank() > 0 && y.rank() > 0, "expected at least one dimension: got {} and {}", x.shape(), y.shape());
   return sum(x * y, Dims{dim});
 }
 

@@ -13,46 +13,47 @@ constinit FunctionInfo functions[] = {
     {.schema = "unbind(Tensor input, int dim=0) -> Tensor[]",
         .doc = "Removes the dimension dim and returns a tuple of views, one per index.",
         .example = "pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)",
-        .samples = "t(3, 2)\nt(3, 2), 1\nt(2, 3, 2), dim=-1\nt(2, 0)\nt(2, 3).T\nt(2, 1).expand(2, 3), 1\nt(3, dtype=i64)\nt() ! axis\n"
-                   "t(3), 1 ! dim out of range"},
+        .samples =
+            "t(3, 2)\nt(3, 2), 1\nt(2, 3, 2), dim=-1\nt(2, 0)\nt(2, 3).T\nt(2, 1).expand(2, 3), 1\nt(3, dtype=i64)\nt() ! dimension\n"
+            "t(3), 1 ! dim out of range"},
     {.schema = "split(Tensor input, int split_size_or_sections, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into chunks of the given size; the last one may be smaller. Returns views.",
         .example = "pyburn.split(pyburn.arange(5), 2)",
         .samples = "t(5), 2\nt(4, 6), 3, 1\nt(4, 6), 4, dim=-1\nt(0, 2), 3\nt(5, 2).T, 2, 1\nt(2, 1).expand(2, 3), 2, 1\nt(4), 9\n"
-                   "t(), 2 ! axis\nt(4), 0 ! split_size\nt(4), -1 ! split_size"},
+                   "t(), 2 ! dimension\nt(4), 0 ! split_size\nt(4), -1 ! split_size"},
     {.schema = "split.sizes(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into chunks of the given sizes. Returns views.",
         .torch = "torch.split",
         .example = "pyburn.split(pyburn.arange(5), [1, 4])",
         .samples = "t(5), [2, 3]\nt(4, 6), [1, 0, 5], 1\nt(4, 6), [6], dim=-1\nt(0, 2), [0]\nt(5, 2).T, [2, 3], 1\n"
-                   "t(2, 1).expand(2, 3), [1, 2], 1\nt(), [1] ! axis\nt(4), [1, 2] ! sum\nt(4), [5, -1] ! negative"},
+                   "t(2, 1).expand(2, 3), [1, 2], 1\nt(), [1] ! dimension\nt(4), [1, 2] ! sum\nt(4), [5, -1] ! negative"},
     {.schema = "split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into chunks of the given sizes. Returns views.",
         .example = "pyburn.split_with_sizes(pyburn.arange(5), [1, 4])",
         .samples = "t(5), [2, 3]\nt(4, 6), [1, 0, 5], 1\nt(4, 6), [6], dim=-1\nt(0, 2), [0]\nt(5, 2).T, [2, 3], 1\n"
-                   "t(2, 1).expand(2, 3), [1, 2], 1\nt(), [1] ! axis\nt(4), [1, 2] ! sum"},
+                   "t(2, 1).expand(2, 3), [1, 2], 1\nt(), [1] ! dimension\nt(4), [1, 2] ! sum"},
     {.schema = "chunk(Tensor input, int chunks, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into at most the given number of chunks; the last one may be smaller. Returns views.",
         .example = "pyburn.chunk(pyburn.arange(5), 2)",
         .samples = "t(5), 2\nt(6), 4\nt(4, 6), 3, 1\nt(4, 6), 1, dim=-1\nt(0, 2), 3\nt(5, 2).T, 2, 1\nt(2, 1).expand(2, 3), 2, 1\n"
-                   "t(), 2 ! axis\nt(4), 0 ! chunks"},
+                   "t(), 2 ! dimension\nt(4), 0 ! chunks"},
     {.schema = "tensor_split(Tensor input, int indices_or_sections, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into the given number of parts; the first ones are larger by one if needed. Returns views.",
         .example = "pyburn.tensor_split(pyburn.arange(5), 2)",
         .samples = "t(5), 2\nt(7), 4\nt(2), 3\nt(4, 6), 3, 1\nt(0, 2), 3\nt(5, 2).T, 2, dim=-1\nt(2, 1).expand(2, 3), 2, 1\n"
-                   "t(), 2 ! axis\nt(4), 0 ! sections"},
+                   "t(), 2 ! dimension\nt(4), 0 ! sections"},
     {.schema = "tensor_split.indices(Tensor input, int[] indices_or_sections, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim at the given indices. Returns views.",
         .torch = "torch.tensor_split",
         .example = "pyburn.tensor_split(pyburn.arange(5), (1, 3))",
         .samples = "t(5), (2, 3)\nt(5), (4, 2, 9)\nt(5), (-2,)\nt(4, 6), (1,), 1\nt(0, 2), (1,)\nt(5, 2).T, (2,), dim=-1\n"
-                   "t(2, 1).expand(2, 3), (2,), 1\nt(), (1,) ! axis"},
+                   "t(2, 1).expand(2, 3), (2,), 1\nt(), (1,) ! dimension"},
     {.schema = "tensor_split.tensor(Tensor input, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
         .doc = "Splits input along dim into a number of parts, or at indices, given as a tensor. Returns views.",
         .torch = "lambda x, at, dim=0: torch.tensor_split(x, at, dim)",
         .example = "pyburn.tensor_split(pyburn.arange(5), pyburn.tensor([1, 3]))",
         .samples = "t(5), tensor([2, 3])\nt(7), tensor(4)\nt(4, 6), tensor([1]), 1\nt(0, 2), tensor([1])\nt(5, 2).T, tensor([2]), dim=-1\n"
-                   "t(2, 1).expand(2, 3), tensor(2), 1\nt(), tensor([1]) ! axis\nt(5), t(2) ! int64"},
+                   "t(2, 1).expand(2, 3), tensor(2), 1\nt(), tensor([1]) ! dimension\nt(5), t(2) ! int64"},
     {.schema = "hsplit(Tensor input, int indices_or_sections) -> Tensor[]",
         .doc = "Splits input horizontally into equal parts: along dimension 1, or dimension 0 for 1-d tensors. Returns views.",
         .example = "pyburn.hsplit(pyburn.ones(2, 4), 2)",
@@ -86,7 +87,7 @@ constinit FunctionInfo functions[] = {
 };
 
 int axis_of(const TensorHandle& input, int64_t dim, const char* op) {
-  require<IndexError>(input.rank() > 0, "[{}] needs at least one axis: got rank 0", op);
+  require<IndexError>(input.rank() > 0, "[{}] needs at least one dimension: got rank 0", op);
   return normalise_dim(dim, input.rank());
 }
 
@@ -124,11 +125,11 @@ Tensors cut_to_sizes(const TensorHandle& input, const Dims& sizes, int64_t dim, 
 }
 
 int direction(const TensorHandle& input, int axis, const char* op) {
-  require(input.rank() > axis, "[{}] expected at least {} axes: got {}", op, axis + 1, input.shape());
+  require(input.rank() > axis, "[{}] expected at least {} dimensions: got {}", op, axis + 1, input.shape());
   return axis;
 }
 Tensors equal_pieces(const TensorHandle& input, int axis, int64_t sections, const char* op) {
-  require(sections > 0 && input.shape()[axis] % sections == 0, "[{}] the size of axis {} must be divisible: got {} by {}", op, axis,
+  require(sections > 0 && input.shape()[axis] % sections == 0, "[{}] the size of dimension {} must be divisible: got {} by {}", op, axis,
       input.shape()[axis], sections);
   return tensor_split(input, sections, axis);
 }

@@ -26,7 +26,7 @@ int64_t checked_patches(const Unfold& a, const Dims& image) {
 }
 Meta infer_im2col(const Unfold& a, Metas in) {
   const Shape& x = in[0].shape;
-  require(x.rank() == 3 || x.rank() == 4, "expected 3 or 4 axes: got {}", x);
+  require(x.rank() == 3 || x.rank() == 4, "expected 3 or 4 dimensions: got {}", x);
   require(x[x.rank() - 3] > 0, "Expected 3D or 4D (batch mode) tensor with at least one channel: got {}", x);
   require<DTypeError>(is_floating(in[0].dtype) || in[0].dtype == DType::boolean, "expected a floating dtype or bool: got {}", in[0].dtype);
   const int64_t patches = checked_patches(a, Dims{x[x.rank() - 2], x.back()});
@@ -35,12 +35,13 @@ Meta infer_im2col(const Unfold& a, Metas in) {
 }
 Meta infer_col2im(const Unfold& a, Metas in) {
   const Shape& x = in[0].shape;
-  require(x.rank() == 2 || x.rank() == 3, "expected 2 or 3 axes: got {}", x);
+  require(x.rank() == 2 || x.rank() == 3, "expected 2 or 3 dimensions: got {}", x);
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   pair(a.output_size, "output_size", 1);
   const int64_t patches = checked_patches(a, a.output_size), rows = x[x.rank() - 2];
   const int64_t taps = Checked(a.kernel_size[0]) * a.kernel_size[1];
-  require(rows % taps == 0, "expected the size of the axis of patches to be divisible by the product of kernel_size, {}: got {}", taps, x);
+  require(
+      rows % taps == 0, "expected the size of the dimension of patches to be divisible by the product of kernel_size, {}: got {}", taps, x);
   require(x.back() == patches, "expected {} patches of {} elements per channel: got {}", patches, taps, x);
   const int64_t channels = rows / taps, height = a.output_size[0], width = a.output_size[1];
   return {x.rank() == 2 ? Shape{channels, height, width} : Shape{x[0], channels, height, width}, in[0].dtype};
@@ -87,7 +88,7 @@ t(1, 4, 5, 2).permute(0, 3, 1, 2), 2
 t(1, 1, 4, 5).expand(2, 2, 4, 5), 2
 t(1, 2, 3, 3, dtype=f64), 2
 t(1, 2, 3, 3, dtype=f16), 2
-t(), 2 ! axes
+t(), 2 ! dimensions
 t(1, 2, 3, 3), 5 ! at least one)"});
 constinit OpInfo col2im = define<Unfold, infer_col2im, grad_col2im>(
     {.schema = "col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
@@ -103,7 +104,7 @@ t(0, 8, 6), (3, 4), 2
 t(1, 6, 8).transpose(1, 2), (3, 4), 2
 t(1, 1, 6).expand(2, 8, 6), (3, 4), 2
 t(1, 8, 6, dtype=f64), (3, 4), 2
-t(), (3, 4), 2 ! axes
+t(), (3, 4), 2 ! dimensions
 t(1, 8, 5), (3, 4), 2 ! patches)"});
 }  // namespace op
 

@@ -22,7 +22,7 @@ Meta infer(const VectorNorm& a, Metas in) {
   check_dims(a.dim, in[0].shape.rank());
   require<DTypeError>(is_floating(a.result) && is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   if (a.ord < 0 || std::isinf(a.ord))
-    require(count(in[0].shape, a.dim) > 0, "a norm of order {} of no elements does not exist: got {}", a.ord, in[0].shape);
+    require(count(in[0].shape, a.dim) > 0, "a norm of order {} of no elements is not defined: got {}", a.ord, in[0].shape);
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), a.result};
 }
 

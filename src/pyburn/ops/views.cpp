@@ -1,4 +1,4 @@
-// Views of parts that do not stand side by side: diagonals, windows, any strides.
+// Views of non-contiguous parts: diagonals, windows, arbitrary strides.
 #include "pyburn/ops/views.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Layout layout_as_strided(const AsStrided& a, const Layout&) {
   require(a.offset >= 0, "storage_offset must not be negative: got {}", a.offset);
   return {a.size, a.stride, elements > 0 ? a.offset : 0};  // no address follows from an offset that nothing bounds
 }
-// dy is added up in a buffer that stands for the storage; the input reads its gradient from there.
+// dy is accumulated in a buffer with the layout of the storage; the gradient of the input is read from there.
 Grads grad_as_strided(const AsStrided& a, const GradContext& c) {
   const Layout from{c.meta(0).shape, a.input_stride, a.input_offset}, to{a.size, a.stride, a.offset};
   Device* device = &c.dy().device();
@@ -41,8 +41,8 @@ Grads grad_as_strided(const AsStrided& a, const GradContext& c) {
 Layout layout_diagonal(const Diagonal& a, const Layout& x) {
   check_dim(a.dim1, x.rank());
   check_dim(a.dim2, x.rank());
-  require(x.rank() >= 2, "expected at least 2 axes: got {}", x.shape);
-  require(a.dim1 != a.dim2, "the two axes of a diagonal must differ: got {} twice", a.dim1);
+  require(x.rank() >= 2, "expected at least 2 dimensions: got {}", x.shape);
+  require(a.dim1 != a.dim2, "the two dimensions of a diagonal must differ: got {} twice", a.dim1);
   Layout y{{}, {}, x.offset};
   for (int i = 0; i < x.rank(); ++i) {
     if (i == a.dim1 || i == a.dim2) continue;
@@ -76,7 +76,7 @@ Layout layout_unfold(const Windows& a, const Layout& x) {
   y.strides.push_back(stride);
   return y;
 }
-// Windows may overlap: element j of all windows at once is a slice, and these are added one after the other.
+// Windows may overlap: element j of all windows is a slice, and these slices are added sequentially.
 Grads grad_unfold(const Windows& a, const GradContext& c) {
   if (c.meta(0).shape.rank() == 0) return {a.size ? reshape(c.dy(), Dims{}) : zeros(Dims{}, c.meta(0).dtype, &c.dy().device(), false)};
   if (a.step >= a.size) return {embedded(c, [&](const TensorHandle& w) { return unfold(w, a.dim, a.size, a.step); })};

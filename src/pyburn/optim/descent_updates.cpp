@@ -25,7 +25,7 @@ void AsgdOptions::check() const {
   check_not_negative("weight_decay value", weight_decay);
 }
 UpdateOf<AsgdStep> advance(const AsgdOptions& o, AsgdState& s, const TensorHandle& p) {
-  // Both are rounded as files hold them, so that a run that was interrupted goes on as one that was not.
+  // Rounded to the precision of files, so that an interrupted run continues exactly like an uninterrupted one.
   if (s.step == 0) s.eta = float(o.lr), s.mu = 1;
   const AsgdStep step{s.eta, s.mu, o.lambd, o.weight_decay, o.maximize};
   const double t = double(++s.step);

@@ -13,7 +13,7 @@ GradientClipping::GradientClipping(Kind kind, double limit) : kind_(kind), limit
 GradientClipping GradientClipping::by_value(double limit) { return {Kind::value, limit}; }
 GradientClipping GradientClipping::by_norm(double limit) { return {Kind::norm, limit}; }
 GradientClipping GradientClipping::named(const std::string& kind, double limit) {
-  require<ValueError>(kind == "value" || kind == "norm", "gradients are clipped by 'value' or 'norm': got '{}'", kind);
+  require<ValueError>(kind == "value" || kind == "norm", "gradient clipping must be 'value' or 'norm': got '{}'", kind);
   return kind == "value" ? by_value(limit) : by_norm(limit);
 }
 

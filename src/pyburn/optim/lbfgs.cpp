@@ -20,7 +20,7 @@
 namespace pyburn::optim {
 namespace {
 
-// A number as PyTorch keeps it, which is as a tensor like the parameters: rounding decides how searches go on that have no clear way.
+// Rounded like PyTorch's value, which is a tensor with the dtype of the parameters: rounding can decide the line search.
 double rounded(double x, DType dtype) { return dtype == DType::float64 ? x : double(float(x)); }
 double dot(const TensorHandle& a, const TensorHandle& b) { return read_number(fn::dot(a, b)); }
 double largest(const TensorHandle& x) { return x.numel() ? read_number(fn::amax(fn::abs(x))) : 0; }
@@ -185,7 +185,7 @@ void LBFGS::load_state_dict(const LbfgsState& saved) {
   const auto own = [&](TensorHandle& t) {
     if (!t.defined()) return;
     require<ValueError>(
-        t.numel() == elements, "[LBFGS] the loaded state is of other parameters: got {} elements for {}", t.numel(), elements);
+        t.numel() == elements, "[LBFGS] the loaded state belongs to other parameters: got {} elements for {}", t.numel(), elements);
     t = fn::clone(t);
   };
   own(state.d), own(state.prev_flat_grad);

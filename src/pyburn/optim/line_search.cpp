@@ -28,7 +28,7 @@ LinePoint search(const std::function<LinePoint(double)>& evaluate, const LinePoi
   auto too_high = [&](const LinePoint& p) { return p.value > T(start.value) + T(kSufficientDecrease * p.at) * T(start.slope); };
   auto is_flat = [&](const LinePoint& p) { return std::abs(T(p.slope)) <= T(-kSufficientFlatness) * T(start.slope); };
 
-  // Go on until the lowest point lies behind.
+  // Continues until the minimum is bracketed.
   LinePoint before = start, here = evaluate(first);
   LinePoint bracket[2] = {start, here};
   int64_t i = 0;

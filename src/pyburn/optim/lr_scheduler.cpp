@@ -81,7 +81,7 @@ double SWALR::operator()(const RatePoint& p) const {
     return curve(std::clamp<int64_t>(step, 0, length));
   };
   const double before = weight(at - 1), now = weight(at);
-  const double start = before == 1 ? swa_lr : (p.now - before * swa_lr) / (1 - before);  // where it came from, if nobody else moved it
+  const double start = before == 1 ? swa_lr : (p.now - before * swa_lr) / (1 - before);  // the initial rate, if unchanged by others
   return swa_lr * now + start * (1 - now);
 }
 
@@ -90,7 +90,7 @@ void SequentialLR::check() const {
       "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of "
       "schedulers {} and the number of milestones to be equal to {}",
       schedulers.size(), milestones.size());
-  require<ValueError>(std::is_sorted(milestones.begin(), milestones.end()), "milestones must not fall");
+  require<ValueError>(std::is_sorted(milestones.begin(), milestones.end()), "milestones must be increasing");
 }
 double SequentialLR::operator()(const RatePoint& p) const {
   const size_t i = size_t(std::upper_bound(milestones.begin(), milestones.end(), p.step) - milestones.begin());

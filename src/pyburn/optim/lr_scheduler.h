@@ -121,7 +121,7 @@ struct SequentialLR {
   void check() const;
   double operator()(const RatePoint& p) const;
 };
-struct ChainedScheduler {  // applied one after the other, at every step
+struct ChainedScheduler {  // applied in order at every step
   std::vector<RateRule> schedulers;
   void check() const;
   double operator()(const RatePoint& p) const;

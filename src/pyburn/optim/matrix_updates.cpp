@@ -18,7 +18,7 @@
 namespace pyburn::optim {
 namespace {
 
-// Calls step(parameter, gradient, state) where there is a gradient.
+// Calls step(parameter, gradient, state) for parameters with a gradient.
 template <class State, class Step>
 void for_each_gradient(
     const std::vector<TensorHandle>& parameters, const std::vector<State*>& states, const GradientClipping& clip, Step step) {

@@ -48,7 +48,7 @@ UpdateOf<NAdamStep> advance(const NAdamOptions& o, NAdamState& s, const TensorHa
   ++s.step;
   auto momentum = [&](int64_t step) { return o.beta1 * (1 - 0.5 * std::pow(0.96, double(step) * o.momentum_decay)); };
   const double now = momentum(s.step), next = momentum(s.step + 1);
-  s.mu_product = float(s.mu_product) * float(now);  // a file holds it in float32: so a run that was interrupted goes on as one that was not
+  s.mu_product = float(s.mu_product) * float(now);  // the precision of files, so that resuming gives the same bits
   const auto [penalty, keep] = decay(o.lr, o.weight_decay, o.decoupled_weight_decay);
   const double gradient_rate = o.lr * (1 - now) / (1 - s.mu_product), average_rate = o.lr * next / (1 - s.mu_product * next);
   return {{o.beta1, o.beta2, o.eps, correction(o.beta2, s.step), gradient_rate, average_rate, penalty, keep, o.maximize},

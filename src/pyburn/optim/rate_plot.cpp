@@ -57,7 +57,7 @@ Curves rates(const Schedule& schedule, int64_t steps) {
 }
 
 std::string curves_as_text(const Curves& curves, int most, int height) {
-  require<ValueError>(most > 0 && height > 1, "[plot] expected a wider or higher place: got {} by {}", most, height);
+  require<ValueError>(most > 0 && height > 1, "[plot] expected a larger width and height: got {} by {}", most, height);
   const Range range = range_of(curves);
   const size_t longest = longest_of(curves), width = std::min(size_t(most), longest);
   std::vector<std::vector<bool>> dots;
@@ -110,7 +110,7 @@ void plot_curves(const Curves& curves, const std::filesystem::path& file) {
     std::puts(curves_as_text(curves).c_str());
     return;
   }
-  require<ValueError>(file.extension() == ".svg", "[plot] images are written as .svg: got '{}'", file.string());
+  require<ValueError>(file.extension() == ".svg", "[plot] expected a file name that ends in .svg: got '{}'", file.string());
   errno = 0;
   std::ofstream stream(file);
   stream << curves_as_svg(curves);

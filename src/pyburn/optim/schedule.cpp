@@ -122,9 +122,9 @@ Schedule Schedule::one_cycle(const OneCycle& c) {
 }
 
 Schedule Schedule::sequential(std::vector<Schedule> schedules, std::vector<int64_t> milestones) {
-  require<ValueError>(schedules.size() == milestones.size() + 1, "expected one milestone fewer than schedules: got {} for {}",
+  require<ValueError>(schedules.size() == milestones.size() + 1, "expected one milestone less than schedules: got {} for {}",
       milestones.size(), schedules.size());
-  require<ValueError>(std::is_sorted(milestones.begin(), milestones.end()), "milestones must not fall");
+  require<ValueError>(std::is_sorted(milestones.begin(), milestones.end()), "milestones must be increasing");
   return Schedule([all = std::move(schedules), at = std::move(milestones)](int64_t step) {
     const size_t i = size_t(std::upper_bound(at.begin(), at.end(), step) - at.begin());
     return all[i](i ? step - at[i - 1] : step);

@@ -148,8 +148,8 @@ LargeBins& large() {
 
 int64_t cache_limit() { return host_memory_limit() / 2; }
 
-// PYBURN_POISON: what blocks hold when they are handed out, to find what reads memory that nobody wrote: "nan" shows in results,
-// "subnormal" in times (processors compute with such numbers a hundred times slower). 0: whatever they held.
+// PYBURN_POISON: the initial contents of blocks, to detect reads of uninitialised memory: "nan" shows in results, "subnormal" in run times
+// (such numbers are a hundred times slower). 0: unchanged contents.
 uint32_t poison_from_environment() {
   const char* text = std::getenv("PYBURN_POISON");
   const std::string_view kind = text ? text : "";
@@ -159,7 +159,7 @@ const uint32_t poison = poison_from_environment();
 
 void check_limit(int64_t bytes, int64_t held) {
   require<OutOfMemoryError>(bytes <= host_memory_limit() - held,
-      "more than the memory limit of {} bytes: got a request for {} bytes with {} in use", host_memory_limit(), bytes, held);
+      "memory limit of {} bytes exceeded: got a request for {} bytes with {} in use", host_memory_limit(), bytes, held);
 }
 
 void* allocate(int64_t bytes) {

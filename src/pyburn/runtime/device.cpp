@@ -79,11 +79,11 @@ struct Source {
 [[noreturn]] void refuse_unknown(const DeviceName& d, const Source& source) {
   if (is_of_pytorch(d.name)) {
     const std::string there = (d.name == "rocm" || d.name == "hip" ? "cuda" : d.name) + (d.options.empty() ? "" : ":" + d.options);
-    source.refuse(d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install torch), or 'wgpu' for any GPU", to_text(d), there));
+    source.refuse(d, format("'{}' is a device of PyTorch: use 'torch:{}', which requires PyTorch (pip install torch)", to_text(d), there));
   }
   std::string known;
   for (const BackendEntry& e : backend_entries()) known += (known.empty() ? "" : ", ") + e.name;
-  source.refuse(d, format("unknown device: got '{}', known are {}", d.name, known));
+  source.refuse(d, format("unknown device: got '{}', expected one of {}", d.name, known));
 }
 
 // Other packages are asked before a name is called unknown or not available.
@@ -178,9 +178,9 @@ Ref<Backend> unique_backend(const BackendEntry& e, const std::string& options, c
     k.depth = std::max(k.depth, below.depth + 1);
   }
   if (e.decorator) k.name += "(" + inside + ")";
-  require<DeviceError>(k.depth <= kDeepestDevice, "[device] a device may be at most {} backends deep: got {}", kDeepestDevice, k.depth);
-  require<DeviceError>(
-      k.name.size() <= kLongestDeviceName, "[device] the name of a device has at most {} bytes: got {}", kLongestDeviceName, k.name.size());
+  require<DeviceError>(k.depth <= kDeepestDevice, "[device] at most {} backends can be nested: got {}", kDeepestDevice, k.depth);
+  require<DeviceError>(k.name.size() <= kLongestDeviceName, "[device] the name of a device must have at most {} bytes: got {}",
+      kLongestDeviceName, k.name.size());
   return construction.found_or_made(key, std::move(k), [&] { return e.make(inner, address.empty() ? options : address); });
 }
 
@@ -188,10 +188,11 @@ Ref<Backend> build(const DeviceName& d, const Source& source, Construction& cons
   const BackendEntry e = d.name == "best" && !find_entry("best") ? *find_entry("ndarray") : usable_entry(d, source);
   if (!e.decorator) {
     if (d.parenthesised)
-      source.refuse(d, format("{} has nothing in parentheses: options stand after a colon, in quotes if they hold parentheses", e.name));
+      source.refuse(
+          d, format("{} takes no arguments in parentheses: write options after a colon, in quotes if they contain parentheses", e.name));
     return unique_backend(e, d.options == "0" ? "" : d.options, "", {}, construction);  // the first one is the usual one
   }
-  if (!d.parenthesised) source.refuse(d, format("{} decorates a backend: write {}(ndarray)", e.name, e.name));
+  if (!d.parenthesised) source.refuse(d, format("{} wraps a backend: write {}(ndarray)", e.name, e.name));
   std::vector<Ref<Backend>> inner;
   std::string address;
   for (const DeviceName& a : d.arguments) {
@@ -228,7 +229,7 @@ Device& initial_device() {
   try {
     return device(name);
   } catch (const Error& e) {
-    fail<DeviceError>("[PYBURN_DEVICE] the environment variable names no device that can be used here: got '{}'. {}",
+    fail<DeviceError>("[PYBURN_DEVICE] the device of the environment variable is not available: got '{}'. {}",
         is_backend_name(name) || std::string_view(name).size() < 100 ? name : "a long text", e.what());
   }
 }
@@ -239,7 +240,7 @@ void require_free_names(const BackendEntry& e) {
   names.push_back(e.name);
   for (const std::string& name : names) {
     const std::optional<BackendEntry> old = find_entry(name);
-    require<ValueError>(!old || !reason_against(*old).empty(), "[register] a backend of this name exists: got '{}'", name);
+    require<ValueError>(!old || !reason_against(*old).empty(), "[register] a backend with the name '{}' already exists", name);
   }
 }
 

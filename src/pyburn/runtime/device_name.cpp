@@ -23,7 +23,7 @@ class Parser {
 
   DeviceName parse() {
     DeviceName result = device(1);
-    if (at_ < text_.size()) fail_here(peek() == ')' ? "this parenthesis closes nothing" : "expected the end of the name");
+    if (at_ < text_.size()) fail_here(peek() == ')' ? "unmatched closing parenthesis" : "expected the end of the name");
     return result;
   }
 
@@ -48,7 +48,7 @@ class Parser {
     while (!ends() && is_name_character(text_[at_])) d.name += is_upper(text_[at_]) ? char(text_[at_] + 'a' - 'A') : text_[at_], ++at_;
     if (d.name.empty()) fail_here(ends() ? "expected a name: got the end of the text" : "expected a name");
     if (text_.substr(at_).starts_with("://")) return address(std::move(d), depth);
-    if (depth > kDeepestDevice) fail_at(d.position, format("a device may be at most {} backends deep", kDeepestDevice));
+    if (depth > kDeepestDevice) fail_at(d.position, format("at most {} backends can be nested", kDeepestDevice));
     skip_blanks();
     if (take(':')) {
       const size_t start = at_;
@@ -61,7 +61,7 @@ class Parser {
   }
 
   DeviceName address(DeviceName d, int depth) {
-    if (depth == 1) fail_at(d.position, "an address stands in parentheses, as in remote(ws://host:1)");
+    if (depth == 1) fail_at(d.position, "write an address in parentheses, as in remote(ws://host:1)");
     at_ = d.position;
     d.name.clear();
     d.options = text();
@@ -73,7 +73,7 @@ class Parser {
     d.parenthesised = true;
     do d.arguments.push_back(argument(depth + 1));
     while (take(','));
-    if (ends()) fail_at(open, "this parenthesis is not closed");
+    if (ends()) fail_at(open, "unclosed parenthesis");
     if (!take(')')) fail_here("expected ',' or ')'");
   }
 
@@ -93,13 +93,13 @@ class Parser {
     if (peek() == '"') return quoted();
     const size_t start = at_;
     while (!ends() && !ends_text(text_[at_])) {
-      if (is_control(text_[at_]) && !is_blank(text_[at_])) fail_here("a name has no control characters");
+      if (is_control(text_[at_]) && !is_blank(text_[at_])) fail_here("control characters are not allowed");
       ++at_;
     }
     std::string_view found = text_.substr(start, at_ - start);
     while (!found.empty() && is_blank(found.back())) found.remove_suffix(1);
     if (const auto control = std::find_if(found.begin(), found.end(), is_control); control != found.end())
-      fail_at(start + size_t(control - found.begin()), "a name has no control characters");
+      fail_at(start + size_t(control - found.begin()), "control characters are not allowed");
     return std::string(found);
   }
 
@@ -108,8 +108,8 @@ class Parser {
     std::string found;
     while (!take('"')) {
       take('\\');
-      if (ends()) fail_at(open, "this quotation mark is not closed");
-      if (is_control(peek())) fail_here("a name has no control characters");
+      if (ends()) fail_at(open, "unclosed quotation mark");
+      if (is_control(peek())) fail_here("control characters are not allowed");
       found += text_[at_++];
     }
     skip_blanks();
@@ -123,8 +123,8 @@ class Parser {
 }  // namespace
 
 DeviceName parse_device_name(std::string_view text) {
-  require<DeviceError>(
-      text.size() <= kLongestDeviceName, "[device] the name of a device has at most {} bytes: got {}", kLongestDeviceName, text.size());
+  require<DeviceError>(text.size() <= kLongestDeviceName, "[device] the name of a device must have at most {} bytes: got {}",
+      kLongestDeviceName, text.size());
   require<DeviceError>(is_utf8(text), "[device] the name of a device must be valid UTF-8");
   return Parser(text).parse();
 }

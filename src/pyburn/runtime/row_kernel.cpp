@@ -52,7 +52,7 @@ void run_row_kernel(Backend& leaf, OpRef op, Inputs in, Outputs out) {
   Device& home = device_of_leaf(leaf);
   const bool here = serves(row, leaf);
   if (!here)
-    log_once(format("[{}] has a kernel for host memory alone: it runs there, with a copy from and to {}", row.name(), leaf.name()));
+    log_once(format("[{}] has a kernel only for host memory: it runs there, which copies from and to {}", row.name(), leaf.name()));
   Device& device = device_of_call(in, out);
   Tensors given;
   {
@@ -62,12 +62,12 @@ void run_row_kernel(Backend& leaf, OpRef op, Inputs in, Outputs out) {
     InputList list;
     list.add(given);
     Tensors results = row.kernel(op, list);
-    require<ValueError>(results.size() == int64_t(out.size()), "the kernel gave a wrong number of results: expected {}, got {}",
+    require<ValueError>(results.size() == int64_t(out.size()), "the kernel returned the wrong number of results: expected {}, got {}",
         int64_t(out.size()), results.size());
     for (size_t i = 0; i < out.size(); ++i) {
       const TensorHandle& result = results[int64_t(i)];
       if (out[i].defined())
-        require<ValueError>(result.meta() == out[i].meta(), "the kernel gave another result than inference: expected {} {}, got {} {}",
+        require<ValueError>(result.meta() == out[i].meta(), "the result of the kernel differs from inference: expected {} {}, got {} {}",
             out[i].dtype(), out[i].shape(), result.dtype(), result.shape());
       given.push_back(owned(moved_to(home, result), given));  // two results must not share memory either
     }

@@ -154,7 +154,8 @@ void separate_from(Prepared& in, const TensorHandle& out, const OpInfo& info) {
 }
 
 void check_target(const TensorHandle& out, const Meta& result) {
-  require(out.shape() == result.shape, "the result does not fit the tensor it is written to: got {} for {}", result.shape, out.shape());
+  require(out.shape() == result.shape, "the result has another shape than the tensor that it is written to: got {} for {}", result.shape,
+      out.shape());
   require<DTypeError>(
       can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype, out.dtype());
   if (out.layout().has_overlap())
@@ -171,7 +172,7 @@ void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   if (in[0]->storage() && planted_fault != Fault::unchecked_view_bounds) {
     const auto [first, end] = layout.extent();  // as_strided may name any place
     require(first == end || (first >= 0 && bytes_of(in[0]->dtype(), end) <= in[0]->storage()->bytes),
-        "the view is out of bounds for its storage: got {}", layout);
+        "the view is out of bounds of its storage: got {}", layout);
   }
   out[0] = alias(*in[0], layout);
   if (in[0]->has(Flag::untracked)) out[0].set(Flag::untracked);
@@ -204,7 +205,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     for (const TensorHandle* t : in.list) metas.push_back(t->defined() ? t->meta() : Meta{});
     info.infer(op, {metas.data(), size_t(metas.size())}, results);
     require<ValueError>(
-        results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()), results.size());
+        results.size() == int64_t(out.size()), "wrong number of outputs: got {}, expected {}", int64_t(out.size()), results.size());
     for (const Meta& m : results) checked_numel(m.shape);
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
@@ -291,7 +292,7 @@ DType widest_float(const Backend& backend) {
 
 void require_dtype(const Backend& backend, DType dtype) {
   if (!backend.capabilities().dtypes.contains(dtype))
-    fail<DTypeError>("{} cannot store {}: use a dtype that it has, such as float32", backend.name(), dtype);
+    fail<DTypeError>("{} cannot store {}: use a supported dtype, such as float32", backend.name(), dtype);
 }
 
 void place_results(Tensors results, Outputs out) {
@@ -311,7 +312,7 @@ void place_results(Tensors results, Outputs out) {
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
   LevelScope scope(backend);
   Tensors results = op.info->decompose(op, in);
-  require<ValueError>(results.size() == int64_t(out.size()), "the decomposition gave a wrong number of results: expected {}, got {}",
+  require<ValueError>(results.size() == int64_t(out.size()), "the decomposition returned the wrong number of results: expected {}, got {}",
       int64_t(out.size()), results.size());
   place_results(std::move(results), out);
 }

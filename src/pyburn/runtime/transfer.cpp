@@ -22,8 +22,8 @@ TensorHandle from_host(Device& device, const HostArray& from) {
 }
 
 void to_host(const TensorHandle& from, const HostArray& to) {
-  require<ValueError>(from.meta() == to.meta, "[to_host] the target does not fit: got {} {} for {} {}", to.meta.dtype, to.meta.shape,
-      from.dtype(), from.shape());
+  require<ValueError>(from.meta() == to.meta, "[to_host] the target has another shape or dtype: got {} {} for {} {}", to.meta.dtype,
+      to.meta.shape, from.dtype(), from.shape());
   require<CaptureError>(from.storage()->has_values, "[read] the values of this tensor are not known, while capturing or on null: got {} {}",
       from.dtype(), from.shape());
   Backend* level = current_level();

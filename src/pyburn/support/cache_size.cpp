@@ -13,7 +13,7 @@
 namespace pyburn {
 namespace {
 
-// Of the first core, 0 where nobody knows. The kernel knows which L3 a core reaches; the C library may add up those of all cores.
+// Of the first core, 0 if unknown. The kernel reports the L3 of a core; the C library may add up those of all cores.
 int64_t asked_of_the_system(int level) {
 #ifdef __APPLE__
   int64_t bytes = 0;

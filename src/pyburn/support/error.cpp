@@ -17,7 +17,7 @@ int64_t size_overflow(int64_t wrapped) {
     [[maybe_unused]] const volatile int64_t reported = std::numeric_limits<int64_t>::max() + volatile_one;  // for UBSan
     return wrapped;
   }
-  throw ShapeError("a size, stride or offset is too large: it does not fit into 64 bits");
+  throw ShapeError("a size, stride or offset overflows 64 bits");
 }
 
 void small_vector_overflow() {

@@ -21,7 +21,7 @@ std::exception_ptr LateError::get() const {
 void LateError::set(std::exception_ptr error) {
   if (!error && !is_set()) return;
   std::lock_guard lock(error_mutex());
-  std::swap(error_, error);  // the old one dies with the argument, after the lock: its destructor may be foreign code
+  std::swap(error_, error);  // the old error is destroyed with the argument, outside the lock: its destructor may be foreign code
   set_.store(error_ != nullptr, std::memory_order_release);
 }
 

@@ -28,8 +28,8 @@ namespace {
 constexpr int kMaxThreads = 256;
 thread_local constinit int regions_entered = 0;         // by this thread
 constexpr auto kSpin = std::chrono::microseconds(100);  // a time, not a count: a pause lasts 40 to 140 cycles
-// A worker that has run for so long offers its core to others when it holds no chunk. Where somebody waits for the core, it would be taken
-// away soon, in the middle of a chunk most likely, and the caller would wait for that chunk until the other has had its turn.
+// A worker that has run for this long yields its core between chunks. Otherwise, if another thread waits for the core, the worker would
+// soon be preempted, probably inside a chunk, and the caller would have to wait for that chunk.
 constexpr auto kOffer = std::chrono::milliseconds(1);
 using Clock = std::chrono::steady_clock;
 
@@ -144,7 +144,7 @@ struct Job {
     --regions_entered;
     return goes_on;
   }
-  // The first error is the one that the caller gets; chunks that nobody has begun are left out.
+  // The first error is rethrown to the caller; chunks that have not started are skipped.
   void cancel(std::exception_ptr e) {
     if (!error_set.exchange(1)) error = std::move(e);
     for (int k = 0; k < shares; ++k) share[k].next.store(share[k].end, std::memory_order_relaxed);

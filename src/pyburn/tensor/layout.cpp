@@ -82,7 +82,7 @@ Dims dense_strides_like(const Layout& x) {
 }
 
 namespace {
-// Must axis a lie further out than axis b? -1 no, 1 yes, 0 no input tells.
+// Must dimension a be outside dimension b? -1 no, 1 yes, 0 undecided.
 int order_of(int a, int b, const Shape& shape, std::span<const Layout* const> inputs) {
   for (const Layout* x : inputs) {
     const int64_t s = x->strides[a], t = x->strides[b];

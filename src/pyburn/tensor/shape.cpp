@@ -91,7 +91,7 @@ int64_t checked_numel(const Shape& shape) {
   int64_t n = 1;
   bool overflow = false, empty = false;
   for (int64_t d : shape) {
-    require(d >= 0, "Trying to create tensor with negative dimension, a negative extent: got {}", shape);
+    require(d >= 0, "Trying to create tensor with negative dimension, a negative size: got {}", shape);
     empty |= d == 0;
     overflow |= __builtin_mul_overflow(n, d == 0 ? 1 : d, &n);
   }

@@ -38,7 +38,7 @@ class RearrangeKernels:
         if (repeats < 0).any():
             raise _core.ArgumentError(f"[repeat_interleave] repeats must not be negative: got {repeats.min()}")
         if output_size not in (-1, repeats.sum()):
-            raise _core.ArgumentError(f"[repeat_interleave] output_size does not fit: got {output_size} for {repeats.sum()}")
+            raise _core.ArgumentError(f"[repeat_interleave] output_size must be the sum of repeats: got {output_size} for {repeats.sum()}")
         return np.repeat(np.arange(len(repeats), dtype=repeats.dtype), repeats)
 
 

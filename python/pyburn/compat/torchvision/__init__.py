@@ -34,4 +34,4 @@ def _is_tracing() -> bool:
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f"torchvision.{name}")
-    raise AttributeError(f"pyburn has nothing that stands for torchvision.{name} (pyburn.compat)")
+    raise AttributeError(f"pyburn.compat does not provide torchvision.{name}")

@@ -50,7 +50,7 @@ class WeightsEnum(enum.Enum):
 
     @classmethod
     def verify(cls, obj: Any) -> Any:
-        """A member, by itself or by its name; None stays None."""
+        """A member, or a name of one; None stays None."""
         if isinstance(obj, str):
             return cls[obj.removeprefix(cls.__name__ + ".")]
         if obj is not None and not isinstance(obj, cls):
@@ -141,7 +141,7 @@ def get_weight(name: str) -> Any:
 
 
 class IntermediateLayerGetter(ModuleDict):
-    """The children of a model, one after the other, up to the last whose output is wanted; gives these by their new names."""
+    """Runs the children of a model in order, up to the last requested output; returns the outputs by their new names."""
 
     def __init__(self, model: Module, return_layers: dict[str, str]) -> None:
         children = dict(model.named_children())

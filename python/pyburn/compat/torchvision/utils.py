@@ -71,5 +71,5 @@ def _log_api_usage_once(obj: Any) -> None:
 
 
 def _make_ntuple(x: Any, n: int) -> tuple[Any, ...]:
-    """A number for each of n axes, or one that stands for all."""
+    """One number per dimension, or one for all n."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n

@@ -28,7 +28,7 @@ function show() {
   const current = state.runs.length ? view() : null;
   for (const link of document.querySelectorAll("nav a")) link.setAttribute("aria-selected", String(views[link.hash.slice(1)] === (current ?? views.curves)));
   if (!current) {
-    $("main").replaceChildren(element("div", { class: "empty" }, element("h1", {}, "No runs yet"), element("p", {}, "They appear here when a training writes to this folder: "),
+    $("main").replaceChildren(element("div", { class: "empty" }, element("h1", {}, "No runs yet"), element("p", {}, "Runs appear here when training writes to this folder: "),
       element("p", {}, element("code", {}, "Learner(model, optimizer, loss=loss).fit(data, run=\"runs/first\")"))));
     return;
   }

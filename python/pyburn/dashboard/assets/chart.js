@@ -23,7 +23,7 @@ export class Chart {
     this.note = element("span", { class: "faint" });
     const button = (text, title, onclick) => element("button", { class: "plain", title, "aria-label": title, onclick }, text);
     this.wide = element("span", { class: "buttons" }, button("CSV", "Save the points as CSV", () => this.saveCsv()),
-      button("PNG", "Save the chart as PNG", () => this.savePng()), button("⤢", "Large or small", () => this.card.classList.toggle("wide")));
+      button("PNG", "Save the chart as PNG", () => this.savePng()), button("⤢", "Enlarge or shrink", () => this.card.classList.toggle("wide")));
     this.tip = element("div", { class: "tip", hidden: true });
     this.card = element("div", { class: "card" }, element("h3", {}, element("span", {}, title), this.note, this.wide), this.canvas, this.tip);
     this.watch();

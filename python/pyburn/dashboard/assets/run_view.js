@@ -23,7 +23,7 @@ export class RunView {
 
   async update() {
     const id = this.id = this.state.current();
-    if (!id) return this.node.replaceChildren(element("p", { class: "empty" }, "No run is chosen."));
+    if (!id) return this.node.replaceChildren(element("p", { class: "empty" }, "No run selected."));
     try {
       const run = await api.run(id), text = JSON.stringify(run);
       if (id !== this.id) return; // another was chosen meanwhile

@@ -102,7 +102,7 @@ export class TableView {
     const choose = (name, list) => element("select", { "aria-label": name, onchange: (event) => { settings[name] = event.target.value; this.update(); } },
       ...list.map((value) => element("option", { value, selected: settings[name] === value }, value)));
     const points = runs.map((run) => ({ run, x: run.config[settings.x], y: this.value(run, ["result", settings.y]) })).filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
-    const drawn = points.length ? this.plot(points) : element("p", { class: "faint" }, "No run has both.");
+    const drawn = points.length ? this.plot(points) : element("p", { class: "faint" }, "No run has both values.");
     return [element("h2", {}, "Results and hyperparameters"), element("div", { class: "row" }, choose("y", results), "over", choose("x", numeric)), drawn];
   }
 

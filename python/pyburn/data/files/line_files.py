@@ -130,7 +130,9 @@ def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, 
     with open(path, "rb") as file:
         head = file.read(3)
         if is_gzip(head):
-            raise FormatError(f"[text] {path.name} is gzip, in which no line can be found by itself: unpack it, or use read_lines")
+            raise FormatError(
+                f"[text] {path.name} is compressed with gzip, which allows no random access to lines: decompress it, or use read_lines"
+            )
         file.seek(0)
         while block := file.read(_BLOCK):
             breaks.append(np.flatnonzero(np.frombuffer(block, np.uint8) == 10).astype(np.int64) + at)

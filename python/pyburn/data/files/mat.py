@@ -231,14 +231,14 @@ class _Matrix:
         if bits & 8:
             imaginary = self.numbers("imaginary values").astype(np.float64)
             if len(imaginary) != len(values):
-                raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not fit together")
+                raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not match")
             values = values + 1j * imaginary
         rows, pointers = rows.astype(np.int64), pointers.astype(np.int64)
         if len(shape) != 2 or len(pointers) != shape[1] + 1 or (np.diff(pointers) < 0).any() or pointers[0] != 0:
-            raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not fit together")
+            raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not match")
         count = int(pointers[-1])
         if count > min(len(rows), len(values)) or (count and (rows[:count].min() < 0 or rows[:count].max() >= shape[0])):
-            raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not fit together")
+            raise self.reader.fail(f"the parts of the sparse matrix {name!r} do not match")
         kept = values[:count].astype(bool) if bits & 2 else values[:count]
         return SparseColumns((shape[0], shape[1]), kept, rows[:count], pointers)
 

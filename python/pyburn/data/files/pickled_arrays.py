@@ -309,7 +309,7 @@ def _sparse(shape: Any, *arrays: Any) -> SparseRows:
     if not isinstance(shape, tuple) or len(shape) != 2 or not all(isinstance(n, int) and 0 <= n < 2**40 for n in shape):
         raise FormatError(f"[pickle] a sparse matrix has the shape {shape!r}")
     if not all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays):
-        raise FormatError("[pickle] a sparse matrix lacks its values, columns or pointers")
+        raise FormatError("[pickle] a sparse matrix has no values, columns or pointers")
     values, columns, pointers = arrays
     rows, width = shape
     if (
@@ -322,5 +322,5 @@ def _sparse(shape: Any, *arrays: Any) -> SparseRows:
         or (np.diff(pointers.astype(np.int64)) < 0).any()
         or (len(columns) and (columns.min() < 0 or columns.max() >= width))
     ):
-        raise FormatError(f"[pickle] the parts of a sparse matrix of shape {shape} do not fit together")
+        raise FormatError(f"[pickle] the parts of a sparse matrix of shape {shape} do not match")
     return SparseRows((rows, width), values, columns, pointers)

@@ -49,7 +49,7 @@ def read_planetoid(folder: str | os.PathLike[str], name: str) -> CitationGraph:
         or len(test) == 0
         or test.min() < known
     ):
-        raise FormatError(f"[planetoid] the files of {name} do not fit together")
+        raise FormatError(f"[planetoid] the files of {name} do not match")
     # Test papers are stored in the order of the index; in Citeseer, fifteen of the index range have no features and no class.
     count = int(test.max()) + 1
     if count > known + 10 * len(test) or count * width * 4 > _LARGEST:

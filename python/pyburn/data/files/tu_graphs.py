@@ -137,7 +137,7 @@ def _whole(word: str, line: int) -> int:
     try:
         value = int(word)
     except ValueError:
-        raise FormatError(f"[graphs] line {line} has {word[:20]!r} where a whole number should be") from None
+        raise FormatError(f"[graphs] line {line} has {word[:20]!r} where an integer is expected") from None
     if not -(2**63) <= value < 2**63:
         raise FormatError(f"[graphs] line {line} has a number of more than 64 bits")
     return value

@@ -63,7 +63,7 @@ def _layout(part: ByteReader) -> tuple[str, int, int]:
     if (code, bits) not in kinds:
         raise part.fail(f"samples of format {code} with {bits} bits are not supported: PCM of 8, 16, 24, 32 bits, floats of 32, 64")
     if channels == 0 or rate == 0 or block != channels * bits // 8:
-        raise part.fail(f"{channels} channels of {bits} bits at {rate} Hz do not fit frames of {block} bytes")
+        raise part.fail(f"{channels} channels of {bits} bits at {rate} Hz do not match frames of {block} bytes")
     return kinds[code, bits], channels, rate
 
 

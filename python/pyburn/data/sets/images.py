@@ -89,7 +89,7 @@ class MNIST(ImageSet):
         files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, bool(self.train))
         images, labels = (read_idx(path) for path in files.locate(root, download, self.packaged if root is None else ()))
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels) or images.dtype != np.uint8 or labels.dtype != np.uint8:
-            raise FormatError(f"[{type(self).__name__}] {images.shape} images and {labels.shape} labels do not fit together")
+            raise FormatError(f"[{type(self).__name__}] {images.shape} images, but {labels.shape} labels")
         self.data, self.targets = from_numpy(images), from_numpy(labels.astype(np.int64))
 
     def pixels(self, index: int) -> np.ndarray:

@@ -46,7 +46,7 @@ class TableSet(LabelledSet, counted="rows"):
     def _load(self, root: Root, download: bool) -> None:
         features, targets = self._read(root, download)
         if len(features) != len(targets):
-            raise FormatError(f"[{type(self).__name__}] {len(features)} rows and {len(targets)} targets do not fit together")
+            raise FormatError(f"[{type(self).__name__}] {len(features)} rows, but {len(targets)} targets")
         if self.train is not None:
             kept = (np.arange(len(features)) % 5 != 4) == self.train
             features, targets = features[kept], targets[kept]

@@ -88,7 +88,7 @@ class BlockDataset(Dataset[tuple[Tensor, Tensor]]):
     def __init__(self, numbers: Any, block: int, step: int | None = None) -> None:
         values = numbers.numpy() if isinstance(numbers, Tensor) else np.asarray(numbers)
         if values.ndim != 1 or values.dtype.kind not in "iu":
-            raise ValueError(f"[blocks] expected one sequence of whole numbers: got {values.dtype} of shape {values.shape}")
+            raise ValueError(f"[blocks] expected one sequence of integers: got {values.dtype} of shape {values.shape}")
         if block < 1 or (step is not None and step < 1):
             raise ValueError(f"[blocks] block and step must be positive: got {block} and {step}")
         self.block, self.step = block, block if step is None else step

@@ -70,7 +70,9 @@ class Vocabulary:
         number = self._numbers.get(token)
         if number is None:
             if self.unknown is None:
-                raise KeyError(f"[vocabulary] {token!r} is not among the {len(self)} tokens, and there is none for unknown ones")
+                raise KeyError(
+                    f"[vocabulary] {token!r} is not in the vocabulary of {len(self)} tokens, which has no token for unknown words"
+                )
             return self._numbers[self.unknown]
         return number
 

@@ -95,4 +95,6 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
 
 
 def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if hasattr(tensors, "parameters"):
+        raise TypeError(f"expected a tensor or an iterable of tensors, got {type(tensors).__name__}: pass model.parameters()")
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)

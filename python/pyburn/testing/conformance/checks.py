@@ -141,7 +141,7 @@ def check_in_place(sample: Sample, device: Any) -> None:
     call = Call(sample, device, gradient=False)
     target = call.arguments[0]
     if not isinstance(target, pyburn.Tensor) or target.shape != y.shape:
-        raise SkipTest("the result does not fit the first operand")
+        raise SkipTest("the result has another shape than the first operand")
     target = pyburn.contiguous_copy(target)
     write = getattr(target, sample.function + "_")
     if target.dtype != y.dtype and (y.dtype.is_floating_point > target.dtype.is_floating_point or target.dtype is pyburn.bool):

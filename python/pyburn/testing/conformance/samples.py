@@ -41,7 +41,7 @@ FLOAT32 = DTypeName("float32")
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor in a sample: its elements in row-major order and the views made of them."""
+    """A tensor in a sample: its elements in row-major order and the views applied to them."""
 
     array: np.ndarray = field(repr=False)  # bfloat16 as float32: the values are exact
     dtype: str

@@ -33,7 +33,7 @@ class RunLock:
 
     Raises:
         RunInUseError: Another Run, of this process or another one, holds the lock. The message names the process.
-        OSError: There is a symbolic link in the folder. Whoever holds the lock writes and deletes files there.
+        OSError: There is a symbolic link in the folder. The holder of the lock writes and deletes files there.
     """
 
     def __init__(self, folder: Path, links: bool = False) -> None:

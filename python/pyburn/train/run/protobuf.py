@@ -70,13 +70,13 @@ def unpack(data: bytes) -> dict[int, list[Any]]:
             form = "<d" if key & 7 == 1 else "<f"
             end = at + struct.calcsize(form)
             if end > len(data):
-                raise ValueError("a number is cut off")
+                raise ValueError("a number is truncated")
             (value,), at = struct.unpack_from(form, data, at), end
         elif key & 7 == 2:
             length, at = _read_varint(data, at)
             value, at = data[at : at + length], at + length
             if at > len(data):
-                raise ValueError("a field is cut off")
+                raise ValueError("a field is truncated")
         else:
             raise ValueError(f"unknown wire type {key & 7}")
         found.setdefault(key >> 3, []).append(value)
@@ -96,4 +96,4 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         if byte < 0x80:
             return value, at
-    raise ValueError("a varint is cut off")
+    raise ValueError("a varint is truncated")

@@ -73,7 +73,7 @@ class TerminalDashboard(Callback):
         """Falls back to a progress bar if the screen could not be opened or was closed."""
         self._bar = ProgressBar()
         reason = f": {self._failure}" if self._failure is not None else ""
-        print(f"the dashboard cannot be shown here{reason}; a bar takes its place", file=Output(sys.stderr))
+        print(f"cannot show the terminal dashboard{reason}; showing a progress bar instead", file=Output(sys.stderr))
 
     def on_fit_end(self, learner: Learner) -> None:
         if self._resize_handler is not None:
@@ -104,12 +104,12 @@ class TerminalDashboard(Callback):
             return
         self._learner.paused = False
         self._learner.stop("Ctrl-C or q on the dashboard")
-        self.view.message("stopping after this step; once more stops at once, without a checkpoint")
+        self.view.message("stopping after this step; press again to stop immediately, without a checkpoint")
 
     def pause(self) -> None:
         if self._learner is not None:
             self._learner.paused = not self._learner.paused
-            self.view.message("paused: p goes on" if self._learner.paused else "going on")
+            self.view.message("paused: press p to continue" if self._learner.paused else "continued")
             self.view.doing(self._learner)
 
     # --- what happens ------------------------------------------------------------------------------------------------------

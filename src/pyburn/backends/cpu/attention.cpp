@@ -26,7 +26,7 @@
 #define PYBURN_ATTENTION_TYPES
 namespace pyburn::cpu {
 
-// A row of a mask: numbers or bools, `stride` apart; null where there is none.
+// A row of a mask: numbers or bools, `stride` apart; null if there is no mask.
 template <class T>
 struct MaskRow {
   const T* numbers = nullptr;
@@ -198,7 +198,7 @@ class TurnedHead {
 int64_t visible(const Attention& a, int64_t i, int64_t first, int64_t n) {
   return a.is_causal ? std::clamp<int64_t>(i + 1 - first, 0, n) : n;
 }
-// Tasks side by side where there are enough; else one after the other, and the products use all threads.
+// Tasks in parallel if there are enough; otherwise sequentially, with products that use all threads.
 template <class Body>
 void for_tasks(int64_t tasks, Body body) {
   parallel_for(tasks, tasks < num_threads() ? tasks : 1, [&](int64_t begin, int64_t end) {
@@ -243,7 +243,7 @@ void attention(const Attention& a, Inputs in, Outputs out) {
       logsumexp.data()[plane * tokens + i0 + i] = T(double(largest[i]) * double(late) + std::log(sums[i]));
     }
   };
-  // A head of keys is turned once for all of its queries, or for a part of them where there are too few heads.
+  // A head of keys is transposed once for all of its queries, or for a part of them if there are too few heads.
   const int64_t blocks = (tokens + kQueries - 1) / kQueries, shared = k[0] * k[1];
   const int64_t parts = std::min(blocks, (4 * num_threads() + shared - 1) / shared);
   for_tasks(shared * parts, [&](int64_t task) {

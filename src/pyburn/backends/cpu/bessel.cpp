@@ -20,8 +20,8 @@ double bessel_j1(double x) { return ::j1(x); }
 double bessel_y0(double x) { return x < 0 ? kNaN : ::y0(x); }
 double bessel_y1(double x) { return x < 0 ? kNaN : ::y1(x); }
 
-// exp(x) K(x): the integral of exp(-x (cosh t - 1)) cosh(order t) over t from 0. The sum of equally spaced values is as good as exact
-// for such an integrand if they lie close enough.
+// exp(x) K(x): the integral of exp(-x (cosh t - 1)) cosh(order t) over t from 0. The trapezoidal rule is practically exact for such an
+// integrand if the points are close enough.
 double scaled_bessel_k(double order, double x) {
   if (!(x > 0)) return x == 0 ? kInfinity : kNaN;
   if (std::isinf(x)) return 0;

@@ -11,7 +11,7 @@
 namespace pyburn::cpu {
 namespace {
 
-// Where the first element of a plain tensor lies.
+// The address of the first element of a contiguous tensor.
 char* bytes_of(const TensorHandle& t) { return static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()); }
 
 void view_bits(const BitView& a, const TensorHandle& x, TensorHandle& y) {

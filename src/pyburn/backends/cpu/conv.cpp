@@ -31,7 +31,7 @@ bool is_ordered(const TensorHandle& y) {
   return y.dtype() == dtype_of<T> && (s[3] == 1 || s[1] == 1) && rows_follow(y);
 }
 template <class T>
-bool plain_rows(const TensorHandle& x) {  // planes may lie anywhere, but each is contiguous
+bool plain_rows(const TensorHandle& x) {  // planes may be anywhere, but each is contiguous
   return x.dtype() == dtype_of<T> && x.strides()[3] == 1 && rows_follow(x);
 }
 

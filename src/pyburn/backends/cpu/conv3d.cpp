@@ -1,6 +1,6 @@
-// conv3d and its gradients as convolutions of images: the planes of the input that a plane of the output meets become channels of one
-// image. They are copied next to each other, a few planes of the output at a time, or read where they lie: where there are few, and by the
-// gradient of the weights, one tap of the depth after the other.
+// conv3d and its gradients as 2-d convolutions: the input planes used by an output plane become channels of one image. They are copied
+// next to each other, a few output planes at a time, or read in place: if there are few, and for the weight gradient, one depth tap at a
+// time.
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv.h"
@@ -48,7 +48,7 @@ TensorHandle planes_of(const TensorHandle& x, int64_t image, int64_t first, int6
       x.layout().offset + image * s[0] + first * s[2]};
   return alias(x, planes);
 }
-// A kernel of one tap that meets every element: depth and height are one axis of an image.
+// A kernel of one tap that uses every element: depth and height form one dimension of an image.
 bool is_pointwise(const auto& a, const Shape& w) {
   const auto all = [](const Dims& v, int64_t n) { return std::all_of(v.begin(), v.end(), [n](int64_t i) { return i == n; }); };
   return w[2] * w[3] * w[4] == 1 && all(a.stride, 1) && all(a.padding, 0);
@@ -67,7 +67,7 @@ TensorHandle flat_weight(const TensorHandle& w) {
   return alias(w, std::move(layout));
 }
 
-// For planes [first, last) of the output: the planes of the input that each meets, channel by channel; zero outside.
+// For output planes [first, last): the input planes that each uses, channel by channel; zero outside.
 template <class T>
 void stack_planes(const Geometry& g, const T* x, int64_t first, int64_t last, T* stacked) {
   const int64_t rows = (last - first) * g.channels;
@@ -107,7 +107,7 @@ TensorHandle stacked_planes(const Geometry& g, const TensorHandle& x, int64_t im
   return stacked;
 }
 
-// Few channels: the planes are read where they lie. False where this does not pay.
+// Few channels: the planes are read in place. Returns false if this is not faster.
 template <class T>
 bool convolve_in_place(
     const Geometry& g, const Conv& images, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y) {
@@ -168,7 +168,7 @@ void conv3d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle
   });
 }
 
-// The gradient of each tap of the depth by itself: it meets whole planes, which are read where they lie.
+// The gradient of each depth tap separately: it uses whole planes, which are read in place.
 constexpr int64_t kTapColumns = 32;  // channels times columns of the kernel, from which on one tap fills the tiles
 template <class T>
 void weight_by_taps(const Geometry& g, const ConvGrad& a, const TensorHandle& x, const TensorHandle& dy, const PlainOutput<T>& dw) {

@@ -38,14 +38,14 @@ class ForeignStorage final : public HostStorage {
   ~ForeignStorage() override { release_(context_); }
 
  protected:
-  void free_memory(void*) noexcept override {}  // somebody else's: kept, because it is exposed
+  void free_memory(void*) noexcept override {}  // the memory has another owner; the allocator must not reuse it
 
  private:
   void* context_;
   void (*release_)(void*);
 };
 
-// Elementwise kernels, reductions and the like go through short chunks, and Ctrl-C is noticed between them; of the others nobody knows.
+// Element-wise kernels, reductions and similar run in short chunks with checks for Ctrl-C; other kernels may not check.
 bool may_take_long(const OpInfo& info, Inputs in, Outputs out) {
   if (info.kind != Kind::contract && info.kind != Kind::opaque && info.kind != Kind::dynamic) return false;
   constexpr int64_t kLong = 1 << 23;  // elements: some 10 ms at least
@@ -85,7 +85,7 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
 
 void KernelTable::add_tile(const char* name, DType compute, Tile tile) {
   const OpInfo* op = OpTable::global().find(name);
-  require<ValueError>(op, "a kernel for an operation that does not exist: got {}", name);
+  require<ValueError>(op, "kernel for an unknown operation: got {}", name);
   add_tile(*op, compute, tile);
 }
 

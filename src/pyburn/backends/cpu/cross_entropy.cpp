@@ -54,7 +54,9 @@ void log_sums(const T* x, int64_t n, int64_t stride, int64_t width, T* results) 
   for (int64_t i = 0; i < width; ++i) results[i] = T(double(largest[i]) + std::log(sum[i]));
 }
 
-void check_class(int64_t c, int64_t classes) { require<IndexError>(c >= 0 && c < classes, "class out of range: got {} of {}", c, classes); }
+void check_class(int64_t c, int64_t classes) {
+  require<IndexError>(c >= 0 && c < classes, "class index out of range: got {}, expected less than {}", c, classes);
+}
 
 // Calls body(scores, at, width) for strips of neighbouring results: `at` is the first of them, `scores` its first score.
 template <class Body>
@@ -68,7 +70,7 @@ void for_strips(const Axis& axis, Body body) {
   });
 }
 
-// The folded axes last, in plain order, unless they are side by side.
+// The reduced dimensions last, contiguous, unless they are adjacent.
 template <class T>
 void logsumexp(const Reduce& a, const TensorHandle& x_, TensorHandle& y) {
   const PlainTarget to(y, dtype_of<T>);

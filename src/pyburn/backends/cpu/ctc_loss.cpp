@@ -84,7 +84,7 @@ class Batch {
     for (int64_t n = 0; n < size(); ++n)
       for (int64_t i = 0; i < lengths_.data<int64_t>()[n]; ++i) {
         const int64_t label = targets_.data<int64_t>()[firsts_[size_t(n)] + i];
-        require<IndexError>(label >= 0 && label < classes(), "label out of range: got {} of {}", label, classes());
+        require<IndexError>(label >= 0 && label < classes(), "label out of range: got {}, expected less than {}", label, classes());
       }
   }
   int64_t size() const { return x_.shape()[1]; }

@@ -9,7 +9,7 @@
 namespace pyburn::cpu {
 namespace {
 
-// A body of elementwise operations, with a reduction at its end.
+// A body of element-wise operations, optionally with a reduction at its end.
 class FusedChain final : public PreparedCall {
  public:
   FusedChain(const Fused& a, Inputs in, Outputs out) : body_(a.body), all_(whole(*a.body)), run_(all_, in, out, nullptr) {}

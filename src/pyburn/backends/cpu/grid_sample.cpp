@@ -1,6 +1,6 @@
-// Images at the places that a grid names, and the gradients, in one pass over the grid: what is known about a block of places stays in L1
-// while all channels are looked at. Coordinates are computed as the decomposition does, without fused products (see CMakeLists.txt): one
-// that lies between two elements must go to the same one.
+// Sampling of images at grid positions, and its gradients, in one pass over the grid: the data of a block of positions stays in L1 for all
+// channels. Coordinates are computed as in the decomposition, without fused multiply-add (see CMakeLists.txt), so that a position between
+// two elements is rounded to the same one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pyburn/backends/cpu/grid_sample.cpp"
 #include <hwy/foreach_target.h>
@@ -145,7 +145,7 @@ namespace {
 
 PYBURN_FUNCTIONS(GridFunctions)
 
-// How a grid is cut into blocks of one image each.
+// How a grid is divided into blocks of one image each.
 template <class T>
 struct GridWork {
   GridImage<T> image;

@@ -55,7 +55,7 @@ void IndexedRows::find_places(Inputs indices, const Shape& shape, bool negative_
         int64_t v = values[i];
         if (v < 0 && negative_counts_from_end) v += n;
         if (v < 0 || v >= n) [[unlikely]] {
-          require<IndexError>(negative_counts_from_end, "index out of range in self: got {} for extent {}", v, n);
+          require<IndexError>(negative_counts_from_end, "index out of range in self: got {} for {} rows", v, n);
           fail<IndexError>("index {} is out of bounds for dimension {} with size {}", values[i], axis_ + k, n);
         }
         offsets[i] = (k ? offsets[i] : 0) + v * stride;
@@ -102,8 +102,8 @@ void IndexedRows::read_into(const TensorHandle& y) {
   }
 }
 
-// Threads share the outer axes; where there are few, the places: each thread looks at all and takes those in its part of
-// memory. So the order at one place never depends on the number of threads.
+// Threads share the outer dimensions or, if these are small, the positions: each thread scans all and handles those in its part of memory.
+// So the order at one position never depends on the number of threads.
 template <class Row>
 void IndexedRows::visit_places(Row row) {
   if (row_ == 0 || count_ == 0 || outer_ == 0) return;

@@ -20,8 +20,8 @@ void subtract(T* row, T factor, const T* other, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] -= factor * other[j];
 }
 
-// LU factors of (rows, columns) in place: rows are exchanged so that pivots are largest, and `exchanged(i, j)` is told so. The sign of
-// the permutation.
+// LU factors of (rows, columns) in place with partial pivoting; calls `exchanged(i, j)` for every exchange of rows. Returns the sign of the
+// permutation.
 template <class T, class Exchanged>
 int factorise(T* a, int64_t rows, int64_t columns, Exchanged exchanged) {
   int sign = 1;

@@ -58,7 +58,7 @@ Matrix<T> matrix(const TensorHandle& x, int64_t i) {
   return {x.data<std::remove_const_t<T>>() + i * s[0], s[1], s[2]};
 }
 
-// Calls multiply(i) for all products of the batch: side by side, or, where it says that they are large, one after the other.
+// Calls multiply(i) for all products of the batch: in parallel or, for large products, sequentially.
 template <class Multiply>
 void for_each_product(const Batch& p, Multiply multiply) {
   constexpr int64_t kSmall = 1 << 20, kChunk = 1 << 18;  // multiply-adds: of a product too small to split, and of a chunk of such
@@ -96,7 +96,7 @@ const char* address(const TensorHandle& x, int64_t batch, int64_t i, int64_t j) 
   return static_cast<const char*>(x.storage()->host) + (x.layout().offset + batch * s[0] + i * s[1] + j * s[2]) * size_of(x.dtype());
 }
 
-// A block of a matrix of float16 or bfloat16 as floats, in the order in which it lies.
+// A block of a float16 or bfloat16 matrix as floats, in memory order.
 class WidenedBlock {
  public:
   WidenedBlock(int64_t rows, int64_t columns) : room_(rows * columns) {}
@@ -110,7 +110,7 @@ class WidenedBlock {
       load_tile(x.dtype(), from + l * line * size, step, DType::float32, room_.data() + l * length, length);
     return {room_.data(), by_rows ? length : 1, by_rows ? 1 : length};
   }
-  // Whole rows, contiguous, however they lie.
+  // Whole contiguous rows in any arrangement.
   Matrix<const float> widen_rows(const TensorHandle& x, int64_t batch, int64_t rows, int64_t columns) {
     for (int64_t r = 0; r < rows; ++r)
       load_tile(x.dtype(), address(x, batch, r, 0), x.strides()[2], DType::float32, room_.data() + r * columns, columns);
@@ -121,8 +121,8 @@ class WidenedBlock {
   ScratchBuffer<float> room_;
 };
 
-// float16 and bfloat16: blocks of the operands become floats on their way, so that no whole matrix does, and blocks of the result are
-// rounded when they are complete. With few rows, the matrix is widened in registers. How it is cut depends on the extents only.
+// float16 and bfloat16: blocks of the operands are converted to float as they are used, and blocks of the result are rounded when complete.
+// With few rows, the matrix is widened in registers. The division depends only on the sizes.
 void half_products(const Batch& p) {
   constexpr int64_t kRows = 256, kDepth = 512, kLine = 512;
   const Dims& right = p.b->strides();

@@ -41,7 +41,7 @@ void for_window_rows(const PoolWindows& w, int64_t z, int64_t y, Body body) {
   for (int64_t i = w.z.first(z); i < w.z.last(z); i += w.z.dilation)
     for (int64_t j = w.y.first(y); j < w.y.last(y); j += w.y.dilation) body(i * w.y.in + j);
 }
-// The outputs [first, last) for which tap k of a regular axis lies inside.
+// The outputs [first, last) for which tap k of a regular dimension is inside.
 std::pair<int64_t, int64_t> inside(const PoolAxis& a, int64_t k) {
   const int64_t shift = a.padding - k * a.dilation;
   const int64_t first = shift > 0 ? (shift + a.stride - 1) / a.stride : 0;

@@ -176,8 +176,8 @@ void fill_integers(const Random& a, T* to, int64_t count) {
   });
 }
 
-// Fisher and Yates: number i changes places with one that is drawn from those not yet placed. One after the other, and therefore on one
-// thread; what waits for memory is asked for in time, because the draws are known in advance.
+// Fisher-Yates shuffle: element i is swapped with a random element of the rest. Sequential, and therefore on one thread; memory is
+// prefetched, because the draws are known in advance.
 void fill_permutation(const Random& a, int64_t* to, int64_t count) {
   constexpr int64_t kAhead = 32;
   ScratchBuffer<uint32_t> numbers(count);

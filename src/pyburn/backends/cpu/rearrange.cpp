@@ -45,7 +45,7 @@ void constant_pad_nd(const ConstantPad& a, const TensorHandle& x, TensorHandle& 
   if (y_.numel() == 0) return;
   const int rank = x.rank();
   const TensorHandle y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
-  Shape inside = x.shape();  // what is left of x when negative borders are cut off
+  Shape inside = x.shape();  // the size of x after cropping negative borders
   StridedPlace from = place_of(x), to = place_of(y);
   const int64_t size = size_of(x.dtype());
   for (int i = 0; i < rank; ++i) {
@@ -174,7 +174,7 @@ void repeat_interleave(const RepeatCounts& a, Inputs in, Outputs out) {
     total += n[i];
   }
   require<ValueError>(
-      a.output_size < 0 || a.output_size == total, "output_size does not fit: got {} for {}", a.output_size, int64_t(total));
+      a.output_size < 0 || a.output_size == total, "output_size must be the sum of repeats: got {} for {}", a.output_size, int64_t(total));
   out[0] = make_tensor(in[0]->device(), in[0]->dtype(), contiguous_layout(Shape{total}), cpu_backend().allocate(in[0]->dtype(), total));
   with_storage_type(in[0]->dtype(), [&]<class T>(T*) {
     T* p = out[0].data<T>();

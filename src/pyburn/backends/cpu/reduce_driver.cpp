@@ -87,7 +87,7 @@ void reduce_with(const FoldFunctions& fold, const Reduce& a, double parameter, c
   const int64_t outer_axes = std::max<int64_t>(0, plan.kept.shape.size() - 1);
   const int64_t y_stride = plan.inner_stride(plan.kept, 0), x_stride = plan.inner_stride(plan.kept, 1);
 
-  // Blocks of results, and parts of the folded axis where there are too few blocks: a function of the shape alone.
+  // Blocks of results, and parts of the reduced dimension if there are too few blocks: depends only on the shape.
   const bool columns = x_stride == 1;
   const int64_t wanted = std::clamp<int64_t>(plan.results * plan.folds / kGrain, 1, 64);
   const int64_t block =

@@ -164,7 +164,7 @@ T identity(Reduction r) {
 
 bool is_same_place(const TensorHandle& x, const TensorHandle& y) { return x.storage() == y.storage() && x.layout() == y.layout(); }
 
-// The part of src that the index names, in plain order.
+// The part of src that the index covers, contiguous.
 TensorHandle used_of(const TensorHandle& src, const Shape& index, DType dtype) {
   const Dims strides = index.rank() == src.rank() ? src.strides() : contiguous_strides(index);
   const TensorHandle used = alias(src, {index, strides, src.layout().offset});
@@ -187,7 +187,7 @@ void scatter(const Gather& a, Inputs in, Outputs out) {
   });
 }
 
-// The same, with what meets at a place reduced, in the dtype in which it is computed.
+// As above, with elements of the same position reduced, in the compute dtype.
 void reduce_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_, const TensorHandle& src_, Reduction how, bool include_self,
     TensorHandle& out) {
   const DType compute = compute_dtype(x.dtype());

@@ -33,11 +33,11 @@ int anonymous_file() {
 #endif
 }
 
-// Segments are told apart by their files: a tensor that comes back, or comes twice, is on the storage that is there already.
+// Segments are identified by their files: a tensor that comes back, or arrives twice, refers to the existing storage.
 using FileKey = std::pair<dev_t, ino_t>;
 FileKey key_of(const SharedSegment& segment) {
   struct stat s {};
-  if (fstat(segment.descriptor(), &s) != 0) fail_with_errno("the segment cannot be examined");
+  if (fstat(segment.descriptor(), &s) != 0) fail_with_errno("cannot read the size of the segment");
   return {s.st_dev, s.st_ino};
 }
 
@@ -61,17 +61,17 @@ class MappedStorage final : public HostStorage {
 }  // namespace
 
 SharedSegment::SharedSegment(int64_t bytes) : descriptor_(anonymous_file()), bytes_(bytes) {
-  if (descriptor_ < 0) fail_with_errno("no shared memory can be made");
+  if (descriptor_ < 0) fail_with_errno("cannot create shared memory");
   if (ftruncate(descriptor_, std::max<int64_t>(bytes, 1)) != 0) {
     close(descriptor_);
-    fail_with_errno("shared memory cannot have this size");
+    fail_with_errno("cannot resize shared memory");
   }
   map();
 }
 
 SharedSegment::SharedSegment(int descriptor) : descriptor_(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
   struct stat s {};
-  if (descriptor_ < 0 || fstat(descriptor_, &s) != 0) fail_with_errno("the descriptor is not that of shared memory");
+  if (descriptor_ < 0 || fstat(descriptor_, &s) != 0) fail_with_errno("the file descriptor does not belong to shared memory");
   bytes_ = s.st_size;
   map();
 }
@@ -80,7 +80,7 @@ void SharedSegment::map() {
   data_ = mmap(nullptr, size_t(std::max<int64_t>(bytes_, 1)), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (data_ != MAP_FAILED) return;
   close(descriptor_);
-  fail_with_errno("shared memory cannot be mapped");
+  fail_with_errno("cannot map shared memory");
 }
 
 SharedSegment::~SharedSegment() {

@@ -33,7 +33,7 @@ Exponentials exponentials_of(const float* x, float* y, int64_t n) {
   const FloatTag d;
   constexpr int64_t lanes = HWY_LANES(float);
   const auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto load_rest = [&](int64_t at) HWY_ATTR {  // what lies behind the row counts nothing
+  auto load_rest = [&](int64_t at) HWY_ATTR {  // lanes past the end of the row contribute nothing
     HWY_ALIGN float rest[lanes];
     hn::Store(none, d, rest);
     std::copy_n(x + at, n - at, rest);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kFrom = 0, kTo = 1;
 
-// The places of some axes of a loop, one after the other.
+// Iterates over the offsets of some dimensions of a loop.
 class Walk {
  public:
   Walk(const Loop& loop, const SmallVector<int, 8>& axes, int64_t begin) : loop_(loop), axes_(axes), index_(axes.size(), 0) {
@@ -85,7 +85,7 @@ struct Copy {
     return axis;
   }
 
-  // Does the walk along `outer`, then `along`, follow `to` as it lies in memory?
+  // Does the walk along `outer`, then `along`, follow the memory order of `to`?
   bool writes_in_order(const SmallVector<int, 8>& outer, int along) const {
     int64_t next = loop.shape[along];
     bool in_order = stride(kTo, along) == 1;
@@ -94,7 +94,7 @@ struct Copy {
   }
 
   static void copy_row(const T* x, int64_t f, T* y, int64_t t, int64_t count) {
-    if (f == 1 && t == 1 && count * int64_t(sizeof(T)) >= 32) std::memcpy(y, x, size_t(count) * sizeof(T));  // a call pays for itself
+    if (f == 1 && t == 1 && count * int64_t(sizeof(T)) >= 32) std::memcpy(y, x, size_t(count) * sizeof(T));  // long enough for a call
     else if (f == 0 && t == 1) std::fill_n(y, count, *x);
     else if (f == -1 && t == 1 && sizeof(T) == 4)
       copy_reversed(reinterpret_cast<const uint32_t*>(x - count + 1), reinterpret_cast<uint32_t*>(y), count);
@@ -103,8 +103,8 @@ struct Copy {
       for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
   }
 
-  // Row by row of one axis; a chunk may begin and end inside a row. What no cache holds is written around them: rows that are plain on
-  // both sides from where they lie, others by way of a tile.
+  // Row by row along one dimension; a chunk may begin and end inside a row. Results larger than the caches use non-temporal stores:
+  // contiguous rows directly, others through a tile.
   void in_rows(int along) const {
     const int64_t inner = loop.shape[along], f = stride(kFrom, along), t = stride(kTo, along);
     const SmallVector<int, 8> outer = axes_without(along, along);
@@ -214,7 +214,7 @@ struct Copy {
   static Lanes zip_high(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, b, (kSide / 2 + I / 2 + I % 2 * kSide)...);
   }
-  // Row i meets row i + half, element by element; after log2(side) rounds rows have become columns.
+  // Row i is swapped with row i + half, element by element; after log2(side) rounds rows have become columns.
   static void transpose(Lanes (&rows)[kSide]) {
     constexpr auto lanes = std::make_integer_sequence<int, kSide>();
     for (int round = 1; round < kSide; round *= 2) {

@@ -215,7 +215,7 @@ void write_plain(const TensorHandle& out, bool streams, Make make) {
   });
 }
 
-// Everything in plain order and in the dtype of the tile.
+// Everything contiguous and in the dtype of the tile.
 void run_plain(Tile tile, const void* attrs, Inputs in, const TensorHandle& out) {
   write_plain(out, is_streamed(in, out), [&](int64_t at, int64_t n, void* to) {
     const void* operands[3];

@@ -79,7 +79,7 @@ void register_autodiff() {
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view options) -> Ref<Backend> {
         require_no_options("autodiff", options);
-        require<DeviceError>(inner.size() == 1, "[device] autodiff decorates one backend: got {}", int64_t(inner.size()));
+        require<DeviceError>(inner.size() == 1, "[device] autodiff wraps one backend: got {}", int64_t(inner.size()));
         return make_ref<Autodiff>(inner[0]);
       }});
 }

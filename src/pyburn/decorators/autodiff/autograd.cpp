@@ -64,7 +64,7 @@ std::vector<OutputHook>& hook_list(const TensorHandle& t, int32_t& output) {
 void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph, bool create_graph, const Tensors& inputs) {
   const Roots roots(tensors, gradients, create_graph);
   const std::vector<Edge> wanted = edges_of(inputs);
-  for (const TensorHandle& t : inputs) retain_grad(t);  // results may be asked for as well as leaves
+  for (const TensorHandle& t : inputs) retain_grad(t);  // results may be requested as well as leaves
   run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, true});
 }
 
@@ -141,7 +141,7 @@ int64_t add_hook(const TensorHandle& t, Ref<Hook> hook, bool after) {
 
 int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) { return add_hook(t, std::move(hook), false); }
 int64_t register_post_accumulate_grad_hook(const TensorHandle& t, Ref<Hook> hook) {
-  require<GradientError>(is_leaf(t), "post accumulate grad hooks cannot be registered on tensors that are no leaves");
+  require<GradientError>(is_leaf(t), "post accumulate grad hooks can only be registered on leaf tensors");
   return add_hook(t, std::move(hook), true);
 }
 

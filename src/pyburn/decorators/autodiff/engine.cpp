@@ -97,7 +97,7 @@ class Pass {
   }
 
  private:
-  // Gradients that have met so far. `own`: made by this pass and seen by nobody else, so that it may be written into.
+  // Accumulated gradients. `own`: created by this pass and referenced by nothing else, so that it may be modified in place.
   struct Sum {
     TensorHandle value;
     bool own = false;

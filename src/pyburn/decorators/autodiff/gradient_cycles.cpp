@@ -34,7 +34,7 @@ class Survey final : public ReferenceVisitor {
   }
   void node(const Node& node) override { meet({&node, Kind::node}); }
   void box(const GradBox& box) override { meet({&box, Kind::box}); }
-  void host(const HostReferences&) override {}  // what it holds has a reference more than this survey meets
+  void host(const HostReferences&) override {}  // objects held by the host have one more reference than this traversal sees
 
  private:
   enum class Kind : uint8_t { tensor, node, box };

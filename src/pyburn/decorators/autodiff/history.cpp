@@ -34,7 +34,7 @@ uint32_t generation_of(const TensorHandle& base) {
   return h ? h->generation : 0;
 }
 
-// What retain_grad() asked for is the gradient of the tensor as it is: it follows the tensor to a new node.
+// retain_grad() refers to the tensor in its current state: it moves to a new node with the tensor.
 void set_node(History& h, Ref<Node> node, int32_t output) {
   if (h.retained) {
     if (h.node && h.node->retained) std::erase_if(*h.node->retained, [&](const RetainedGrad& r) { return r.box == h.retained; });
@@ -48,7 +48,7 @@ void set_node(History& h, Ref<Node> node, int32_t output) {
 // memory for n operations, not n * n / 2.
 constexpr int64_t kLongestChain = 8;
 
-// The way from the base to a view. A view that was made while nobody wanted a gradient, or after many others, has none: it follows from the
+// The path from the base to a view. A view that was created without gradient recording, or as one of many, has none: it is derived from the
 // two layouts.
 const SmallVector<Operation, 2>& chain_of(const TensorHandle& view, History& h) {
   if (h.chain.empty()) {
@@ -169,7 +169,7 @@ void refuse_write(const TensorHandle& target) {
         "no_grad, or write inside it");
   if (h->base.layout().has_overlap())  // a detached expand: the write concerns more elements of the base than the view has
     fail<GradientError>(
-        "a view of a tensor whose elements share memory cannot be written with gradients; clone() it before: got {}", h->base.layout());
+        "cannot write to a view of an expanded tensor while gradients are recorded; clone() it first: got {}", h->base.layout());
 }
 
 }  // namespace pyburn::autograd

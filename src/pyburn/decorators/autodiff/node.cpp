@@ -113,7 +113,8 @@ TensorHandle SavedTensor::unpack(const Edge& edge) const {
   if (!defined()) return {};
   if (packed) {
     const TensorHandle value = packed->unpack();
-    require(value.shape() == layout.shape, "a saved tensor was unpacked in another shape: got {} for {}", value.shape(), layout.shape);
+    require(value.shape() == layout.shape, "the unpack hook returned a tensor of another shape: got {}, expected {}", value.shape(),
+        layout.shape);
     return with_history(alias(value, value.layout()), edge);
   }
   require<GradientError>(storage->version() == version,
@@ -212,7 +213,7 @@ class RuleContext final : public GradContext {
  private:
   void require_saved(bool saved, const char* what, int i) const {
     if (!saved)
-      fail<GradientError>("[{}] the gradient rule reads {} {}, which is not kept: the row's `saves` or `reads` must say so",
+      fail<GradientError>("[{}] the gradient rule reads {} {}, which was not saved: declare it in `saves` or `reads` of the row",
           node_.op_.info().name(), what, i);
   }
   Device& first_device() const {
@@ -242,7 +243,7 @@ void OpNode::check_gradients(const Grads& dx) const {
   bool complete = dx.size() <= inputs_.size();
   for (int64_t i = dx.size(); i < inputs_.size(); ++i) complete &= !is_wanted(i);
   require<GradientError>(
-      complete, "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name, inputs_.size(), dx.size());
+      complete, "[{}] the gradient rule returned the wrong number of gradients: expected {}, got {}", name, inputs_.size(), dx.size());
   for (int64_t i = 0; i < dx.size(); ++i) {
     if (!dx[i].defined() || !is_wanted(i)) continue;
     require<GradientError>(dx[i].shape() == inputs_[i].shape, "[{}] the gradient of input {} has a wrong shape: expected {}, got {}", name,
@@ -328,7 +329,7 @@ bool lies_as(const Dims& strides, const Layout& x) {
     if (x.shape[i] > 1 && x.strides[i] != strides[i]) return false;
   return true;
 }
-// PyTorch's contract: a gradient lies in memory as its leaf does where that is dense, else in plain order.
+// PyTorch's contract: a gradient has the layout of its leaf if that is dense, otherwise it is contiguous.
 Dims strides_for(const TensorHandle& leaf) {
   const Dims dense = dense_strides_like(leaf.layout());
   return lies_as(dense, leaf.layout()) ? dense : contiguous_strides(leaf.shape());
@@ -362,7 +363,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
     if (modes().grad) {
       h.grad = fits ? g : copied_as(wanted, g);
     } else {
-      // Taken over when nobody else can see it, copied otherwise.
+      // Taken over if nothing else references it, copied otherwise.
       const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && !history_of(g);
       if (alone) std::atomic_thread_fence(std::memory_order_acquire);  // what another thread did with it, before it let go, has happened
       h.grad = alone ? g : copied_as(wanted, fn::detach(g));
@@ -397,7 +398,7 @@ void CopySlices::visit_references(ReferenceVisitor& v) const {
 }
 
 namespace {
-// Zeros whose axes lie in memory in the order of `layout`, which is dense.
+// Zeros with the dimension order of `layout`, which is dense.
 TensorHandle dense_zeros(const Layout& layout, const TensorHandle& like) {
   if (layout.is_contiguous()) return fn::zeros(layout.shape, like.dtype(), &like.device(), false);
   const auto [order, back] = order_in_memory(layout);

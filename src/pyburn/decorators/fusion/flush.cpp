@@ -1,4 +1,4 @@
-// Running a queue: find its plan, then hand its steps to the inner backend one after the other.
+// Runs a queue: finds its plan, then passes its steps to the inner backend in order.
 #include <algorithm>
 #include <new>
 
@@ -17,7 +17,7 @@ void check_target(const Queue& queue, const LoweredOperand& o, const OpInfo& op)
   if (queue.storage(o.slot).error.is_set() && (reads_output(op) || !covers(queue, o))) raise_if_spoiled(queue.storage(o.slot));
 }
 
-// The nodes of a step whose results somebody sees.
+// The nodes of a step whose results are visible.
 template <class Visit>
 void for_each_target(const Step& step, const Queue& queue, Visit visit) {
   if (!step.fused) {
@@ -58,7 +58,7 @@ void Fusion::flush_locked() {
     std::exception_ptr error = left_out;
     try {
       if (!interrupt) run_step(step);
-    } catch (const Interrupted&) {  // goes to who flushes; who reads the results later learns that there are none
+    } catch (const Interrupted&) {  // raised in the flushing thread; later reads of the results find an error
       interrupt = std::current_exception();
       error = left_out = std::make_exception_ptr(Error("the tensor has no values: the operation that computes it was interrupted"));
     } catch (...) {

@@ -26,7 +26,7 @@ Ref<Storage> Fusion::allocate(DType dtype, int64_t elements) {
 
 FusionStorage& Fusion::storage_of(const TensorHandle& t) const {
   if (t.storage()->owner != this) [[unlikely]]
-    fail<DeviceError>("expected a tensor made on {}: got one of {}", name(), t.storage()->owner->name());
+    fail<DeviceError>("expected a tensor on {}: got one on {}", name(), t.storage()->owner->name());
   return static_cast<FusionStorage&>(*t.storage());
 }
 
@@ -159,11 +159,11 @@ Fusion* fusion_of(const Device& device) {
 void register_fusion() {
   register_backend({
       .name = "fusion",
-      .doc = "Runs of elementwise operations become one kernel of the backend inside.",
+      .doc = "Fuses runs of element-wise operations to single kernels of the inner backend.",
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view options) -> Ref<Backend> {
         require_no_options("fusion", options);
-        require<DeviceError>(inner.size() == 1, "[device] fusion decorates one backend: got {}", int64_t(inner.size()));
+        require<DeviceError>(inner.size() == 1, "[device] fusion wraps one backend: got {}", int64_t(inner.size()));
         return Ref<Backend>(new Fusion(inner[0]));
       },
   });

@@ -48,7 +48,7 @@ class InProcessChannel final : public Channel {
   explicit InProcessChannel(Ref<Backend> backend) : server_(std::move(backend)) {}
   void send(BytesView message) override { answers_.push_back(server_.answer(message)); }
   Bytes receive() override {
-    require<RemoteError>(!answers_.empty(), "[remote] nothing was asked");
+    require<RemoteError>(!answers_.empty(), "[remote] empty request");
     Bytes first = std::move(answers_.front());
     answers_.pop_front();
     return first;
@@ -98,7 +98,7 @@ void Client::ask(Command command, Write write, Read read) const {
     else raise = decode_error(r);
     r.end();
   } catch (const FormatError& e) {
-    fail<RemoteError>("[remote] malformed answer: {}", e.what());
+    fail<RemoteError>("[remote] malformed response: {}", e.what());
   }
   if (raise) raise();
 }
@@ -124,7 +124,7 @@ KernelSupport Client::support(const OpInfo& op, DType key) const {
       Command::support, [&](WireWriter& w) { w.text(op.name()), w.byte(uint8_t(key)); },
       [&](WireReader& r) {
         const uint8_t answer = r.byte();
-        require<FormatError>(answer <= uint8_t(KernelSupport::depends), "unknown kind of support: got {}", answer);
+        require<FormatError>(answer <= uint8_t(KernelSupport::depends), "unknown support value: got {}", answer);
         support = KernelSupport(answer);
       });
   return support;
@@ -239,7 +239,7 @@ MemoryStatistics Client::memory() const {
 
 void register_remote_backend() {
   register_backend({.name = "remote",
-      .doc = "Runs operations on a server: remote(ndarray) has it in this process, remote(scheme://address) where a transport finds it.",
+      .doc = "Runs operations on a server: in this process for remote(ndarray), at an address for remote(scheme://address).",
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view address) {
         require<DeviceError>(inner.size() == (address.empty() ? 1 : 0),

@@ -66,7 +66,7 @@ Bytes encode_error() {
   } catch (const std::exception& e) {
     return encoded("RemoteError", e.what());
   } catch (...) {  // a plugin may throw anything
-    return encoded("RemoteError", "[remote] the server met an exception that is not a std::exception");
+    return encoded("RemoteError", "[remote] the server raised an exception that is not a std::exception");
   }
 }
 

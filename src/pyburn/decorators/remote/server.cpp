@@ -130,7 +130,7 @@ void Server::supports_call(WireReader& in, WireWriter& out) const {
 
 void Server::require_room(int64_t bytes) const {
   require<OutOfMemoryError>(bytes <= limits_.storage_bytes - storage_bytes_,
-      "[remote] the tensors of a client take too much memory: got {} bytes, and {} more, expected at most {}", storage_bytes_, bytes,
+      "[remote] memory limit of the client exceeded: {} bytes in use, {} more requested, limit {}", storage_bytes_, bytes,
       limits_.storage_bytes);
 }
 
@@ -157,8 +157,8 @@ void Server::allocate(WireReader& in) {
   keep(id, backend_->allocate(dtype, int64_t(elements)));
 }
 
-// A layout that reaches beyond its storage would read somebody else's memory. An empty one reads nothing, wherever it starts. One that
-// repeats elements is small on the wire, and may be huge for who reads it; so may be the extents beside one that is 0.
+// A layout that exceeds its storage would read other memory. Empty tensors read nothing, wherever they start. Tensors that repeat elements
+// are small on the wire but may be huge when read; so may sizes next to a size of 0.
 TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
@@ -205,7 +205,7 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const TensorHandle& t = outputs[int64_t(i)];
     require<RemoteError>(
-        t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
+        t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be contiguous: got {}", t.layout());
     keep(ids[i], Ref<Storage>(t.storage()));
     encode(out, t.meta());
   }
@@ -213,7 +213,7 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
 
 void Server::upload(WireReader& in) {
   const TensorHandle to = tensor(in);
-  require<RemoteError>(to.layout().is_contiguous(), "[remote] data goes into tensors in plain order: got {}", to.layout());
+  require<RemoteError>(to.layout().is_contiguous(), "[remote] data can only be written to contiguous tensors: got {}", to.layout());
   const BytesView data = in.raw(size_t(bytes_of(to.dtype(), to.numel())));
   backend_->upload({const_cast<std::byte*>(data.data()), to.meta()}, to);
 }

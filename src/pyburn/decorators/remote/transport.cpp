@@ -34,12 +34,13 @@ std::optional<Transport> find(const std::string& scheme) {
 }  // namespace
 
 void register_transport(Transport t) {
-  require<ValueError>(is_backend_name(t.scheme), "[register_transport] a scheme has letters, digits, '_', '-' and '.': got '{}'", t.scheme);
-  require<ValueError>(bool(t.connect), "[register_transport] a transport needs a function that connects: got none for '{}'", t.scheme);
+  require<ValueError>(
+      is_backend_name(t.scheme), "[register_transport] expected a scheme of letters, digits, '_', '-' and '.': got '{}'", t.scheme);
+  require<ValueError>(bool(t.connect), "[register_transport] expected a connect function for '{}': got none", t.scheme);
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   require<ValueError>(std::none_of(r.transports.begin(), r.transports.end(), of_scheme(t.scheme)),
-      "[register_transport] a transport of this scheme exists: got '{}'", t.scheme);
+      "[register_transport] a transport with the scheme '{}' already exists", t.scheme);
   undo_registration_by([scheme = t.scheme] {
     std::lock_guard again(registry().mutex);
     std::erase_if(registry().transports, of_scheme(scheme));

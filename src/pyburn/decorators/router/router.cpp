@@ -68,8 +68,8 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view || primary_->supports(op, in, out)) return run(*primary_, op, in, out);
   const DType key = key_dtype(info, in, out);
-  log_once(format(
-      "[{}] has no kernel for {} on {}: it runs on {}, with a copy there and back", info.name(), key, primary_->name(), fallback_->name()));
+  log_once(format("[{}] has no kernel for {} on {}: it runs on {}, which copies inputs and results", info.name(), key, primary_->name(),
+      fallback_->name()));
 
   Device* device = nullptr;
   for (const TensorHandle* t : in)
@@ -94,11 +94,11 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
 
 void register_router_backend() {
   register_backend({.name = "router",
-      .doc = "Runs what the first backend can, and the rest on the second: router(wgpu, ndarray).",
+      .doc = "Runs operations on the first backend, or on the second if the first has no kernel: router(numpy, ndarray).",
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view options) {
         require_no_options("router", options);
-        require<DeviceError>(inner.size() == 2, "[device] router decorates two backends: write router(wgpu, ndarray)");
+        require<DeviceError>(inner.size() == 2, "[device] router wraps two backends: write router(numpy, ndarray)");
         return Ref<Backend>(new Router(inner[0], inner[1]));
       }});
 }

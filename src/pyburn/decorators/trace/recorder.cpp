@@ -36,7 +36,7 @@ ValueId Recorder::add_region(Memory& m, const TensorHandle& x) {
 
 void Recorder::add_input(const TensorHandle& x, std::string name) {
   Memory& m = memory_of(x, Origin::input);
-  require<CaptureError>(find(m, x) < 0, "[trace] the same tensor is given as two inputs: got {}", x.shape());
+  require<CaptureError>(find(m, x) < 0, "[trace] the same tensor is passed as two inputs: got {}", x.shape());
   ++m.roots;
   graph_->inputs.push_back(add_region(m, x));
   graph_->input_names.push_back(std::move(name));
@@ -63,7 +63,7 @@ ValueId Recorder::value_of(const TensorHandle& x) {
 void Recorder::note_write(const TensorHandle& x) {
   Memory& m = memory_.at(x.storage());
   require<CaptureError>(
-      m.roots <= 1, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
+      m.roots <= 1, "two views of a tensor, created before the recording, are used, and one is written to: got {}", x.shape());
   if (!m.written && snapshot_)
     for (size_t i : m.constants) graph_->constants[i].second = snapshot_(graph_->constants[i].second);
   m.written = true;

@@ -9,7 +9,7 @@ Trace::Trace(Ref<Backend> inner) : Decorator(std::move(inner)), keeps_values_(in
 
 void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string> names, bool is_inside) {
   std::lock_guard lock(mutex_);
-  require<CaptureError>(!recorder_, "[trace] a recording is under way on this device");
+  require<CaptureError>(!recorder_, "[trace] this device is already recording");
   require<ValueError>(names.empty() || names.size() == inputs.size(), "[trace] wrong number of names: got {} for {} inputs",
       int64_t(names.size()), int64_t(inputs.size()));
   auto copy = [this](const TensorHandle& x) {
@@ -25,7 +25,7 @@ void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string>
 }
 
 Recorder& Trace::recorder() const {
-  require<CaptureError>(bool(recorder_), "[trace] no recording is under way");
+  require<CaptureError>(bool(recorder_), "[trace] this device is not recording");
   return *recorder_;
 }
 
@@ -106,7 +106,7 @@ void register_trace_backend() {
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view options) {
         require_no_options("trace", options);
-        require<DeviceError>(inner.size() == 1, "[device] trace decorates one backend: write trace(ndarray)");
+        require<DeviceError>(inner.size() == 1, "[device] trace wraps one backend: write trace(ndarray)");
         return Ref<Backend>(new Trace(inner[0]));
       }});
 }

@@ -14,7 +14,7 @@ namespace pyburn {
 using namespace fn;
 namespace {
 
-// The constant behind v through views, in their layout. Undefined where there is none.
+// The constant behind v through views, in their layout. Undefined if there is none.
 TensorHandle constant_behind(const GraphEditor& editor, ValueId v) {
   if (editor.may_be_written(v)) return {};
   if (const TensorHandle* t = editor.constant(v)) return *t;

@@ -134,8 +134,8 @@ class DepthwisePlan {
     return {x.stride == 2 ? &DepthwisePlan::template run_rows<2> : &DepthwisePlan::template run_rows<0>};
   }
 
-  // Calls sum(column, where it lies in the lines, where its results go) for vectors of columns of the rows. What the next block reads
-  // and writes is fetched meanwhile, a part with each vector.
+  // Calls sum(column, offset in the source rows, offset of the results) for vectors of columns. Prefetches what the next block reads and
+  // writes, a part with each vector.
   template <class Sum>
   HWY_INLINE void for_columns(const Lines<T>& source, int64_t row, int64_t row_end, int64_t ky, T* result, Sum sum) const {
     constexpr int64_t lanes = kVector<T>;
@@ -283,7 +283,7 @@ void add_rows(const ConvGeometry& g, const Lines<T>& x, const T* dy, int64_t row
 
 constexpr int64_t kVectorsInSum = 256;  // before rounding errors grow: then sums are joined in double
 
-// Adds the lanes of taps' sums to their totals, and begins anew.
+// Adds the lanes of the taps' sums to their totals, and resets them.
 template <class T>
 void join_lanes(int64_t taps, T* sums, double* totals) {
   for (int64_t tap = 0; tap < taps; ++tap) totals[tap] += double(sum_of_lanes(sums + tap * kVector<T>));

@@ -37,7 +37,7 @@ namespace {
 // Of the source at a time, and of a panel of weights: both, and the results, share L2.
 int64_t strip_bytes() { return l2_cache_bytes() * 3 / 8; }
 int64_t weight_bytes() { return l2_cache_bytes() * 5 / 16; }
-constexpr int64_t kTasks = 8;           // where there are fewer strips, channels are shared out as well, then smaller strips
+constexpr int64_t kTasks = 8;           // with fewer strips, channels are distributed as well, then smaller strips
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
 int64_t rounded_up(int64_t n, int64_t unit) { return divided_up(n, unit) * unit; }
@@ -64,7 +64,7 @@ void pack_weights_of(const ConvPlan& plan, bool input_gradient, const T* weight,
       T* to = packed + (group * panels + panel) * taps * plan.sources * kPanel<T>;
       auto target = [&](int64_t tap, int64_t source) { return to + (place[size_t(tap)] * plan.sources + source) * width; };
       if (width != columns) std::fill_n(to, taps * plan.sources * width, T(0));
-      if (input_gradient) {  // results are channels: taps lie next to each other, then channels
+      if (input_gradient) {  // results are channels: taps are adjacent, then channels
         for (int64_t source = 0; source < plan.sources; ++source) {
           transpose(columns, taps, from + source * row + panel * kPanel<T> * taps, taps, block.data(), kPanel<T>);
           for (int64_t tap = 0; tap < taps; ++tap) std::copy_n(block.data() + tap * kPanel<T>, columns, target(tap, source));

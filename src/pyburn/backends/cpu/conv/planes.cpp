@@ -33,8 +33,8 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
-constexpr int64_t kTasks = 16;          // at least, where there are so many strips
-constexpr int64_t kWeightParts = 8;     // into which the images are cut for the gradient of the weights; each has sums of its own
+constexpr int64_t kTasks = 16;          // minimum number of tasks, if there are enough strips
+constexpr int64_t kWeightParts = 8;     // number of parts of the images for the weight gradient; each has its own sums
 
 // The products that a result of one phase is the sum of.
 template <class T>
@@ -52,7 +52,7 @@ std::vector<Step> steps_of_phase(const ConvPlan& plan, const PlaneSplit<T>& spli
 // What the next task reads of each channel: it is fetched from memory while this one is computed.
 template <class T>
 struct NextStrip {
-  const T* const* channels;  // null where there are only zeros
+  const T* const* channels;  // null for all-zero channels
   int64_t count, first, size;
 
   HWY_INLINE void fetch(int64_t part, int64_t parts) const {
@@ -113,7 +113,7 @@ struct PlaneTask {
     }
   }
 
-  // Columns of results belong to different phases: each phase is summed apart, then they are put together.
+  // Columns of results belong to different phases: each phase is summed separately, then they are interleaved.
   void run_interleaved(T* apart) const {
     const int64_t phases = plan.x.phases(), width = divided_up(plan.x.result, phases) + kVector<T>, height = row_end - row;
     for (int64_t phase_y = 0; phase_y < plan.y.phases(); ++phase_y) {
@@ -194,7 +194,7 @@ void add_products(int64_t rows, int64_t columns, const T* planes, int64_t width,
   HWY_UNROLL(6)
   for (int s = 0; s < count; ++s) from[s] = planes + steps[s];
   const int64_t whole = columns / lanes * lanes, rest = columns - whole;
-  const auto inside = hn::FirstN(d, size_t(rest));  // what lies behind must not meet the zeros of dy: it may be infinite
+  const auto inside = hn::FirstN(d, size_t(rest));  // values past the end must not be multiplied by the zeros of dy: they may be infinite
   for (int64_t y = 0; y < rows; ++y, dy += columns) {
     for (int64_t c = 0; c < whole; c += lanes) {
       hn::Vec<decltype(d)> gradient[outputs];

@@ -19,14 +19,14 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTasks = 8;                  // where there are fewer slices of pixels, rows of results are shared out as well
+constexpr int64_t kTasks = 8;                  // with fewer slices of pixels, rows of results are distributed as well
 constexpr int64_t kTaskWork = 1 << 18;         // multiply-adds that are worth a task
 constexpr int64_t kPixels = 256;               // at a time: long enough runs of memory
 constexpr int64_t kDepth = 128;                // channels at a time, at most: a panel of pixels fits in L1
 constexpr int64_t kBlockRows = 4 * kTileRows;  // of results, which meet a panel of pixels while it is there
 constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;
 
-// --- rows of pixels in steps; they are read and written in whole vectors where there is room ---
+// --- strided rows of pixels; read and written in whole vectors if there is room ---
 
 // to[i] = from[i * step] for count elements; what follows them in `to`, up to a vector, is overwritten. `end`: of what may be read.
 HWY_INLINE void read_row(const float* from, const float* end, int64_t step, int64_t count, float* to) {
@@ -73,17 +73,17 @@ HWY_INLINE void copy_row(const float* from, int64_t count, float* to) {
 
 // --- the product ---
 
-// How the pixels of the product lie in planes of the source or of the result: in each axis a step apart.
+// How the pixels of the product are arranged in planes of the source or the result: with a stride in each dimension.
 struct Side {
   int64_t channels, height, width, step_y, step_x;
   int64_t plane() const { return height * width; }
   int64_t offset(int64_t image, int64_t y, int64_t x) const { return image * channels * plane() + y * step_y * width + x * step_x; }
 };
 
-// Neighbouring pixels of a slice: where they lie on both sides, from which column of the slice on, and how many.
+// Neighbouring pixels of a slice: offsets on both sides, the first column in the slice, and their number.
 struct Piece {
   int64_t source, result, column, count;
-  bool last_column, last_row;  // do they end a row, do they lie in the last row of the image?
+  bool last_column, last_row;  // do they end a row, are they in the last row of the image?
 };
 
 struct PointwiseProduct {
@@ -96,7 +96,7 @@ struct PointwiseProduct {
 
   int64_t pixels() const { return images * height * width; }
   bool dense() const { return result.step_y == 1 && result.step_x == 1; }  // a slice of a single row says nothing about these steps
-  // Results that the last cache does not keep until somebody reads them are written around it, from blocks of rows.
+  // Results that leave the last cache before they are read are written with non-temporal stores, from blocks of rows.
   bool streamed() const {
     return dense() && !finish && depth <= kDepth &&
            images * result.channels * result.plane() * int64_t(sizeof(float)) > l3_cache_bytes() / 2;
@@ -112,8 +112,8 @@ struct PointwiseProduct {
     return found;
   }
 
-  // Zeros behind the `columns` of a slice, as far as tiles read: memory that nobody wrote may hold subnormal numbers, which take a hundred
-  // times as long.
+  // Sets the elements past the `columns` of a slice to zero, as far as tiles read: uninitialised memory may contain subnormal numbers,
+  // which are a hundred times slower.
   void close_rows(int64_t columns, int64_t count, float* slice) const {
     for (int64_t k = 0; k < count; ++k, slice += row_size()) std::fill(slice + columns, slice + divided_up(columns, kLanes) * kLanes, 0.0f);
   }
@@ -145,7 +145,7 @@ struct PointwiseProduct {
     return found;
   }
 
-  // Rows of results that lie one after the other in `tile`, to their places.
+  // Copies consecutive rows of results in `tile` to their destinations.
   void write(const std::vector<Piece>& list, int64_t count, const float* tile, float* channel) const {
     for (int64_t r = 0; r < count; ++r, tile += row_size(), channel += result.plane())
       for (const Piece& p : list) {
@@ -177,7 +177,7 @@ struct PointwiseProduct {
     const std::vector<Piece> places = dense() ? joined(list) : list;
     const bool direct = dense() && places.size() == 1 && !streamed();
     const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
-    // Pixels that follow each other are read where they lie by the first tile that meets them, which keeps them as panels for the others.
+    // Consecutive pixels are read in place by the first tile that uses them, which stores them as panels for the others.
     const bool in_place = list.size() == 1 && source.step_x == 1;
     const bool far = images * source.channels * source.plane() * int64_t(sizeof(float)) > l2_cache_bytes() / 2;  // to be fetched ahead
     const float* channel = from + group * depth * source.plane();
@@ -226,7 +226,7 @@ struct PointwiseProduct {
     finish_rows(places, group * rows + row, row_end - row);
   }
 
-  // Fewer where results are read again for each part of the channels, and where there are steps: then more slices lie in one image.
+  // Smaller if results are read again for each part of the channels, and with strides: then an image has more slices.
   int64_t pixels_at_once() const { return std::min(depth > kDepth || source.step_x > 1 ? kPixels / 2 : kPixels, pixels()); }
   // Of a slice: an odd number of cache lines, because rows that are a power of two apart drive each other out of L1.
   int64_t row_size() const {

@@ -18,7 +18,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
-constexpr int64_t kTasks = 8;           // where there are fewer panels, pixels are shared out as well
+constexpr int64_t kTasks = 8;           // with fewer panels, pixels are distributed as well
 constexpr int64_t kPixels = 256;        // at a time: their results stay in the cache
 constexpr int64_t kDepth = 128;         // channels at a time: a panel of weights stays in L1
 constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;

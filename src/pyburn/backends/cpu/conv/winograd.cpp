@@ -21,7 +21,7 @@ using V = hn::Vec<D>;
 constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;
 constexpr int64_t kTile = 4, kWindow = 6, kPoints = kWindow * kWindow;  // a tile of results sees a window of the source
 constexpr int64_t kBlock = 48;                                          // most tiles at a time: weights are read once for all of them
-constexpr int64_t kTasks = 8;                                           // where there are fewer blocks, panels are shared out as well
+constexpr int64_t kTasks = 8;                                           // with fewer blocks, panels are distributed as well
 
 // --- the three transforms, each applied along both axes ---
 
@@ -132,7 +132,7 @@ struct Tiles {
   }
 };
 
-// How the tiles are cut into blocks: of equal size, more of them where there would be little to share out. Never by the number of threads.
+// Divides the tiles into blocks of equal size; more blocks if there would be too few tasks. Independent of the number of threads.
 struct Blocks {
   int64_t tiles, size, count;
   Blocks(int64_t tiles, int64_t panels, int64_t whole) : tiles(tiles) {  // whole: tiles that stay together if they fit

@@ -17,7 +17,7 @@ namespace {
 
 bool is_product(const OpInfo& op) { return &op == &op::bmm || &op == &op::bmm_plus || &op == &op::linear; }
 
-// Images whose channels lie side by side.
+// Images with contiguous channels.
 bool is_channels_last(const Layout& l) {
   const Shape& s = l.shape;
   return s.rank() == 4 && l.strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
@@ -38,7 +38,7 @@ class FusedProduct {
 
   FusedProduct(const FusedProduct&) = delete;
 
-  // False: the body is another one than it seemed.
+  // False: the body does not have this form.
   bool prepare() {
     if (!simple_ || !is_floating_convolution()) return false;
     rest_run_.emplace(rest_, inputs_, Outputs{outputs_.data(), size_t(outputs_.size())}, &seen_.layout());
@@ -84,12 +84,12 @@ class FusedProduct {
     return plane;
   }
 
-  // May the result of the product lie there? Without holes; channels last only where a convolution can leave them so.
+  // Can the result of the product be written there? Requires no holes; channels last only if a convolution supports it.
   bool is_dense(const Layout& l) const {
     return l.is_contiguous() || (!viewed() && !is_product(product_.op.info()) && is_channels_last(l));
   }
 
-  // The memory of an output, if it can be: of the product itself, or of a result that takes its place. No input may lie there.
+  // The memory of an output, if usable: of the product itself, or of a result that replaces it. No input may alias it.
   void choose_memory(Inputs in, Outputs out) {
     const Meta &made = body_.values[size_t(product_.out[0])], &seen = body_.values[size_t(result_)];
     Layout as_seen = contiguous_layout(seen.shape);
@@ -141,7 +141,7 @@ class FusedProduct {
   const TensorHandle absent_;
   InputList factors_, inputs_;
   Tensors outputs_;
-  const TensorHandle* chosen_ = nullptr;  // the output in whose memory the product lies; null: in scratch_
+  const TensorHandle* chosen_ = nullptr;  // the output whose memory holds the product; null: scratch_
   TensorHandle scratch_, memory_, seen_;  // the last two are one memory, in the shape of the product and in that of the rest
   std::optional<FusedRun> rest_run_;
 };

@@ -47,7 +47,7 @@ class Compiler {
     return i.out;
   }
 
-  // The register that holds value v as `dtype`, made when first asked for.
+  // The register that holds value v as `dtype`, created on first use.
   int form(ValueId v, DType dtype) {
     for (const auto& [have, r] : forms_[size_t(v)])
       if (have == dtype) return r;

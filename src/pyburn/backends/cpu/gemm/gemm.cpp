@@ -40,13 +40,13 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kFewRows = 256;   // up to here the rows of A stay in L2 while one panel of B after the other meets them
+constexpr int64_t kFewRows = 256;   // up to this number the rows of A stay in L2 while all panels of B are used
 constexpr int64_t kSliceRows = 64;  // up to here slices of B are so small that they stay in L1
 constexpr int64_t kSliceBytes = 32 * 1024;
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // up to that many rows dot products are quicker than transposing B
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
 constexpr int64_t kDepthBytes = 4096;               // of k per block: 6 rows of A stay in L1
-constexpr int64_t kNearBytes = 16 * 1024;           // a B that is read from L1 wherever it lies
+constexpr int64_t kNearBytes = 16 * 1024;           // a B of this size is read in place from L1
 constexpr int64_t kThin = 128;                      // columns of C up to which A is not worth a copy
 constexpr int64_t kFinished = 512;                  // columns of few rows that are finished together
 
@@ -56,7 +56,7 @@ struct Product {
   Matrix<const T> a, b, start;  // start: added to the product; its data is null for nothing
   Matrix<T> c;
   Finish finish = {};
-  int64_t i0 = 0, j0 = 0;  // where this part lies in the whole, for `finish`
+  int64_t i0 = 0, j0 = 0;  // position of this part in the whole, for `finish`
   bool turned = false;     // the whole is the transpose of what `finish` knows
 
   // Rows [i, i + rows) and columns [j, j + columns) of the result.
@@ -167,14 +167,14 @@ bool is_near(const Product<T>& p) {
   return p.k * p.b.row * int64_t(sizeof(T)) <= kNearBytes;
 }
 
-// Few rows: a slice of B that fits in L1 meets all of them before the next one is read. Rows of B and C contiguous. Where no more rows are
-// than a tile has, slices are met once; those of one line's width are so short that the lines beside them are fetched ahead.
+// Few rows: a slice of B that fits in L1 is used for all of them before the next one is read. Rows of B and C are contiguous. If all rows
+// fit one tile, each slice is used once; slices as narrow as a cache line are so short that the lines next to them are prefetched.
 template <LeftOrder order, bool met_once, class T>
 void multiply_in_slices(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, row = panel * int64_t(sizeof(T)), depth = met_once && row <= 64 ? 32 : kSliceBytes / row;
   HWY_ALIGN T slice[depth * panel];  // kept there if its lines are a power of two apart, because they drive each other out of the cache
   const bool keeps = p.m > kTileRows && p.b.row * int64_t(sizeof(T)) % 512 == 0 && !is_near(p);
-  for (int64_t k0 = 0; k0 < p.k; k0 += depth)  // slices side by side: they lie in the same pages, and their part of A stays in L2
+  for (int64_t k0 = 0; k0 < p.k; k0 += depth)  // adjacent slices: they are in the same pages, and their part of A stays in L2
     for (int64_t j = 0; j < p.n; j += panel) {
       const int64_t width = std::min(panel, p.n - j);
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width).unfinished();

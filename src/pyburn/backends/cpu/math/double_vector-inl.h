@@ -37,7 +37,7 @@ HWY_INLINE DoubleVector exp_growth(DoubleVector r) {
       0.00019841269863105968, 2.480152119021773e-05, 2.7557268378684192e-06, 2.7620138719733994e-07, 2.5100424157005067e-08);
   return hn::MulAdd(p, hn::Mul(r, r), r);
 }
-// exp(x) is (1 + growth) * 2^n; n is a whole number.
+// exp(x) is (1 + growth) * 2^n; n is an integer.
 struct DoubleExp {
   DoubleVector growth, n;
 };
