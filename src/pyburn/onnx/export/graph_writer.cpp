@@ -7,14 +7,13 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
-#include "pyburn/version.h"
 
 namespace pyburn::onnx {
 namespace {
 
 // Field numbers of onnx.proto.
 namespace field {
-constexpr uint32_t kModelIrVersion = 1, kModelProducer = 2, kModelProducerVersion = 3, kModelGraph = 7, kModelOpset = 8;
+constexpr uint32_t kModelIrVersion = 1, kModelProducer = 2, kModelGraph = 7, kModelOpset = 8;
 constexpr uint32_t kOpsetDomain = 1, kOpsetVersion = 2;
 constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12;
 constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeName = 3, kNodeType = 4, kNodeAttribute = 5;
@@ -297,7 +296,6 @@ std::string GraphWriter::finish(const std::string& graph_name, std::string* exte
   protozero::pbf_writer model_out(model);
   model_out.add_int64(field::kModelIrVersion, ir_version_of(opset_));
   model_out.add_string(field::kModelProducer, "pyburn");
-  model_out.add_string(field::kModelProducerVersion, kPyburnVersion);
   model_out.add_message(field::kModelGraph, graph);
   model_out.add_message(field::kModelOpset, opset);
   return model;
