@@ -235,6 +235,8 @@ from .metrics import Sum as Sum
 from .metrics import TopKCategoricalAccuracy as TopKCategoricalAccuracy
 from .model import Model as Model
 from .model import as_model as as_model
+from .onnx import OnnxModel as OnnxModel
+from .onnx import load_onnx as load_onnx
 from .optimizers import Adadelta as Adadelta
 from .optimizers import Adafactor as Adafactor
 from .optimizers import Adagrad as Adagrad

@@ -75,6 +75,7 @@ _NAMES = {
     """,
     "random_seed": "set_random_seed",
     "regularizers": "L1 L1L2 L2 OrthogonalRegularizer Regularizer",
+    "onnx": "OnnxModel load_onnx",
     "saving": "clone_model load_model model_from_json save_model",
     "scopes": "device name_scope version",
     "sequential": "Sequential",

@@ -15,6 +15,7 @@ EPILOG = """examples:
   pyburn summary my_models:Net --input 1,28,28  layers, shapes and parameters of a model
   pyburn summary weights.safetensors            the tensors of a file
   pyburn convert model.pt model.safetensors     convert between .pt, .safetensors, .npz and .pyburn
+  pyburn onnx run model.onnx --runs 20          run an ONNX model and measure it
   pyburn bench                                  measure the speed of this machine
   eval "$(pyburn completion bash)"              enable Tab completion
 """
@@ -105,6 +106,22 @@ def make_parser() -> argparse.ArgumentParser:
         "--exclude", action="append", default=[], metavar="PATTERN", help="no tensors whose name matches the regular expression"
     )
     convert.add_argument("--force", action="store_true", help="overwrite OUTPUT if it exists")
+
+    onnx = commands.add_parser(
+        "onnx",
+        help="describe, check or run an ONNX model",
+        description="Describes a model (info), checks that every operator is supported (check), or runs it and prints its outputs (run).",
+    )
+    onnx.add_argument("action", choices=("info", "check", "run"), help="what to do")
+    onnx.add_argument("file", metavar="FILE", help="the .onnx file")
+    onnx.add_argument(
+        "--input", action="append", default=[], metavar="NAME=FILE", help="run: a .npy or .json file for an input (default: random numbers)"
+    )
+    onnx.add_argument("--size", action="append", default=[], metavar="NAME=N", help="run: the size of an open dimension (default: 1)")
+    onnx.add_argument("--output", metavar="FOLDER", help="run: write the outputs there as .npy files")
+    onnx.add_argument("--runs", type=int, default=0, metavar="N", help="run: measure this many runs")
+    onnx.add_argument("--summary", action="store_true", help="run: print what is executed")
+    onnx.add_argument("--device", metavar="NAME", help="run: the device")
 
     bench = commands.add_parser(
         "bench",

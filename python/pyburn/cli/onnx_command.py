@@ -1,0 +1,111 @@
+"""pyburn onnx info|check|run FILE."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from .main import CommandError
+
+
+def run(options: argparse.Namespace) -> int:
+    import pyburn
+
+    if not Path(options.file).is_file():
+        raise CommandError(f"no such file: {options.file}")
+    try:
+        return {"info": _info, "check": _check, "run": _run}[options.action](options)
+    except (pyburn.FormatError, pyburn.UnsupportedOp, OSError, ValueError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _info(options: argparse.Namespace) -> int:
+    from pyburn import onnx
+
+    print(onnx.info(options.file))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from pyburn import onnx
+
+    model: Any = onnx.load(options.file)
+    print(f"{options.file}: {sum(onnx.info(model).operators.values())} nodes, all supported")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pyburn import onnx
+
+    session = onnx.session(options.file, options.device)
+    given = dict(_named(item, "--input") for item in options.input)
+    sizes = {name: int(size) for name, size in (_named(item, "--size") for item in options.size)}
+    if unknown := set(given) - {value.name for value in session.inputs}:
+        raise CommandError(f"the model has no input {sorted(unknown)[0]!r}: its inputs are {', '.join(v.name for v in session.inputs)}")
+    inputs = [_read(Path(given[v.name])) if v.name in given else _random(v, sizes) for v in session.inputs]
+    outputs = session.run(dict(zip((v.name for v in session.inputs), inputs, strict=True)))
+    for name, value in outputs.items():
+        print(f"{name:20} {_text(value)}")
+        if options.output:
+            _save(Path(options.output), name, value)
+    if options.runs:
+        seconds = []
+        for _ in range(options.runs):
+            start = time.perf_counter()
+            session(*inputs)
+            seconds.append(time.perf_counter() - start)
+        print(f"{options.runs} runs, median {statistics.median(seconds) * 1e3:.3f} ms, fastest {min(seconds) * 1e3:.3f} ms")
+    if options.summary:
+        print(session.summary(*inputs))
+    return 0
+
+
+def _named(item: str, option: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or (option == "--size" and not value.isdecimal()):
+        raise CommandError(f"{option} expects NAME={'N' if option == '--size' else 'FILE'}: got {item!r}")
+    return name, value
+
+
+def _read(path: Path) -> Any:
+    import pyburn
+    from pyburn import io
+
+    if path.suffix == ".npy":
+        return io.load_npy(path)
+    if path.suffix == ".json":
+        return pyburn.tensor(json.loads(path.read_text(encoding="utf-8")))
+    raise CommandError(f"inputs are read from .npy and .json files: got {path.name}")
+
+
+def _random(value: Any, sizes: dict[str, int]) -> Any:
+    """Makes an input of the shape that the file states; open dimensions take their size from --size, or 1."""
+    import pyburn
+
+    if value.shape is None or not hasattr(pyburn, value.dtype):
+        raise CommandError(f"input {value.name!r} needs a file: its type is {value.type}; pass --input {value.name}=FILE")
+    shape = [size if isinstance(size, int) else sizes.get(size, 1) for size in value.shape]
+    dtype = getattr(pyburn, value.dtype)
+    return pyburn.randn(*shape, dtype=dtype) if dtype.is_floating_point else pyburn.zeros(*shape, dtype=dtype)
+
+
+def _text(value: Any) -> str:
+    import pyburn
+
+    if not isinstance(value, pyburn.Tensor):
+        return repr(value)
+    numbers = value.double().flatten()[:6].tolist()
+    return f"{value.dtype} {tuple(value.shape)}: {', '.join(f'{x:.4g}' for x in numbers)}{' ...' if value.numel() > 6 else ''}"
+
+
+def _save(folder: Path, name: str, value: Any) -> None:
+    import pyburn
+    from pyburn import io
+
+    if isinstance(value, pyburn.Tensor):
+        folder.mkdir(parents=True, exist_ok=True)
+        io.save_npy(folder / f"{''.join(c if c.isalnum() else '_' for c in name)}.npy", value)
