@@ -174,18 +174,18 @@ class Program {
   }
   void branch(const Tensor& x) {
     const CapturedFunction yes = inner(pick_like(x), coin()), no = inner(pick_like(x), false);
-    keep(Tensor(cond(gt(sum(x), 0.0), yes, no, {x})[0]));
+    keep(contiguous(cond(gt(sum(x), 0.0), yes, no, {x})[0]));
   }
   void loop(const Tensor& x) {
     const CapturedFunction body = inner(pick_like(x), coin());
     const int64_t steps = choices_.below(4);
     const Tensor start = zeros(Dims{}, DType::int64, &home());
-    // Eager, a loop without steps gives what it was given; captured, a copy.
-    keep(clone(while_loop([=](const Tensors& t) -> Tensors { return {lt(Tensor(t[0]), steps)}; },
+    // Eager, a loop without steps gives what it was given; captured, a contiguous copy.
+    keep(contiguous(Tensor(clone(while_loop([=](const Tensors& t) -> Tensors { return {lt(Tensor(t[0]), steps)}; },
         [=](const Tensors& t) -> Tensors {
           return {Tensor(t[0]) + 1, body({t[1]})[0]};
         },
-        {start, x})[1]));
+        {start, x})[1]))));
   }
   void scan_over(const Tensor& x) {
     const int axis = axis_of(x);
@@ -197,7 +197,7 @@ class Program {
           return {carried * 0.5 + entry, tanh(carried - entry)};
         },
         {Tensor(select(x, axis, 0)) * 0.25}, {x}, axis, reverse);
-    keep(Tensor(out[first ? 0 : 1]));
+    keep(contiguous(out[first ? 0 : 1]));
   }
   // Sizes that follow from values, brought back to one that does not: what a program does next may not depend on them.
   void count(const Tensor& x) {
@@ -314,7 +314,13 @@ fuzz::Outcome run(BytesView input) {
     const auto given = [&] { return Tensors{clone(x)}; };
     const auto replayed = [&](const Ref<Graph>& g) { return Replay(g, home()).run(given()); };
     // The choices of a program may depend on its sizes, so at another size than that of the capture the graph is the reference.
-    const Tensors expected = free ? replayed(graph) : function(given());
+    Tensors expected;
+    try {
+      expected = free ? replayed(graph) : function(given());
+    } catch (const Error&) {
+      if (!free) throw;
+      break;  // at this size a dimension is empty that the program selects from
+    }
     if (!free) require_same(expected, replayed(graph), "captured");
     for (const GraphPass& pass : all_passes()) require_same(expected, replayed(pass.run(*graph)), pass.name);
     require_same(expected, replayed(optimise(*graph)), "all passes");
