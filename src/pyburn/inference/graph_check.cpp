@@ -2,6 +2,7 @@
 
 #include "pyburn/backends/null/null_backend.h"
 #include "pyburn/graph/aliases.h"
+#include "pyburn/ops/fused.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/graph_run.h"
 #include "pyburn/support/error.h"
@@ -54,6 +55,7 @@ class NullRun {
   }
 
   void run(const GraphNode& node) {
+    require<FormatError>(&node.op.info() != &op::fused, "fused operations are made by sessions and belong in no file");
     // At the sizes of the capture the expressions must give the numbers that the graph states.
     const Operation op = run_.operation(node);
     require<FormatError>(op == node.op, "its numbers do not follow the free extents: got {}", to_text(op.ref()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
@@ -139,13 +140,13 @@ TensorHandle copied(const TensorHandle& t) {
   return call(op::cast, CastTo{t.dtype()}, in);
 }
 
-// Results are tensors of their own: a branch may return what it was given.
+// Results are tensors of their own, and contiguous, as the capture promised: a branch may return what it was given, or a view.
 Tensors owned(Tensors results, Inputs in) {
   for (int64_t k = 0; k < results.size(); ++k) {
     const auto shares = [&](const TensorHandle& t) { return t.storage() == results[k].storage(); };
     bool shared = std::any_of(in.begin(), in.end(), [&](const TensorHandle* t) { return t->defined() && shares(*t); });
     for (int64_t before = 0; before < k; ++before) shared = shared || shares(results[before]);
-    if (shared) results[k] = copied(results[k]);
+    results[k] = fn::contiguous(shared ? copied(results[k]) : results[k]);
   }
   return results;
 }
