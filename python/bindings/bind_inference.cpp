@@ -70,7 +70,7 @@ nb::object run_session(SessionObject& s, nb::args inputs) {
   const Tensors given = tensors_of(inputs);
   Tensors result;
   {
-    const GilRelease released;
+    const ComputesWith released(true, std::span(given.data(), size_t(given.size())));
     result = s.session->run({given.data(), size_t(given.size())});
   }
   return nb::steal(result.size() == 1 ? wrap(result[0]) : wrap(result));

@@ -87,3 +87,19 @@ def test_views_of_scalars_and_of_strided_vectors() -> None:
     assert pyburn.tensor(2.0).mT.item() == 2.0
     column = pyburn.arange(6.0).reshape(3, 2)[:, 0]
     assert column.ravel().stride() == (1,) and column.flatten().stride() == (2,)
+
+
+@pytest.mark.parametrize("result", [None, 3, "text", {"a": 1}, [1, 2]])
+def test_a_function_may_return_what_is_no_tensor(result: object) -> None:
+    forward = staticmethod(lambda ctx, x: result)
+    assert type("Made", (pyburn.autograd.Function,), {"forward": forward}).apply(pyburn.ones(3, requires_grad=True)) is result
+
+
+def test_data_must_be_a_tensor() -> None:
+    with pytest.raises(TypeError, match=r"\[data\] expected a Tensor: got None"):
+        pyburn.ones(3).data = None
+
+
+def test_a_list_of_too_many_numbers_is_an_error_of_memory() -> None:
+    with pytest.raises(pyburn.OutOfMemoryError, match="out of host memory"):
+        pyburn.ones(1).expand(2**50).tolist()

@@ -68,9 +68,9 @@ class Batch {
       const TensorHandle& target_lengths)
       : blank_(a.blank),
         x_(plain(x, dtype_of<T>)),
-        targets_(plain(targets, DType::int64)),
-        steps_(plain(input_lengths, DType::int64)),
-        lengths_(plain(target_lengths, DType::int64)) {
+        targets_(converted(targets, DType::int64)),  // copies: no other thread writes what was checked
+        steps_(converted(input_lengths, DType::int64)),
+        lengths_(converted(target_lengths, DType::int64)) {
     const int64_t most = targets.shape().back(), in_a_row = targets.rank() == 1;
     int64_t first = 0;
     for (int64_t n = 0; n < size(); ++n) {
