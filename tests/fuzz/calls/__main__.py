@@ -24,7 +24,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-from generate import text_of
+from generate import make_tables, text_of
 from hostile import HostileError, namespace, restore_defaults
 from oracles import WrongAnswerError
 
@@ -196,7 +196,7 @@ def main() -> int:
             print("   ", *run_call(text))
         return 0
     children = Children(options)
-    text_of(options.seed, 0)  # the tables are made once, before the children
+    make_tables(options.seed)
     for at, stop in pairwise(options.first + options.runs * quarter // 4 for quarter in range(5)):
         before, first = children.total.copy(), at
         while at < stop:
