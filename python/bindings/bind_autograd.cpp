@@ -277,6 +277,7 @@ void bind_modes(nb::module_& m) {
 
 void bind_autograd(nb::module_& m) {
   describe_caller = python_stack;
+  watch_replacements();
   while_waiting = [](void (*wait)(void*), void* on) {  // the thread that holds the lock may need the GIL
     const GilRelease released(PyGILState_Check());
     wait(on);

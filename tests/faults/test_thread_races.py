@@ -67,6 +67,30 @@ RACES = {
         def read_step(): w.grad = pyburn.ones(w.shape); o.step()
         def read_state(): o.state.clear(); w.exp()
     """,
+    "gradient of a leaf": """
+        w = pyburn.ones(200_000, requires_grad=True)
+        def change(): w.grad = None; w.grad = pyburn.ones(200_000)
+        def read_pass(): (w * 2).sum().backward()
+        def read_gradient():
+            if w.grad is not None: w.grad.add_(1)
+    """,
+    "results that are resized": """
+        import warnings
+        warnings.simplefilter("ignore")
+        result, x = pyburn.ones(200_000), pyburn.ones(200_000)
+        def change(): pyburn.add(x[: random.choice([10, 1000, 200_000])], 1, out=result)
+        def change_size(): result.resize_(0)
+        def read(): result.sum(); (result * 2).exp()
+    """,
+    "parts of modules": """
+        m = pyburn.nn.Sequential(pyburn.nn.Conv2d(8, 8, 3), pyburn.nn.ReLU())
+        x = pyburn.ones(4, 8, 50, 50)
+        def change_part(): m[0].weight = pyburn.nn.Parameter(pyburn.ones(8, 8, 3, 3))
+        def change_option(): m[0].padding = random.choice([0, 1]); m[0].padding_mode = random.choice(["zeros", "circular"])
+        def change_module(): m[1] = pyburn.nn.ReLU()
+        def read(): m(x)
+        def read_part(): m[0](x)
+    """,
     "fused": """
         x = pyburn.ones(1000, device="fusion(cpu)")
         def change(): x.data = pyburn.ones(random.choice([3, 1000, 100_000]), device="fusion(cpu)")

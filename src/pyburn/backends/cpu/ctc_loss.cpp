@@ -77,9 +77,9 @@ class Batch {
       const int64_t steps = steps_.data<int64_t>()[n], length = lengths_.data<int64_t>()[n];
       require<ValueError>(steps >= 0 && steps <= x.shape()[0], "expected input_lengths up to {}: got {}", x.shape()[0], steps);
       firsts_.push_back(in_a_row ? first : n * most);
+      require<ValueError>(length >= 0 && length <= (in_a_row ? most - first : most), "expected target_lengths that fit {}: got {}",
+          targets.shape(), length);
       first += length;
-      require<ValueError>(
-          length >= 0 && (in_a_row ? first : length) <= most, "expected target_lengths that fit {}: got {}", targets.shape(), length);
     }
     for (int64_t n = 0; n < size(); ++n)
       for (int64_t i = 0; i < lengths_.data<int64_t>()[n]; ++i) {

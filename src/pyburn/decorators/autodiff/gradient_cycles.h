@@ -2,8 +2,13 @@
 // counting references does not end.
 #pragma once
 #include "pyburn/decorators/autodiff/node.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::autograd {
+
+// Backward passes of several threads may meet in one leaf: each adds its gradient to all that came before. Others may read or replace its
+// .grad meanwhile.
+ForkSafeMutex& gradient_mutex(const TensorHandle& leaf);
 
 // The .grad of this leaf has a history now.
 void note_gradient_cycle(AccumulateGrad& leaf);
