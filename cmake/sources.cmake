@@ -473,5 +473,6 @@ set(PYBURN_BINDINGS
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
   python/bindings/tensor_protocols.cpp
+  python/bindings/tensors_in_use.cpp
   python/bindings/generated/functions.cpp
 )

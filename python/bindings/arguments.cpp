@@ -83,6 +83,19 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
   }
 }
 
+void Arguments::add_tensors_to(TensorsInUse& used) const {
+  const auto add = [&](PyObject* p) {
+    if (p && is_tensor(p)) used.add(unwrap(p));
+  };
+  const auto add_all = [&](PyObject* p) {
+    add(p);
+    if (p && (PyList_Check(p) || PyTuple_Check(p)))
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i) add(PySequence_Fast_GET_ITEM(p, i));
+  };
+  for (size_t i = 0; i < signature_.parameters.size(); ++i) add_all(values_[i]);
+  add_all(out_);
+}
+
 void Arguments::refuse(int i, const char* expected) const {
   type_error(format("[{}] argument '{}' must be {}: got {}", signature_.name, PyUnicode_AsUTF8(signature_.parameters[size_t(i)].name),
       expected, Py_TYPE(get(i))->tp_name));

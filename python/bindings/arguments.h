@@ -3,6 +3,7 @@
 #include "pyburn/ir/schema.h"
 #include "pyburn/ops/copy.h"
 #include "tensor_object.h"
+#include "tensors_in_use.h"
 
 namespace pyburn::python {
 
@@ -43,6 +44,7 @@ class Arguments {
   SmallVector<TensorHandle, 4> targets() const;               // the contents of out()
   PyObject* memory_format() const { return memory_format_; }  // the requested memory order of the result, or null
   bool is_large() const { return large_; }                    // large enough to release the GIL
+  void add_tensors_to(TensorsInUse& used) const;
 
   // Converts the result to Python; several results are a named tuple.
   PyObject* wrapped(TensorHandle t) const { return wrap(std::move(t)); }
@@ -68,10 +70,24 @@ class Arguments {
   bool large_ = false;
 };
 
+// Releases the GIL during calls of large tensors.
+class LargeCall {
+ public:
+  explicit LargeCall(const Arguments& a) : used_(a), released_(a.is_large()) {}
+
+ private:
+  struct Used : TensorsInUse {
+    explicit Used(const Arguments& a) {
+      if (a.is_large()) a.add_tensors_to(*this);
+    }
+  } used_;
+  GilRelease released_;  // ends first
+};
+
 // Calls fn(arguments...), without the GIL if the tensors are large.
 template <class Fn, class... A>
 auto invoke(const Arguments& a, Fn fn, const A&... arguments) {
-  const GilRelease released(a.is_large());
+  const LargeCall call(a);
   return fn(arguments...);
 }
 

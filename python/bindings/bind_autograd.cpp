@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "objects.h"
+#include "module_object.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/decorators/autodiff/gradient_cycles.h"
@@ -278,6 +278,7 @@ void bind_modes(nb::module_& m) {
 
 void bind_autograd(nb::module_& m) {
   describe_caller = python_stack;
+  watch_replacements();
   while_waiting = [](void (*wait)(void*), void* on) {  // the thread that holds the lock may need the GIL
     const GilRelease released(PyGILState_Check());
     wait(on);
@@ -381,9 +382,19 @@ void bind_autograd(nb::module_& m) {
   m.def("_retain_grad", [](const TensorHandle& t) { retain_grad(t); });
   m.def("_check_hook_result", &check_hook_result);
   m.def("_retains_grad", [](const TensorHandle& t) { return retains_grad(t); });
-  m.def("_detach_in_place", [](const TensorHandle& t) { detach_in_place(t); });
+  m.def("_detach_in_place", [](const TensorHandle& t) {
+    wait_until_unused(t, "detach_");
+    detach_in_place(t);
+  });
   m.def("_data", [](const TensorHandle& t) { return data_of(t); });
-  m.def("_set_data", [](const TensorHandle& t, const TensorHandle& value) { set_data(t, value); });
+  m.def(
+      "_set_data",
+      [](const TensorHandle& t, nb::handle value) {
+        if (!is_tensor(value.ptr())) type_error("[data] expected a Tensor: got " + type_text(value.ptr()));
+        wait_until_unused(t, "data");
+        set_data(t, unwrap(value.ptr()));
+      },
+      nb::arg(), nb::arg().none());
   m.def("_set_flag_parameter", [](const TensorHandle& t, bool on) { t.set(Flag::parameter, on); });
   m.def("_is_inference", [](const TensorHandle& t) { return t.has(Flag::inference); });
   m.def("_register_hook", [](const TensorHandle& t, nb::object fn) { return register_hook(t, make_ref<PythonHook>(std::move(fn))); });

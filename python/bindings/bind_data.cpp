@@ -154,7 +154,7 @@ void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<Exported*>(
 TensorHandle converted(const TensorHandle& t, nb::handle dtype, nb::handle device, bool copy) {
   const DType wanted = dtype.is_none() ? t.dtype() : to_dtype(dtype.ptr());
   Device& target = device.is_none() ? t.device() : to_device(device.ptr());
-  const GilRelease released(t.numel() >= (1 << 16) || &target != &t.device());
+  const ComputesWith released(t.numel() >= (1 << 16) || &target != &t.device(), t);
   TensorHandle x = t.dtype() == wanted ? t : TensorHandle(fn::cast(t, wanted));
   x = autograd::move_recorded(target, x);
   return copy && x.is_same(t) ? TensorHandle(fn::clone(x)) : x;

@@ -93,7 +93,7 @@ nb::object run_with(Runnable& runnable, nb::args inputs) {
   const Tensors given = tensors_of(inputs);
   Tensors result;
   {
-    const GilRelease released;
+    const ComputesWith released(true, std::span(given.data(), size_t(given.size())));
     result = runnable.run(std::span<const TensorHandle>(given.data(), size_t(given.size())));
   }
   return nb::steal(result.size() == 1 ? wrap(result[0]) : wrap(result));

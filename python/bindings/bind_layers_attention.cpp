@@ -65,7 +65,7 @@ void bind_attention(nb::module_& m) {
               bool is_causal) {
             nn::AttentionResult r;
             {
-              const GilRelease released(query.numel() >= large);
+              const ComputesWith released(query.numel() >= large, self, query, key, value);
               r = self.MultiheadAttention::forward(
                   query, key, value, {key_padding_mask, attn_mask, need_weights, average_attn_weights, is_causal});
             }
@@ -120,7 +120,7 @@ void bind_transformer_layers(nb::module_& m) {
           "forward",
           [](TransformerEncoderLayer& self, const TensorHandle& src, const TensorHandle& mask, const TensorHandle& padding,
               bool is_causal) {
-            const GilRelease released(src.numel() >= large);
+            const ComputesWith released(src.numel() >= large, self, src);
             return self.TransformerEncoderLayer::forward(src, nn::AttentionMasks{mask, padding, is_causal});
           },
           "src"_a, "src_mask"_a.none() = none, "src_key_padding_mask"_a.none() = none, "is_causal"_a = false)
@@ -134,7 +134,7 @@ void bind_transformer_layers(nb::module_& m) {
           [](TransformerDecoderLayer& self, const TensorHandle& tgt, const TensorHandle& memory, const TensorHandle& tgt_mask,
               const TensorHandle& memory_mask, const TensorHandle& tgt_padding, const TensorHandle& memory_padding, bool tgt_is_causal,
               bool memory_is_causal) {
-            const GilRelease released(tgt.numel() >= large);
+            const ComputesWith released(tgt.numel() >= large, self, tgt, memory);
             return self.TransformerDecoderLayer::forward(
                 tgt, memory, {tgt_mask, tgt_padding, tgt_is_causal}, {memory_mask, memory_padding, memory_is_causal});
           },
@@ -162,7 +162,7 @@ void bind_cross_attention(nb::module_& m) {
       .def(
           "forward",
           [](CrossAttention& self, const TensorHandle& query, const TensorHandle& context, const TensorHandle& mask) {
-            const GilRelease released(query.numel() >= large);
+            const ComputesWith released(query.numel() >= large, self, query, context);
             return self.CrossAttention::forward(query, context, mask);
           },
           "query"_a, "context"_a, "mask"_a.none() = nb::none())

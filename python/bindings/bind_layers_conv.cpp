@@ -38,7 +38,7 @@ void bind_layers_conv(nb::module_& m) {
       .def(
           "forward",
           [](nn::DeformConv2d& self, const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask) {
-            const GilRelease released(input.numel() >= 1 << 10);
+            const ComputesWith released(input.numel() >= 1 << 10, self, input);
             return self.nn::DeformConv2d::forward(input, offset, mask);
           },
           "input"_a, "offset"_a, "mask"_a.none() = nb::none());

@@ -62,7 +62,7 @@ nb::object forward(L& self, nb::handle input, nb::handle hx) {
   nn::RecurrentResult r;
   {
     constexpr int64_t large = 1 << 8;  // elements; each goes through many products
-    const GilRelease released(x.numel() >= large);
+    const ComputesWith released(x.numel() >= large, self, x, first.h, first.c);
     r = self.L::forward(x, first.h, first.c);
   }
   return nb::make_tuple(nb::cast(r.output), states_object(r.hn, r.cn, has_cells));

@@ -81,7 +81,7 @@ TensorHandle forward(Module& self, nb::args args, nb::kwargs named) {
   if (args.size() != 1 || named.size() != 0 || !is_tensor(args[0].ptr()))
     type_error(self.type_name() + ".forward() takes one Tensor, unless its class says otherwise");
   const TensorHandle x = unwrap(nb::object(args[0]).ptr());
-  const GilRelease released(x.numel() >= 1 << 14);  // worth it
+  const ComputesWith released(x.numel() >= 1 << 14, self, x);  // worth it
   return self.forward(x);
 }
 

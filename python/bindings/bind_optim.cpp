@@ -99,7 +99,7 @@ void step(nb::handle group, nb::list parameters, nb::list states, nb::handle cli
   for (State& one : s) pointers.push_back(&one);
   const TensorHandle flag = found_inf.is_none() ? TensorHandle() : nb::cast<TensorHandle>(found_inf);
   {
-    const GilRelease released;
+    const ComputesWith released(true, std::span(p));
     if constexpr (requires { advance(options, s[0], p[0]); }) update(options, p, pointers, clipping, differentiable, flag);
     else update(options, p, pointers, clipping);
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "error_path.h"
@@ -78,7 +79,10 @@ void about_to_take_gil() noexcept {
 void has_taken_gil() noexcept { asking.fetch_sub(1); }
 
 void stop_threads_at_exit() {
-  pthread_atfork(nullptr, nullptr, [] { asking = 0; });  // those that ask stay in the parent: a child would wait for them at its end
+  pthread_atfork(nullptr, nullptr, [] {  // a child would wait for threads that stay in the parent
+    asking = 0;
+    forget_tensors_of_other_threads();
+  });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     ending = true;
     PyThreadState* state = PyEval_SaveThread();  // let those in that are already waiting
@@ -141,6 +145,8 @@ void set_python_error() noexcept {
     set_message(value_error, e);
   } catch (const std::bad_alloc&) {
     PyErr_SetString(out_of_memory_error, "out of host memory");
+  } catch (const std::length_error&) {  // of a container
+    PyErr_SetString(out_of_memory_error, "out of host memory");
   } catch (const std::bad_cast&) {  // of nanobind, which does not say which value it was
     PyErr_SetString(PyExc_TypeError, "an argument, or a value inside one, has a type that cannot be converted");
   } catch (const std::exception& e) {
@@ -199,6 +205,10 @@ void bind_errors(nb::module_& m) {
     } catch (const Error&) {
       set_python_error();
     } catch (const PythonException&) {
+      set_python_error();
+    } catch (const std::bad_alloc&) {
+      set_python_error();
+    } catch (const std::length_error&) {
       set_python_error();
     } catch (const PythonError&) {
     }

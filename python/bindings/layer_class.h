@@ -94,7 +94,7 @@ void bind_forward(ModuleClass<L>& c, R (L::*)(T...), const Names&... names) {
       "forward",
       [](L& self, const std::remove_cvref_t<T>&... inputs) {
         constexpr int64_t large = 1 << 14;  // elements
-        const GilRelease released(((inputs.defined() ? inputs.numel() : 0) + ...) >= large);
+        const ComputesWith released(((inputs.defined() ? inputs.numel() : 0) + ...) >= large, self, inputs...);
         return self.L::forward(inputs...);
       },
       names...);

@@ -25,6 +25,7 @@ PyObject* buffer_mark(PyObject* p) {
 void set_option(Module& m, PyObject* name, PyObject* value) {
   nb::dict changed;
   changed[nb::handle(name)] = nb::handle(value);
+  wait_until_unused(m, "Module.__setattr__");
   fields_from_dict(*m.config().type, m.config().fields, changed);
 }
 
@@ -84,6 +85,7 @@ void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObjec
   if (!m)
     raise(PyExc_AttributeError,
         parameter ? "cannot assign parameters before Module.__init__() call" : "cannot assign module before Module.__init__() call");
+  wait_until_unused(*m, "Module.__setattr__");
   const std::string_view text = text_of(name);
   remove_from_dict(self, name);
   const Entry* old = m->find(text);
@@ -97,6 +99,8 @@ void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObjec
 
 // self.name = value where name is registered and value does not register itself. False: not the registry's business.
 bool assign_to_entry(Module& m, std::string_view name, PyObject* value) {
+  if (!m.find(name)) return false;
+  wait_until_unused(m, "Module.__setattr__");
   Entry* e = m.find(name);
   if (!e) return false;
   const bool fits = value == Py_None || (e->kind == Entry::Kind::buffer && is_tensor(value));
@@ -143,6 +147,8 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 int delete_attribute(PyObject* self, PyObject* name) {
   Module* m = ready_module(self);
   if (!m || !m->find(text_of(name))) return PyObject_GenericSetAttr(self, name, nullptr);
+  wait_until_unused(*m, "Module.__delattr__");
+  if (!m->find(text_of(name))) return 0;  // by another thread meanwhile
   m->erase(text_of(name));
   m->call_host(true);  // what takes its place may be a plain attribute, which C++ does not see
   return 0;

@@ -136,7 +136,7 @@ void RowCall::dispatch(const Arguments& a, Tensors& out) const {
   row_.attrs->edit(attrs->get(), fields);
   const OpRef op{&row_, attrs->get()};
   Device* device = device_ < 0 ? nullptr : a.optional_device(device_);
-  const GilRelease released(a.is_large());
+  const LargeCall call(a);
   if (out.empty()) out.resize(results_ > 0 ? results_ : naming(row_, [&] { return inferred_outputs(op, in); }));
   pyburn::dispatch(op, in, {out.data(), size_t(out.size())}, device);
 }

@@ -114,7 +114,7 @@ PyObject* download(const TensorHandle& t) {
   Object bytes = checked(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(bytes_of(t.dtype(), t.numel()))));
   HostArray host{PyBytes_AS_STRING(bytes.get()), t.meta()};
   {
-    const GilRelease released;
+    const ComputesWith released(true, t);
     to_host(t, host);
   }
   return bytes.release();
@@ -152,7 +152,7 @@ PyObject* copy_(PyObject* self, PyObject* source) {
     }
     const TensorHandle &x = unwrap(self), &y = unwrap(source);
     {
-      const GilRelease released(x.numel() >= (1 << 16));
+      const ComputesWith released(x.numel() >= (1 << 16), x, y);
       copy_into(x, autograd::move_recorded(x.device(), y));
     }
     return Py_NewRef(self);
@@ -168,10 +168,16 @@ PyObject* swap(PyObject* self, PyObject* other) {
     PyErr_Format(PyExc_TypeError, "[swap] expected a Tensor: got %s", Py_TYPE(other)->tp_name);
     return nullptr;
   }
-  std::swap(unwrap(self), unwrap(other));
-  unwrap(self).impl()->py = self;
-  unwrap(other).impl()->py = other;
-  Py_RETURN_NONE;
+  try {
+    wait_until_unused(unwrap(self), "swap");
+    std::swap(unwrap(self), unwrap(other));  // the other one is a temporary of the caller
+    unwrap(self).impl()->py = self;
+    unwrap(other).impl()->py = other;
+    Py_RETURN_NONE;
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 
 }  // namespace

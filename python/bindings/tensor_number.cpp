@@ -27,7 +27,7 @@ PyObject* binary(PyObject* a, PyObject* b, Fn function) {
       if (is_tensor(b)) {
         TensorHandle result;
         {
-          const GilRelease released(x.numel() >= kLarge);
+          const ComputesWith released(x.numel() >= kLarge, x, unwrap(b));
           result = function(Operand(x), Operand(unwrap(b)));
         }
         return wrap(std::move(result));
@@ -76,7 +76,7 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   try {
     TensorHandle result;
     {
-      const GilRelease released(unwrap(a).numel() + unwrap(b).numel() >= kLarge / 8);
+      const ComputesWith released(unwrap(a).numel() + unwrap(b).numel() >= kLarge / 8, unwrap(a), unwrap(b));
       result = fn::matmul(unwrap(a), unwrap(b));
     }
     return wrap(std::move(result));

@@ -38,7 +38,7 @@ PyObject* represent(PyObject* self) {
     else if (autograd::wants_gradient(t)) note = "requires_grad=True";
     std::string text;
     {
-      const GilRelease released;
+      const ComputesWith released(true, t);
       text = to_text(t, name, printed_package() + ".", {&note, note.empty() ? 0u : 1u});
     }
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));

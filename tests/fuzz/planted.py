@@ -84,7 +84,7 @@ def main() -> int:
     options = parser.parse_args()
     options.no_memory_limit = options.sanitizer
     fuzzer, missed = call_fuzzer(), []
-    fuzzer.text_of(options.seed, 0)
+    fuzzer.make_tables(options.seed)
     chosen = {name: bug for name, bug in BUGS.items() if not options.bug or name in options.bug}
     for name in [name for name, bug in chosen.items() if bug.sanitizer and not options.sanitizer]:
         print(f"{name}: left out, only the sanitizer build shows it")

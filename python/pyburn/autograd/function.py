@@ -166,9 +166,9 @@ class Function:
             else:
                 result = cls.forward(ctx, *args, **kwargs)
         single = isinstance(result, Tensor)
-        outputs = [result] if single else list(result)
-        if not record:
+        if not record or not (single or isinstance(result, tuple)):  # other results have no gradients
             return result
+        outputs = [result] if single else list(result)
 
         for t in ctx._dirty:
             if any(x is not None and x.is_leaf and x.requires_grad for x in (t, t._base)):

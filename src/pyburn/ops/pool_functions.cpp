@@ -388,8 +388,9 @@ TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const 
     size.push_back((x.shape()[x.rank() - axes + i] - 1) * Checked(a.stride[i]) + a.kernel_size[i] - 2 * Checked(a.padding[i]));
   if (output_size) {
     Dims given = output_size->size() == 1 ? Dims(axes, (*output_size)[0]) : *output_size;
-    while (given.size() > axes) given = Dims(std::span<const int64_t>(given.begin() + 1, given.end()));
-    require<ValueError>(given.size() == axes, "expected {} numbers for output_size: got {}", axes, *output_size);
+    require<ValueError>(given.size() >= axes && given.size() <= axes + 2, "expected {} or {} numbers for output_size: got {}", axes,
+        axes + 2, given.size());
+    given = Dims(std::span<const int64_t>(given.end() - axes, given.end()));  // without the batch and the channels
     for (int i = 0; i < axes; ++i)
       require<ValueError>(given[i] > size[i] - Checked(a.stride[i]) && given[i] < size[i] + Checked(a.stride[i]),
           "output_size is not a possible input size of this pooling: got {} for {}", given, size);

@@ -14,6 +14,7 @@
 #include "pyburn/support/fault.h"
 #include "pyburn/support/interrupt.h"
 #include "pyburn/support/log.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace pyburn {
 
@@ -399,8 +400,12 @@ void fit_result(const TensorHandle& out, const Shape& shape) {
     result_scope->resized_ = true;
   }
   Backend& top = level ? *level : out.device().backend();
-  out.impl()->storage = top.allocate(out.dtype(), shape.numel());
-  out.impl()->layout = contiguous_layout(shape);
+  auto replace = [&] {
+    out.impl()->storage = top.allocate(out.dtype(), shape.numel());
+    out.impl()->layout = contiguous_layout(shape);
+  };
+  while_unused(
+      out.impl(), [](void* replace_out) { (*static_cast<decltype(replace)*>(replace_out))(); }, &replace);
 }
 
 TensorHandle independent(TensorHandle view) {

@@ -9,6 +9,9 @@ namespace pyburn {
 // Calls wait(on). Set by the bindings to release Python's lock meanwhile: the other thread may need it.
 extern void (*while_waiting)(void (*wait)(void* on), void* on);
 
+// Calls work(on) while no other thread computes with the object. Set by the bindings, whose threads say what they compute with.
+extern void (*while_unused)(const void* object, void (*work)(void* on), void* on);
+
 class PatientLock {
  public:
   explicit PatientLock(ForkSafeMutex& mutex) : lock_(mutex, std::try_to_lock) {

@@ -240,3 +240,10 @@ def text_of(seed: int, number: int) -> str:
     rng = random.Random(f"{seed} {number}")
     make = rng.choices([s for s, _ in SOURCES], [w for _, w in SOURCES])[0]
     return make(rng)
+
+
+def make_tables(seed: int) -> None:
+    """Makes what most texts look up, once: each child would make it again."""
+    _operations(), _callables(), _classes()
+    for number in range(500):
+        text_of(seed, number)

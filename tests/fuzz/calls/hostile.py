@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,19 @@ def on(device: str) -> None:
     """Creates the tensors of the next calls on this device."""
     global _device
     _device = device
+
+
+def restore_defaults() -> None:
+    """Undoes what an earlier call has set for the whole process, so that each call can be repeated alone."""
+    on("cpu")
+    pyburn.set_default_device("cpu")
+    pyburn.set_default_dtype(pyburn.float32)
+    pyburn.set_grad_enabled(True)
+    pyburn.autograd.set_detect_anomaly(False)
+    pyburn.set_num_threads(_threads)
+
+
+_threads = pyburn.get_num_threads()
 
 
 # --- tensors: the names of the samples, with plain values ---
@@ -145,8 +159,9 @@ class Shrinking(list):
         self.insert(0, Clearing())
 
 
+@functools.cache
 def nested(depth: int) -> list[Any]:
-    """A list in a list in a list ..."""
+    """A list in a list in a list ... (made once: making and freeing the deepest one takes longer than a hundred calls)."""
     x: list[Any] = []
     for _ in range(depth):
         x = [x]

@@ -147,9 +147,10 @@ void class_loss_backward(const ClassLoss& a, Inputs in, Outputs out) {
         for (int64_t i = 0; i < width; ++i) to[j * axis.inner + i] = exp_of(from[j * axis.inner + i] - shift[i]) * scale[i];
     }
     for (int64_t i = 0; i < width; ++i) {
-      if (classes[i] == a.ignore_index) continue;
-      check_class(classes[i], axis.extent);
-      to[classes[i] * axis.inner + i] -= scale[i];
+      const int64_t c = classes[i];
+      if (c == a.ignore_index) continue;
+      check_class(c, axis.extent);
+      to[c * axis.inner + i] -= scale[i];
     }
   });
   dx.finish();

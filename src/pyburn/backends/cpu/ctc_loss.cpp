@@ -68,18 +68,18 @@ class Batch {
       const TensorHandle& target_lengths)
       : blank_(a.blank),
         x_(plain(x, dtype_of<T>)),
-        targets_(plain(targets, DType::int64)),
-        steps_(plain(input_lengths, DType::int64)),
-        lengths_(plain(target_lengths, DType::int64)) {
+        targets_(converted(targets, DType::int64)),  // copies: no other thread writes what was checked
+        steps_(converted(input_lengths, DType::int64)),
+        lengths_(converted(target_lengths, DType::int64)) {
     const int64_t most = targets.shape().back(), in_a_row = targets.rank() == 1;
     int64_t first = 0;
     for (int64_t n = 0; n < size(); ++n) {
       const int64_t steps = steps_.data<int64_t>()[n], length = lengths_.data<int64_t>()[n];
       require<ValueError>(steps >= 0 && steps <= x.shape()[0], "expected input_lengths up to {}: got {}", x.shape()[0], steps);
       firsts_.push_back(in_a_row ? first : n * most);
+      require<ValueError>(length >= 0 && length <= (in_a_row ? most - first : most), "expected target_lengths that fit {}: got {}",
+          targets.shape(), length);
       first += length;
-      require<ValueError>(
-          length >= 0 && (in_a_row ? first : length) <= most, "expected target_lengths that fit {}: got {}", targets.shape(), length);
     }
     for (int64_t n = 0; n < size(); ++n)
       for (int64_t i = 0; i < lengths_.data<int64_t>()[n]; ++i) {

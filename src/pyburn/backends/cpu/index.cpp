@@ -14,7 +14,8 @@
 namespace pyburn::cpu {
 namespace {
 
-// Chunks are counted first, so that each then knows where its hits go.
+// Chunks are counted first, so that each then knows where its hits go. Another thread may write the elements in between: a chunk writes as
+// many rows as it has counted.
 void nonzero(const NoAttrs&, Inputs in, Outputs out) {
   const TensorHandle& x = *in[0];
   const TensorHandle truth = x.dtype() == DType::boolean ? plain(x) : converted(x, DType::boolean);
@@ -36,9 +37,9 @@ void nonzero(const NoAttrs&, Inputs in, Outputs out) {
   if (rank == 0) return;
   parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
-      int64_t* row = rows + starts[size_t(c)] * rank;
+      int64_t *row = rows + starts[size_t(c)] * rank, *const end_of_rows = rows + starts[size_t(c) + 1] * rank;
       for (int64_t i = c * kGrain, last = std::min(n, i + kGrain); i < last; ++i) {
-        if (!p[i]) continue;
+        if (!p[i] || row == end_of_rows) continue;
         int64_t linear = i;
         for (int axis = rank - 1; axis > 0; --axis) {
           row[axis] = linear % x.shape()[axis];
@@ -47,6 +48,7 @@ void nonzero(const NoAttrs&, Inputs in, Outputs out) {
         row[0] = linear;
         row += rank;
       }
+      std::fill(row, end_of_rows, 0);
     }
   });
 }

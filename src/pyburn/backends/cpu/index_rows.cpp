@@ -139,6 +139,8 @@ void IndexedRows::add_from(const TensorHandle& values, Scalar alpha) {
         const T* x = from + r * row_;
         if constexpr (std::is_same_v<T, bool>) {
           for (int64_t i = 0; i < row_; ++i) y[i] = y[i] || (x[i] && factor);
+        } else if constexpr (std::is_integral_v<T>) {  // wraps around
+          for (int64_t i = 0; i < row_; ++i) y[i] = T(uint64_t(y[i]) + uint64_t(factor) * uint64_t(x[i]));
         } else if (scaled) {
           for (int64_t i = 0; i < row_; ++i) y[i] = T(y[i] + factor * x[i]);
         } else {

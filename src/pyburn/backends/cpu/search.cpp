@@ -56,9 +56,10 @@ void histc(const Histogram& a, const TensorHandle& x_, TensorHandle& y) {
   const PlainTarget counts(y, DType::float64);
   std::fill_n(counts.data<double>(), a.bins, 0.0);
   for (int64_t i = 0; i < n; ++i) {
-    if (!(p[i] >= low && p[i] <= high)) continue;
-    const double place = (p[i] / 2 - low / 2) / (high / 2 - low / 2) * double(a.bins);  // halves: the range itself may overflow
-    const int64_t bin = place < double(a.bins) ? int64_t(place) : a.bins - 1;           // the last bin holds its upper end
+    const double v = p[i];
+    if (!(v >= low && v <= high)) continue;
+    const double place = (v / 2 - low / 2) / (high / 2 - low / 2) * double(a.bins);  // halves: the range itself may overflow
+    const int64_t bin = place < double(a.bins) ? int64_t(place) : a.bins - 1;        // the last bin holds its upper end
     counts.data<double>()[std::clamp<int64_t>(bin, 0, a.bins - 1)] += 1;
   }
   counts.finish();
@@ -77,13 +78,19 @@ void bincount(const BinCount& a, Inputs in, Outputs out) {
   const int64_t *p = numbers.data<int64_t>(), n = x.numel();
   int64_t length = a.minlength;
   for (int64_t i = 0; i < n; ++i) {
-    require<ValueError>(p[i] >= 0, "negative numbers cannot be counted: got {}", p[i]);
-    length = std::max<int64_t>(length, Checked(p[i]) + 1);
+    const int64_t number = p[i];
+    require<ValueError>(number >= 0, "negative numbers cannot be counted: got {}", number);
+    length = std::max<int64_t>(length, Checked(number) + 1);
   }
+  const auto number_at = [&](int64_t i) {  // another thread may have written it meanwhile
+    const int64_t number = p[i];
+    require<ValueError>(number >= 0 && number < length, "the numbers changed while they were counted: got {}", number);
+    return number;
+  };
   if (!in[1]->defined()) {
     out[0] = fresh(x, DType::int64, Shape{length});
     std::fill_n(out[0].data<int64_t>(), length, 0);
-    for (int64_t i = 0; i < n; ++i) ++out[0].data<int64_t>()[p[i]];
+    for (int64_t i = 0; i < n; ++i) ++out[0].data<int64_t>()[number_at(i)];
     return;
   }
   require(in[1]->shape() == x.shape(), "expected a weight for each number: got {} for {}", in[1]->shape(), x.shape());
@@ -91,7 +98,7 @@ void bincount(const BinCount& a, Inputs in, Outputs out) {
   const DType dtype = in[1]->dtype() == DType::float32 ? DType::float32 : DType::float64;
   const TensorHandle sums = fresh(x, DType::float64, Shape{length});
   std::fill_n(sums.data<double>(), length, 0.0);
-  for (int64_t i = 0; i < n; ++i) sums.data<double>()[p[i]] += weights.data<double>()[i];
+  for (int64_t i = 0; i < n; ++i) sums.data<double>()[number_at(i)] += weights.data<double>()[i];
   out[0] = plain(sums, dtype);
 }
 
@@ -137,7 +144,7 @@ std::vector<int64_t> order_of(const Parts<T>& parts, bool as_they_are) {
 void distinct(const Distinct& a, Inputs in, Outputs out) {
   const TensorHandle& given = *in[0];
   const DType compute = compute_dtype(given.dtype());
-  const TensorHandle x = plain(given, compute);
+  const TensorHandle x = converted(given, compute);  // a copy: sorting needs elements that no other thread writes
   Axis axis;
   if (a.dim >= 0) axis = Axis(x.shape(), a.dim);
   else axis.extent = x.numel();

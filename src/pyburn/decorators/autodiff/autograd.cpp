@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace pyburn::autograd {
 namespace {
@@ -84,8 +85,9 @@ Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients
 }
 
 TensorHandle grad_of(const TensorHandle& t) {
+  if (!history_of(t)) return {};
+  const PatientLock lock(gradient_mutex(t));
   const History* h = history_of(t);
-  if (!h) return {};
   return h->retained ? h->retained->grad : h->grad;
 }
 
@@ -99,8 +101,12 @@ void set_grad(const TensorHandle& t, const TensorHandle& g) {
   } else if (!history_of(t)) {
     return;
   }
-  History& h = ensure_history(t);
-  (h.retained ? h.retained->grad : h.grad) = g;
+  TensorHandle old = g;  // dies after the lock: that may run Python
+  {
+    const PatientLock lock(gradient_mutex(t));
+    History& h = ensure_history(t);
+    std::swap(h.retained ? h.retained->grad : h.grad, old);
+  }
   if (g.defined() && g.requires_grad() && is_leaf(t) && t.requires_grad()) note_gradient_cycle(*accumulator_of(t));
 }
 

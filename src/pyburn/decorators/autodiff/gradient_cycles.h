@@ -2,8 +2,12 @@
 // that reference counting cannot free.
 #pragma once
 #include "pyburn/decorators/autodiff/node.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::autograd {
+
+// Serializes changes of a leaf's .grad: backward passes of several threads may meet in one leaf, and others may read or replace the gradient.
+ForkSafeMutex& gradient_mutex(const TensorHandle& leaf);
 
 // Registers that the .grad of this leaf has a history.
 void note_gradient_cycle(AccumulateGrad& leaf);

@@ -36,13 +36,12 @@ std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks() {
 namespace {
 std::atomic<uint64_t> next_sequence{1};
 auto& accumulator_mutex = *new ForkSafeMutex;  // leaves may die late
+}  // namespace
 
-// Backward passes of several threads may meet in one leaf: each adds its gradient to all that came before.
 ForkSafeMutex& gradient_mutex(const TensorHandle& leaf) {
   static auto& stripes = *new std::array<ForkSafeMutex, 16>;
   return stripes[(reinterpret_cast<uintptr_t>(leaf.impl()) >> 6) % stripes.size()];
 }
-}  // namespace
 
 Node::~Node() = default;
 
@@ -349,8 +348,8 @@ TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient)
 Grads AccumulateGrad::apply(Grads& dy) {
   if (!dy[0].defined() || !leaf_.requires_grad()) return {};  // detach_() may have come after the forward pass
   TensorHandle g = std::move(dy[0]);
-  History& h = ensure_history(leaf_);
   std::optional<PatientLock> lock(std::in_place, gradient_mutex(leaf_));
+  History& h = ensure_history(leaf_);
   if (h.grad.defined()) {
     if (modes().grad) {
       h.grad = fn::add(h.grad, g);

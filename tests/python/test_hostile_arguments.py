@@ -1,0 +1,48 @@
+"""Arguments of wrong kinds and of extreme sizes get an error that says so."""
+
+from __future__ import annotations
+
+import pytest
+
+import pyburn
+import pyburn.nn.functional as F
+
+
+@pytest.mark.parametrize("result", [None, 3, "text", {"a": 1}, [1, 2]])
+def test_a_function_may_return_what_is_no_tensor(result: object) -> None:
+    forward = staticmethod(lambda ctx, x: result)
+    assert type("Made", (pyburn.autograd.Function,), {"forward": forward}).apply(pyburn.ones(3, requires_grad=True)) is result
+
+
+def test_data_must_be_a_tensor() -> None:
+    with pytest.raises(TypeError, match=r"\[data\] expected a Tensor: got None"):
+        pyburn.ones(3).data = None
+
+
+def test_a_list_of_too_many_numbers_is_an_error_of_memory() -> None:
+    with pytest.raises(pyburn.OutOfMemoryError, match="out of host memory"):
+        pyburn.ones(1).expand(2**50).tolist()
+
+
+def test_unpooling_takes_sizes_with_or_without_batch_and_channels() -> None:
+    """A longer size was cut one number at a time."""
+    x, indices = pyburn.ones(1, 1, 1, 1), pyburn.zeros(1, 1, 1, 1, dtype=pyburn.int64)
+    for size in ((2, 2), (1, 1, 2, 2)):
+        assert F.max_unpool2d(x, indices, 2, output_size=size).tolist() == [[[[1, 0], [0, 0]]]]
+    for size in ((2, 2, 1, 2, 2), (2,) * 10**5):
+        with pytest.raises(ValueError, match=f"expected 2 or 4 numbers for output_size: got {len(size)}"):
+            F.max_unpool2d(x, indices, 2, output_size=size)
+
+
+def test_index_add_of_integers_wraps_around() -> None:
+    x, at = pyburn.tensor([-1, 2**63 - 1]), pyburn.tensor([0, 1])
+    assert x.index_add(0, at, pyburn.tensor([1, 1])).tolist() == [0, -(2**63)]
+    assert x.index_add(0, at, pyburn.tensor([1, -1]), alpha=-(2**63)).tolist() == [2**63 - 1, -1]
+    large = pyburn.tensor([2**16 - 1], dtype=pyburn.uint16)
+    assert large.index_add(0, at[:1], large, alpha=2**16 - 1).item() == 0
+
+
+def test_lengths_of_targets_whose_sum_overflows() -> None:
+    scores, targets = pyburn.zeros(4, 2, 3), pyburn.ones(4, dtype=pyburn.int64)
+    with pytest.raises(ValueError, match="expected target_lengths that fit"):
+        F.ctc_loss(scores, targets, pyburn.tensor([4, 4]), pyburn.tensor([2, 2**63 - 1]))
