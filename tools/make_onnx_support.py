@@ -15,16 +15,16 @@ import onnx
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "onnx"))
-import suite  # noqa: E402
+import suite  # type: ignore[import-not-found]  # noqa: E402
 
 from pyburn import _core  # noqa: E402
 
 HEAD = """# Operators of ONNX
 
-`tools/make_onnx_support.py` wrote this page from the table of operators and from `tests/onnx`, which runs the backend suite of onnx {version}:
-{passed} of {total} cases pass; of the {runtime} that ONNX Runtime 1.31 passes, {of_runtime}.
+`tools/make_onnx_support.py` wrote this page from the table of operators and from `tests/onnx`, which runs the backend suite of onnx
+{version}: {passed} of {total} cases pass; of the {runtime} that ONNX Runtime 1.31 passes, {of_runtime}.
 
-A version is that of the operator set from which a row serves; an operator of an older set than its first row is refused when the model is loaded.
+A version is that of the operator set from which a row serves. A model that needs an operator in an older one is refused when it is loaded.
 "Cases" counts the cases of the suite in which the operator is a node of the main graph.
 
 | operator | versions | cases |
