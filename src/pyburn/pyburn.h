@@ -3,6 +3,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/inference/capture.h"
+#include "pyburn/inference/onnx_session.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/inference/summary.h"
 #include "pyburn/io/fields_json.h"

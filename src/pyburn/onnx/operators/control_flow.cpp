@@ -14,7 +14,7 @@ namespace pyburn::onnx {
 namespace {
 
 // A loop without an end in the file would keep what it scans until memory is gone.
-constexpr int64_t kMostSteps = int64_t(1) << 24;
+constexpr int64_t kMostSteps = int64_t(1) << 21;
 
 Results branch(Call& c) { return Results(c.run_graph(c.read_boolean(0) ? "then_branch" : "else_branch", {})); }
 
