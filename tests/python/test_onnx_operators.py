@@ -307,3 +307,10 @@ def test_quantised_numbers_of_blocks() -> None:
     again = run("QuantizeLinear", found, scale, np.zeros((2, 3), np.int8), axis=1, block_size=4, output_type=INT8)
     assert (again == x).all()
     assert run("QuantizeLinear", found, np.float32(1).reshape(()), output_type=UINT8).max() == 255
+
+
+def test_boxes_without_an_image_are_refused() -> None:
+    x, boxes = _random(1, 1, 4, 4), np.array([[0, 0, 2, 2]], np.float32)
+    for mode in ("max", "avg"):
+        with pytest.raises(pyburn.ShapeError):
+            run("RoiAlign", x, boxes, np.array([0, 0, 0], np.int64), mode=mode)

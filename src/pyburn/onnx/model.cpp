@@ -110,7 +110,7 @@ Values Model::run(std::span<const Value> given) {
     if (info.type.kind != TypeDef::Kind::tensor) continue;
     const ElementType wanted = info.type.element_type;
     const bool held = wanted != ElementType::undefined && dtype_of(int64_t(wanted)) == x.dtype();
-    inputs[i] = tagged(x, wanted);
+    if (is_float_code(wanted) || is_small_integer(wanted)) inputs[i].set_element(wanted);
     require<DTypeError>(wanted == ElementType::undefined || held || wanted == element_type_of(x.dtype()) ||
                             (is_floating(x.dtype()) && is_floating(dtype_of(int64_t(wanted)))),
         "[onnx] input '{}' must be {}: got {}", info.name, to_text(info.type), x.dtype());

@@ -80,6 +80,8 @@ void add_corners(std::vector<Corner>& all, double y, double x, int64_t height, i
 TensorHandle largest_of_regions(Call& c, const TensorHandle& x, int64_t rows, int64_t columns, double shift) {
   const std::vector<double> boxes = c.read_numbers(1);
   const std::vector<int64_t> images = c.read_integers(2);
+  require(boxes.size() == 4 * images.size(), "[roi_align] expected an image for each of {} boxes: got {}", int64_t(boxes.size() / 4),
+      int64_t(images.size()));
   const int64_t height = x.shape()[2], width = x.shape()[3], ratio = c.integer("sampling_ratio", 0);
   const double scale = c.real("spatial_scale", 1);
   Tensors regions;
