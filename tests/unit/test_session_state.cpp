@@ -12,8 +12,8 @@ constexpr int64_t kLength = 512, kWidth = 8;
 
 // Appends a row to a cache, at a position that is a tensor, and adds up what is there.
 Ref<Graph> appending(const Tensor& cache) {
-  return capture(cpu(), {{{Shape{1, kWidth}, DType::float32}, "row"}, {{Shape{1}, DType::int64}, "position"}},
-      [&](const Tensors& in) -> Tensors {
+  return capture(
+      cpu(), {{{Shape{1, kWidth}, DType::float32}, "row"}, {{Shape{1}, DType::int64}, "position"}}, [&](const Tensors& in) -> Tensors {
         Tensor(cache).index_copy_(0, in[1], in[0]);
         return {sum(cache, Dims{0})};
       });
