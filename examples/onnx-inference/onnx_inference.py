@@ -78,7 +78,9 @@ def tune(options: argparse.Namespace) -> None:
         print(f"epoch {epoch + 1}: loss {loss.item():.3f}")
     print(f"after: {accuracy(model, images, labels):.1f} % of straight and {accuracy(model, slanted, labels):.1f} % of tilted digits")
 
-    pyburn.onnx.export(model, images[:1], options.output, input_names=["image"], output_names=["scores"], dynamic_axes={"image": {0: "batch"}})
+    pyburn.onnx.export(
+        model, images[:1], options.output, input_names=["image"], output_names=["scores"], dynamic_axes={"image": {0: "batch"}}
+    )
     again = pyburn.onnx.session(options.output)
     same = pyburn.allclose(again(images[:10]), model(images[:10]).detach(), atol=1e-4)
     print(f"{options.output}: exported, {'same predictions' if same else 'OTHER predictions'} when it is loaded again")

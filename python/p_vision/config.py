@@ -79,7 +79,7 @@ def image_data_format() -> str:
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Accepts only "channels_last": layers are told data_format="channels_first" one by one.
+    """Accepts only "channels_last": set data_format="channels_first" on each layer instead.
 
     Args:
         data_format: The data format.

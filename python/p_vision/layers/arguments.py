@@ -15,7 +15,7 @@ def positive(layer: str, name: str, value: Any) -> int:
         ValueError: It is not; the message names the argument.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
-        raise ValueError(f"[{layer}] {name} must be a positive whole number: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be a positive integer: got {value!r}")
     return value
 
 
@@ -38,7 +38,7 @@ def extents(layer: str, name: str, value: Any, rank: int, least: int = 1) -> tup
     """
     values = (value,) * rank if isinstance(value, int) else tuple(value) if isinstance(value, Sequence) else ()
     if len(values) != rank or not all(isinstance(v, int) and not isinstance(v, bool) and least <= v < 2**31 for v in values):
-        raise ValueError(f"[{layer}] {name} must be a whole number of at least {least}, or {rank} of them: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be an integer of at least {least}, or {rank} of them: got {value!r}")
     return values
 
 
@@ -53,7 +53,7 @@ def pairs(layer: str, name: str, value: Any, rank: int) -> tuple[tuple[int, int]
         items = [value]
     found = [(item, item) if isinstance(item, int) else tuple(item) for item in items]
     if len(found) != rank or not all(len(pair) == 2 and all(isinstance(n, int) and 0 <= n < 2**31 for n in pair) for pair in found):
-        raise ValueError(f"[{layer}] {name} must be a whole number, or {rank} of them or of pairs of them: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be an integer, or {rank} of them or of pairs of them: got {value!r}")
     return tuple(found)  # type: ignore[arg-type]
 
 

@@ -68,7 +68,12 @@ def export(
         model, positional = _of_tensors(model, positional, dict(kwargs or {}))
     elif not names:
         names = _names(model, len(positional))
-    options = {"input_names": names or None, "output_names": output_names, "dynamic_axes": dynamic_axes, "opset": opset_version or 20}
+    options: dict[str, Any] = {
+        "input_names": names or None,
+        "output_names": output_names,
+        "dynamic_axes": dynamic_axes,
+        "opset": opset_version or 20,
+    }
     if f is None or hasattr(f, "write"):
         content = onnx.export(model, positional, **options)
         if f is not None:

@@ -29,8 +29,8 @@ def export(
 ) -> bytes | None:
     """Writes a model as an ONNX file that any ONNX runtime can run.
 
-    The model is captured as a graph, in inference mode if it is a module. Parameters keep their names. Operations without an ONNX operator are
-    replaced by what they are composed of.
+    The model is captured as a graph, in inference mode if it is a module. Parameters keep their names. Operations without an ONNX operator
+    are replaced by their decompositions.
 
     Args:
         model: A module, a function of tensors, or a Graph.

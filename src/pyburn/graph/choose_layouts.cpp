@@ -67,7 +67,7 @@ class Chooser {
   }
   bool can_flip(const LoweredOperand& o) { return is_image(o.layout.shape) && !fixed_[root(o.slot)]; }
 
-  // A slot whose elements are seen in one shape and in plain order by all who write it, or by those who read all of it.
+  // A slot whose elements are seen in one shape and in row-major order by all nodes that write it, or by those that read all of it.
   void look_at(const LoweredOperand& o, bool written) {
     if (o.slot < 0) return;
     const auto s = size_t(o.slot);
@@ -77,7 +77,7 @@ class Chooser {
     if (written || shape_[s].rank() != 4) shape_[s] = o.layout.shape;
   }
 
-  // Images that a node reads and writes in one order; those of a node that knows plain order only stay as they are.
+  // Images that a node reads and writes in one order; those of a node that supports row-major order only stay as they are.
   void connect(const LoweredNode& n) {
     const OpInfo& op = n.op.info();
     if (convolution_of(n) != Convolution::none) {

@@ -53,7 +53,7 @@ bool is_channels_last(const Layout& l) {
   return s.rank() == 4 && l.strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
 }
 
-// Into memory without holes, in plain order or, images of a convolution, with channels last; from elsewhere.
+// Into memory without holes, in row-major order or, images of a convolution, with channels last; from elsewhere.
 bool may_begin_run(const LoweredNode& node) {
   if (node.op.info().fusing != Fusing::begins || !is_floating(node.out[0].dtype)) return false;
   for (const LoweredOperand& in : node.in)

@@ -22,7 +22,7 @@ Ref<Graph> merge_equal_nodes(const Graph&);
 Ref<Graph> recognise_activations(const Graph&);
 // Layer normalisations that are written out.
 Ref<Graph> recognise_norms(const Graph&);
-// Nodes that write are kept; constants that nobody reads go, too.
+// Removes nodes and constants whose results are not used. Nodes that write are kept.
 Ref<Graph> drop_dead_nodes(const Graph&);
 
 // In the order in which a session applies them.

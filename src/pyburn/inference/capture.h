@@ -16,7 +16,7 @@ struct CaptureInput {
 struct CaptureOptions {
   std::vector<std::string> output_names;
   std::vector<std::pair<std::string, TensorHandle>> constants;  // names for tensors that the function uses: parameters
-  bool simplify = true;                                         // fold constants, drop what nobody reads
+  bool simplify = true;                                         // fold constants, drop unused nodes
   bool is_inside = false;  // of a graph inside the one that is being captured: tensors of that one become constants
 };
 using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;

@@ -12,7 +12,7 @@
 namespace pyburn {
 namespace {
 
-// Header, structure, constants. The structure: the names of the operations (so that all that a reader lacks are known before the first of
+// Header, structure, constants. The structure: the names of the operations (so that all missing ones are known before the first of
 // them is read), and the wire form of the graph. The elements of constants follow, aligned, so that a mapped file is read where it is
 // touched; they have no checksum, because that would touch them all.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};

@@ -23,7 +23,7 @@ class SharedBytes {
   bool starts_with(std::string_view text) const;
   bool is_mapped() const { return mapped_; }
 
-  // For a mapped file that nobody has written to: gives the memory back; the file is read again on access.
+  // For a mapped file without writes: gives the memory back; the file is read again on access.
   void release_pages() const;
 
   // The elements of `meta` are stored here contiguously. Returns a tensor with a copy of them or, with `alias`, one that refers to the

@@ -23,7 +23,7 @@ struct FreeAxis {
   bool operator==(const FreeAxis&) const = default;
 };
 
-// An axis of a value whose extent nobody knows before the value is made: the number of elements that are not zero.
+// An axis of a value whose extent is unknown before the value is made: the number of elements that are not zero.
 struct UnknownAxis {
   ValueId value;
   int32_t axis, extent;

@@ -325,8 +325,8 @@ class Reader {
     using Kind = AttributeDef::Kind;
     if (a.reference.empty()) {
       require<FormatError>(!((a.kind == Kind::tensor || a.kind == Kind::sparse_tensor) && a.tensors.empty()),
-          "[onnx] attribute '{}' lacks its tensor", a.name);
-      require<FormatError>(!(a.kind == Kind::graph && a.graphs.empty()), "[onnx] attribute '{}' lacks its graph", a.name);
+          "[onnx] attribute '{}' has no tensor", a.name);
+      require<FormatError>(!(a.kind == Kind::graph && a.graphs.empty()), "[onnx] attribute '{}' has no graph", a.name);
     }
     return a;
   }

@@ -214,7 +214,7 @@ class Planner {
     std::set<int> own(g.inputs.begin(), g.inputs.end());
     for (const PlanNode& n : g.nodes) own.insert(n.outputs.begin(), n.outputs.end());
     for (size_t i = 0; i < g.nodes.size(); ++i) {
-      for (const int v : g.nodes[i].outputs) last[v] = i;  // nobody may read it
+      for (const int v : g.nodes[i].outputs) last[v] = i;  // it may be unused
       note_uses(g.nodes[i], i, last);
     }
     for (const int v : g.outputs) own.erase(v);

@@ -12,7 +12,7 @@ struct PlanNode {
   int64_t opset = 0;
   std::vector<int> inputs, outputs;  // -1: not given, not wanted
   std::vector<std::pair<std::string, std::shared_ptr<const PlanGraph>>> graphs;
-  std::vector<int> dies;  // values that nobody reads after this node
+  std::vector<int> dies;  // values that are not read after this node
 };
 struct PlanGraph {
   std::vector<int> inputs, outputs;

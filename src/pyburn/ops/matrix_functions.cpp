@@ -320,7 +320,7 @@ TensorHandle fn::linalg_diagonal(const TensorHandle& A, int64_t offset, int64_t 
   return diagonal(A, offset, dim1, dim2);
 }
 TensorHandle fn::linalg_vander(const TensorHandle& x, std::optional<int64_t> N) {
-  require(x.rank() > 0 || N, "expected vectors: got a tensor without axes");
+  require(x.rank() > 0 || N, "expected vectors: got a 0-d tensor");
   const int64_t n = N ? *N : x.shape().back();
   require<ValueError>(n > 1, "expected N greater than 1: got {}", n);
   Dims size = x.shape();

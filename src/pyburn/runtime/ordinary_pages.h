@@ -4,7 +4,7 @@
 namespace pyburn {
 
 // While it lives, memory that this thread gets from the system comes in ordinary pages. Huge ones are a little faster to use, but the
-// system may take several times as long to clear them, which shows where memory is touched for the first time in a call that somebody waits
+// system may take several times as long to clear them, which shows where memory is touched for the first time in a call that a user waits
 // for.
 class OrdinaryPages {
  public:

@@ -5,7 +5,7 @@
 
 namespace pyburn {
 
-// Gives back the memory of the whole pages inside of `part`, of a private mapping to which nobody has written: the system reads them again
+// Gives back the memory of the whole pages inside of `part`, of a private mapping without writes: the system reads them again
 // where they are touched. Written pages would lose what was written.
 void release_file_pages(std::span<const std::byte> part) noexcept;
 

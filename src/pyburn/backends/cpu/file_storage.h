@@ -1,4 +1,4 @@
-// Tensors in a private mapping of a file, to which nobody else writes.
+// Tensors in a private mapping of a file, that nothing else writes to.
 #pragma once
 #include "pyburn/tensor/handle.h"
 

@@ -6,7 +6,8 @@
 
 namespace pyburn::autograd {
 
-// Serializes changes of a leaf's .grad: backward passes of several threads may meet in one leaf, and others may read or replace the gradient.
+// Serializes changes of a leaf's .grad: backward passes of several threads may meet in one leaf, and others may read or replace the
+// gradient.
 ForkSafeMutex& gradient_mutex(const TensorHandle& leaf);
 
 // Registers that the .grad of this leaf has a history.

@@ -261,7 +261,7 @@ Results multi_head_attention(Call& c) {
   return {join_heads(y), k, v};
 }
 
-// Queries share keys; a cache of a fixed length is written where each line goes on, another one grows.
+// Queries share keys; a cache of a fixed length is written at the end of each sequence, another one grows.
 Results group_query_attention(Call& c) {
   const int64_t heads = c.integer("num_heads"), groups = c.integer("kv_num_heads");
   require<FormatError>(heads > 0 && groups > 0, "[group_query_attention] expected positive numbers of heads: got {} and {}", heads, groups);

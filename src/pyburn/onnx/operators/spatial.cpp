@@ -22,7 +22,7 @@ Results grid_sample(Call& c) {
 
 Results affine_grid(Call& c) { return fn::affine_grid(c.input(0), c.dims_of("", 1), c.flag("align_corners")); }
 
-// The sum of blocks at their places. The core knows pictures; more or fewer axes are added one after the other.
+// The sum of blocks at their places. The core knows pictures; more or fewer axes are added in turn.
 Results col2im(Call& c) {
   const TensorHandle x = c.input(0);
   const Dims size = c.dims_of("", 1), block = c.dims_of("", 2);

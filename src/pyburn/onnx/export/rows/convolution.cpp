@@ -35,7 +35,8 @@ void write_conv_input(const ExportCall& c) {
   const Dims kernel = spatial(c.meta(1).shape), in = spatial(c.meta(0).shape), out = spatial(a.shape);
   Dims open;
   for (int64_t i = 0; i < in.size(); ++i)
-    open.push_back(out[i] - ((in[i] - 1) * a.stride[i] - 2 * a.padding[i] + a.dilation[i] * (kernel[i] - 1) + 1));
+    open.push_back(
+        Checked(out[i]) - ((Checked(in[i]) - 1) * a.stride[i] - Checked(a.padding[i]) * 2 + Checked(a.dilation[i]) * (kernel[i] - 1) + 1));
   c.make("ConvTranspose", {c.in(0), c.in(1)},
       {ints("kernel_shape", kernel), ints("strides", a.stride), twice(a.padding), ints("dilations", a.dilation), {"group", a.groups},
           ints("output_padding", open)});
