@@ -10,7 +10,7 @@
 namespace pyburn {
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(__FILE__).parent_path().parent_path() / "golden" / "onnx";
+const std::filesystem::path folder = PYBURN_ONNX_GOLDENS;
 
 TEST(Onnx, RunsFunctionsOfTheModelAndOfTheStandard) {
   const Ref<onnx::Model> model = onnx::load(folder / "functions.onnx");

@@ -81,7 +81,7 @@ TEST_F(Store, RenamesAndFiltersByRegex) {
   in.keep = io::match_regex({"^fc", "mean$"});
   const io::LoadReport part = io::load_into(*b, folder / "a.safetensors", in);
   EXPECT_EQ(part.applied, (std::vector<std::string>{"fc.weight", "fc.bias", "norm.running_mean"}));
-  EXPECT_NE(message_of<ValueError>([] { io::match_regex({"("}); }).find("not a regular expression"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([] { io::match_regex({"("}); }).find("invalid regular expression"), std::string::npos);
   const std::string long_name(5000, 'a');
   EXPECT_FALSE(io::match_regex({"a*b|(a|b)*"})(long_name));
   EXPECT_EQ(io::rename_by_regex({{"a", "b"}})(long_name), long_name);
@@ -157,8 +157,8 @@ TEST_F(Store, OptionsAsJson) {
   nn::BatchNormConfig b{4, std::numeric_limits<double>::infinity(), std::nullopt};
   EXPECT_EQ(io::from_json<nn::BatchNormConfig>(io::to_json(b)).fields(), b.fields());
   const std::pair<const char*, const char*> mistakes[] = {
-      {R"({"group": 2})", "there is no field 'group'; did you mean 'groups'?"},
-      {R"({"zzzzzzzzz": 2})", "there is no field 'zzzzzzzzz'"},
+      {R"({"group": 2})", "unknown field 'group'; did you mean 'groups'?"},
+      {R"({"zzzzzzzzz": 2})", "unknown field 'zzzzzzzzz'"},
       {R"({"groups": 2.5})", "'groups' must be an integer: got 2.5"},
       {R"({"groups": 18446744073709551615})", "must be an integer"},
       {R"({"bias": 1})", "'bias' must be true or false: got 1"},
@@ -210,14 +210,14 @@ TEST_F(Store, StructsInStructsAsJson) {
   EXPECT_TRUE(partly.inner.width == 1 && partly.inner.rate == 2 && partly.extra->width == 1 && !partly.seed);
   const std::pair<const char*, const char*> mistakes[] = {
       {R"({"inner": {"width": "3"}})", "'inner.width' must be an integer: got \"3\""},
-      {R"({"inner": {"widht": 3}})", "there is no field 'widht' in 'inner'; did you mean 'width'?"},
+      {R"({"inner": {"widht": 3}})", "unknown field 'widht' in 'inner'; did you mean 'width'?"},
       {R"({"inner": 3})", "'inner' must be an object: got 3"},
       {R"({"more": [{}, {"rate": null}]})", "'more[1].rate' must be a number: got null"},
       {R"({"more": {}})", "'more' must be a list: got {}"},
       {R"({"table": [[1], [2, 9999999999]]})", "'table[1][1]' is out of range: got 9999999999"},
       {R"({"mode": "slow"})", "'mode' must be one of fast, exact: got \"slow\""},
       {R"({"seed": 1.5})", "'seed' must be an integer: got 1.5"},
-      {R"({"weights": 1})", "there is no field 'weights'"},
+      {R"({"weights": 1})", "unknown field 'weights'"},
   };
   for (const auto& [json, reason] : mistakes)
     EXPECT_NE(message_of<FormatError>([&text = json] { io::from_json<Outer>(text); }).find(reason), std::string::npos) << json;

@@ -171,7 +171,12 @@ std::string chrome_trace(const Profile& p) {
 
 std::string summary(Session& session, std::span<const TensorHandle> inputs) {
   const std::shared_ptr<PreparedProgram> program = session.prepared(inputs);
-  const LoweredProgram& p = prepared_or_fail(program).program();
+  std::string shapes;
+  for (const TensorHandle& t : inputs) shapes += (shapes.empty() ? "" : ", ") + to_text(t.shape());
+  const std::string head = format("Session on {} for inputs {}\n  operations in the graph  {}\n", session.device().name(), shapes,
+      int64_t(session.graph().nodes.size()));
+  if (!program) return head + "  runs in parts, because sizes depend on values or the device has decorators";
+  const LoweredProgram& p = program->program();
   int64_t fused = 0, constants = 0, cost = 0;
   for (const LoweredNode& n : p.nodes) {
     fused += &n.op.info() == &op::fused;
@@ -179,14 +184,12 @@ std::string summary(Session& session, std::span<const TensorHandle> inputs) {
   }
   for (const LoweredSlot& s : p.slots)
     if (s.role == LoweredSlot::Role::constant) constants += pyburn::bytes_of(s.dtype, s.elements);
-  std::string shapes;
-  for (const TensorHandle& t : inputs) shapes += (shapes.empty() ? "" : ", ") + to_text(t.shape());
-  return format(
-      "Session on {} for inputs {}\n  operations in the graph  {}\n  kernels per run          {}, {} of them fused\n"
-      "  multiply-adds per run    {} million\n  constants                {}\n"
-      "  memory of a run          {} (lower bound {}), outputs not counted",
-      session.device().name(), shapes, int64_t(session.graph().nodes.size()), int64_t(p.nodes.size()), fused, fixed(double(cost) / 1e6, 1),
-      megabytes(constants), megabytes(program->memory().bytes), megabytes(program->memory().least));
+  return head + format(
+                    "  kernels per run          {}, {} of them fused\n"
+                    "  multiply-adds per run    {} million\n  constants                {}\n"
+                    "  memory of a run          {} (lower bound {}), outputs not counted",
+                    int64_t(p.nodes.size()), fused, fixed(double(cost) / 1e6, 1), megabytes(constants), megabytes(program->memory().bytes),
+                    megabytes(program->memory().least));
 }
 
 }  // namespace pyburn
