@@ -103,7 +103,7 @@ def test_data_must_be_a_tensor() -> None:
 
 
 def test_a_list_of_too_many_numbers_is_an_error_of_memory() -> None:
-    with pytest.raises(pyburn.OutOfMemoryError, match="out of host memory"):
+    with pytest.raises(pyburn.OutOfMemoryError, match="exceeds the limit|out of host memory"):
         pyburn.ones(1).expand(2**50).tolist()
 
 
@@ -154,3 +154,8 @@ def test_padding_same_with_the_widest_dilation() -> None:
     with pytest.raises((ValueError, RuntimeError)):
         F.conv1d(pyburn.ones(1, 1, 3), pyburn.ones(1, 1, 2), padding="same", dilation=2**63 - 1)
     assert F.conv1d(pyburn.ones(1, 1, 3), pyburn.ones(1, 1, 2), padding="same").tolist() == [[[2, 2, 1]]]
+
+
+def test_copies_between_devices_are_bounded_by_the_memory() -> None:
+    with pytest.raises(pyburn.OutOfMemoryError, match="exceeds the limit"):
+        pyburn.empty(2, 3, device="meta")[-1] = pyburn.ones(1).expand(2**45)
