@@ -150,6 +150,28 @@ MemoryOrder to_memory_order(PyObject* p) {
   type_error(format("expected a memory format: got {}", Py_TYPE(p)->tp_name));
 }
 
+namespace {
+
+// What an iterable of sizes, numbers or tensors gives, as a list or tuple. It may have no end, or be a tensor of any length.
+Object items_of(PyObject* p, const char* expected) {
+  constexpr Py_ssize_t kMostItems = 1 << 20;
+  if (PyList_Check(p) || PyTuple_Check(p)) return Object::borrowed(p);
+  const Object items(PyObject_GetIter(p));
+  if (!items) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) type_error(expected);
+    throw PythonError();
+  }
+  Object list = checked(PyList_New(0));
+  while (const Object item{PyIter_Next(items.get())}) {
+    require<ValueError>(PyList_GET_SIZE(list.get()) < kMostItems, "{}: got more than {} items", expected, int64_t(kMostItems));
+    if (PyList_Append(list.get(), item.get()) < 0) throw PythonError();
+  }
+  if (PyErr_Occurred()) throw PythonError();
+  return list;
+}
+
+}  // namespace
+
 Dims to_dims(PyObject* p) {
   Dims dims;
   auto add = [&](PyObject* item) {
@@ -162,7 +184,7 @@ Dims to_dims(PyObject* p) {
     return dims;
   }
   if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1 && PySequence_Check(PyTuple_GET_ITEM(p, 0))) return to_dims(PyTuple_GET_ITEM(p, 0));
-  Object fast = checked(PySequence_Fast(p, "expected an int or a sequence of ints"));
+  const Object fast = items_of(p, "expected an int or a sequence of ints");
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
     const Object item = Object::borrowed(PySequence_Fast_GET_ITEM(fast.get(), i));  // its __index__ may change the list
     add(checked(PyNumber_Index(item.get())).get());
@@ -185,7 +207,7 @@ const TensorHandle& Arguments::optional_tensor(int i) const {
 }
 Tensors Arguments::tensors(int i) const {
   if (!PySequence_Check(get(i)) || is_tensor(get(i))) refuse(i, "a sequence of Tensors");
-  Object fast = checked(PySequence_Fast(get(i), "expected a sequence of Tensors"));
+  const Object fast = items_of(get(i), "expected a sequence of Tensors");
   Tensors result;
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(fast.get()); ++k) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), k);
@@ -236,7 +258,7 @@ Numbers Arguments::numbers(int i) const {
   Scalar s;
   if (to_scalar(get(i), s)) return Numbers{s.to_double()};
   if (!PySequence_Check(get(i)) || is_tensor(get(i))) refuse(i, "a number or a sequence of numbers");
-  Object fast = checked(PySequence_Fast(get(i), "expected a sequence of numbers"));
+  const Object fast = items_of(get(i), "expected a sequence of numbers");
   Numbers numbers;
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(fast.get()); ++k) {
     if (!to_scalar(PySequence_Fast_GET_ITEM(fast.get(), k), s)) refuse(i, "a number or a sequence of numbers");

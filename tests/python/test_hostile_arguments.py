@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import pyburn
@@ -20,7 +22,7 @@ def test_data_must_be_a_tensor() -> None:
 
 
 def test_a_list_of_too_many_numbers_is_an_error_of_memory() -> None:
-    with pytest.raises(pyburn.OutOfMemoryError, match="out of host memory"):
+    with pytest.raises(pyburn.OutOfMemoryError, match="exceeds the limit|out of host memory"):
         pyburn.ones(1).expand(2**50).tolist()
 
 
@@ -46,3 +48,33 @@ def test_lengths_of_targets_whose_sum_overflows() -> None:
     scores, targets = pyburn.zeros(4, 2, 3), pyburn.ones(4, dtype=pyburn.int64)
     with pytest.raises(ValueError, match="expected target_lengths that fit"):
         F.ctc_loss(scores, targets, pyburn.tensor([4, 4]), pyburn.tensor([2, 2**63 - 1]))
+
+
+def test_a_huge_tensor_is_no_shape() -> None:
+    """It was made a list of its length."""
+    huge = pyburn.ones(1, 1).expand(2**31, 2**20)
+    for arguments in ((huge, []), ((2, 3), huge), (2**40, [0, 1])):
+        with pytest.raises((TypeError, ValueError)):
+            pyburn.empty_permuted(*arguments)
+    assert pyburn.empty_permuted((2, 3), (1, 0)).stride() == (1, 2)
+
+
+def test_iterables_without_an_end_are_no_sizes() -> None:
+    x = pyburn.ones(2, 3)
+    for endless in (itertools.repeat(1), iter(int, 1), range(2**40), pyburn.ones(1, 1).expand(2**40, 1)):
+        with pytest.raises((TypeError, ValueError)):
+            x.reshape(endless)
+        with pytest.raises((TypeError, ValueError)):
+            pyburn.cat(endless)
+    assert x.reshape(pyburn.tensor([3, 2])).shape == (3, 2)
+
+
+def test_padding_same_with_the_widest_dilation() -> None:
+    with pytest.raises((ValueError, RuntimeError)):
+        F.conv1d(pyburn.ones(1, 1, 3), pyburn.ones(1, 1, 2), padding="same", dilation=2**63 - 1)
+    assert F.conv1d(pyburn.ones(1, 1, 3), pyburn.ones(1, 1, 2), padding="same").tolist() == [[[2, 2, 1]]]
+
+
+def test_copies_between_devices_are_bounded_by_the_memory() -> None:
+    with pytest.raises(pyburn.OutOfMemoryError, match="exceeds the limit"):
+        pyburn.empty(2, 3, device="meta")[-1] = pyburn.ones(1).expand(2**45)

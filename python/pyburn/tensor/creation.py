@@ -162,13 +162,14 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    if sorted(physical_layout) != list(range(len(size))):
-        raise _core.ArgumentError(f"[empty_permuted] expected each of {len(size)} axes once: got {tuple(physical_layout)}")
-    stride, step = [0] * len(size), 1
+    extents = tuple(_core.empty(size, device="meta").shape)  # checks them: what was given may be no list of integers, or endless
+    if len(physical_layout) != len(extents) or sorted(physical_layout) != list(range(len(extents))):
+        raise _core.ArgumentError(f"[empty_permuted] expected each of {len(extents)} axes once: got {len(physical_layout)} axes")
+    stride, step = [0] * len(extents), 1
     for axis in reversed(physical_layout):
         stride[axis] = step
-        step *= max(size[axis], 1)
-    return empty_strided(size, stride, **options)
+        step *= max(extents[axis], 1)
+    return empty_strided(extents, stride, **options)
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

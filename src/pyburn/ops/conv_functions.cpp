@@ -239,7 +239,7 @@ TensorHandle convolve(int axes, const TensorHandle& input, const TensorHandle& w
     for (int64_t s : stride) require<ValueError>(s == 1, "padding='same' requires stride 1: got {}", stride);
     for (int i = 0; i < axes; ++i) {
       const int64_t total = Checked(steps[i]) * (weight.shape()[2 + i] - 1);
-      after[i] = (total + 1) / 2;
+      after[i] = total / 2 + (total % 2 > 0);
       surplus[i] = total % 2;
     }
   }

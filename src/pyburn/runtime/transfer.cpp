@@ -1,5 +1,6 @@
 #include "pyburn/runtime/transfer.h"
 
+#include "pyburn/runtime/allocator.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
@@ -31,7 +32,10 @@ void to_host(const TensorHandle& from, const HostArray& to) {
 }
 
 std::vector<std::byte> host_bytes(const TensorHandle& from) {
-  std::vector<std::byte> bytes(size_t(bytes_of(from.dtype(), from.numel())));
+  const int64_t size = bytes_of(from.dtype(), from.numel());
+  require<OutOfMemoryError>(size <= host_memory_limit(), "[to_host] a copy in host memory exceeds the limit of {} bytes: got {} bytes",
+      host_memory_limit(), size);
+  std::vector<std::byte> bytes(static_cast<size_t>(size));
   to_host(from, {bytes.data(), from.meta()});
   return bytes;
 }
