@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
 
+import p_vision
 import pyburn
 import pyburn.nn.functional as F
 from pyburn import nn
+from pyburn.cli.main import main
 
 onnx = pytest.importorskip("onnx")
 reference = pytest.importorskip("onnx.reference")
@@ -223,7 +227,8 @@ def test_names_and_dynamic_axes() -> None:
     )
     parsed = onnx.load_from_string(content)
     assert parsed.graph.input[0].name == "image" and parsed.graph.output[0].name == "scores"
-    assert parsed.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    sizes = parsed.graph.input[0].type.tensor_type.shape.dim
+    assert sizes[0].dim_param == "batch" and [d.dim_value for d in sizes[1:]] == [3, 8, 8]
     for batch in (1, 5):
         x = t(batch, 3, 8, 8)
         numpy.testing.assert_allclose(run_reference(content, [x])[0], model(x).detach().numpy(), rtol=1e-5, atol=1e-5)
@@ -277,3 +282,53 @@ def test_mistakes() -> None:
 def test_everything_that_cannot_be_exported_is_named() -> None:
     with pytest.raises(pyburn.UnsupportedOp, match=r"(?s)igamma.*special_zeta"):
         pyburn.onnx.export(lambda x: pyburn.special.zeta(x, x) + pyburn.special.gammainc(x, x), positive(2))
+
+
+def test_torch_onnx_export_of_compat(tmp_path: Any) -> None:
+    program = """
+import io, torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 2)
+    def forward(self, x, scale=1.0):
+        return self.fc(x) * scale
+net = Net()
+torch.onnx.export(net, (torch.ones(1, 3),), "plain.onnx", dynamic_axes={"x": {0: "batch"}}, opset_version=18, verbose=False)
+torch.onnx.export(net, (torch.ones(1, 3),), "scaled.onnx", kwargs={"scale": 2.0}, input_names=["x"])
+stream = io.BytesIO()
+torch.onnx.export(net, torch.ones(1, 3), stream)
+open("stream.onnx", "wb").write(stream.getvalue())
+"""
+    (tmp_path / "program.py").write_text(program)
+    subprocess.run([sys.executable, "-m", "pyburn.compat", "program.py"], cwd=tmp_path, check=True)
+    x = t(1, 3)
+    plain, scaled, stream = (pyburn.onnx.load(tmp_path / f"{name}.onnx") for name in ("plain", "scaled", "stream"))
+    assert plain.inputs[0].name == "x" and {"fc.weight", "fc.bias"} <= set(plain.state_dict())
+    assert pyburn.allclose(scaled(x), plain(x) * 2) and pyburn.allclose(stream(x), plain(x))
+
+
+def test_command_line(tmp_path: Any, capsys: Any) -> None:
+    model = nn.Linear(3, 2)
+    pyburn.onnx.export(model, t(1, 3), tmp_path / "m.onnx", input_names=["x"], output_names=["y"], dynamic_axes={"x": {0: "batch"}})
+    pyburn.io.save_npy(tmp_path / "x.npy", pyburn.ones(2, 3))
+    file = str(tmp_path / "m.onnx")
+    assert main(["onnx", "info", file]) == 0 and "x: float32 [batch, 3]" in capsys.readouterr().out
+    assert main(["onnx", "check", file]) == 0 and "1 nodes, all supported" in capsys.readouterr().out
+    assert main(["onnx", "run", file, "--input", f"x={tmp_path / 'x.npy'}", "--output", str(tmp_path / "out"), "--runs", "2"]) == 0
+    assert "(2, 2)" in capsys.readouterr().out
+    assert pyburn.allclose(pyburn.io.load_npy(tmp_path / "out" / "y.npy"), model(pyburn.ones(2, 3)).detach())
+    assert main(["onnx", "run", file, "--size", "batch=4"]) == 0 and "(4, 2)" in capsys.readouterr().out
+    assert main(["onnx", "run", file, "--input", "z=x.npy"]) == 1 and "no input 'z': its inputs are x" in capsys.readouterr().err
+    assert main(["onnx", "info", "absent.onnx"]) == 1 and "no such file" in capsys.readouterr().err
+
+
+def test_p_vision_trains_an_imported_model() -> None:
+    network = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+    model = p_vision.load_onnx(pyburn.onnx.export(network, t(1, 4), dynamic_axes={"input0": {0: "batch"}}), backend="NdArray")
+    x = t(64, 4)
+    y = (x[:, 0] > 0).long()
+    model.compile(optimizer=p_vision.optimizers.Adam(0.01), loss=p_vision.losses.SparseCategoricalCrossentropy(from_logits=True))
+    history = model.fit(x, y, epochs=10, batch_size=16, verbose=0)
+    assert history.history["loss"][-1] < 0.5 * history.history["loss"][0]
+    assert model.predict(x[:3], verbose=0).shape == (3, 2)

@@ -240,7 +240,7 @@ std::string GraphWriter::value_info(const std::string& name, ValueId v) const {
     const auto free = std::find_if(graph_.free_axes.begin(), graph_.free_axes.end(),
         [&](const FreeAxis& f) { return graph_.inputs[size_t(f.input)] == v && f.axis == axis; });
     if (free != graph_.free_axes.end()) dimension.add_string(field::kDimensionName, graph_.extents[size_t(free->extent)]);
-    else if (has_fixed_shape(v)) dimension.add_int64(field::kDimensionValue, meta(v).shape[axis]);
+    else if (!maker(v) || has_fixed_shape(v)) dimension.add_int64(field::kDimensionValue, meta(v).shape[axis]);
     shape_out.add_message(field::kShapeDimension, bytes);
   }
   protozero::pbf_writer tensor_out(tensor);
