@@ -122,8 +122,8 @@ class PreparedProgram::Context {
     TensorImpl* tensor;
     int64_t offset;  // of its layout in the slot
   };
-  // Nodes do not depend on each other here, and packing weights takes time. What is bound during a run is not known yet: memory that is never
-  // touched stands in for it.
+  // Nodes do not depend on each other here, and packing weights takes time. What is bound during a run is not known yet: memory that is
+  // never touched stands in for it.
   void prepare_nodes() {
     for (int32_t s : bound_) {
       const LoweredSlot& slot = plan_.program_.slots[size_t(s)];

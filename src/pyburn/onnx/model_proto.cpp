@@ -324,8 +324,8 @@ class Reader {
     a.kind = AttributeDef::Kind(kind);
     using Kind = AttributeDef::Kind;
     if (a.reference.empty()) {
-      require<FormatError>(!((a.kind == Kind::tensor || a.kind == Kind::sparse_tensor) && a.tensors.empty()),
-          "[onnx] attribute '{}' has no tensor", a.name);
+      require<FormatError>(
+          !((a.kind == Kind::tensor || a.kind == Kind::sparse_tensor) && a.tensors.empty()), "[onnx] attribute '{}' has no tensor", a.name);
       require<FormatError>(!(a.kind == Kind::graph && a.graphs.empty()), "[onnx] attribute '{}' has no graph", a.name);
     }
     return a;
