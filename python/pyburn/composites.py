@@ -49,7 +49,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     >>> pyburn.nuclear_norm(pyburn.eye(2))
     tensor(2.)
     """
-    return linalg.matrix_norm(input, "nuc", tuple(dim), keepdim)
+    return linalg.matrix_norm(input, "nuc", dim, keepdim)
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
