@@ -13,6 +13,7 @@
 #include "pyburn/support/patient_lock.h"
 #include "python_exception.h"
 #include "tape_traverse.h"
+#include "waits_inside.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -280,11 +281,17 @@ void bind_autograd(nb::module_& m) {
   describe_caller = python_stack;
   watch_replacements();
   while_waiting = [](void (*wait)(void*), void* on) {  // the thread that holds the lock may need the GIL
-    const GilRelease released(PyGILState_Check());
+    const bool has_gil = PyGILState_Check();
+    const WaitsInside inside(has_gil);
+    const GilRelease released(has_gil);
     wait(on);
   };
   poll_interrupt = [] {
-    { const GilRelease turn(PyGILState_Check()); }  // for other threads, where this one keeps the lock while it works
+    {  // for other threads, where this one keeps the lock while it works
+      const bool has_gil = PyGILState_Check();
+      const WaitsInside inside(has_gil);
+      const GilRelease turn(has_gil);
+    }
     const GilAcquire gil;
     drain_released();
     if (PyErr_CheckSignals() != 0) throw PythonInterrupt(nb::python_error());

@@ -9,6 +9,7 @@
 #include "pyburn/nn/module.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/patient_lock.h"
+#include "waits_inside.h"
 
 namespace pyburn::python {
 namespace {
@@ -32,8 +33,9 @@ bool is_used_elsewhere(const void* object) {
 template <class ObjectNow>
 void wait_until_unused(ObjectNow object, const char* what) {
   const auto begin = std::chrono::steady_clock::now();
-  while (is_used_elsewhere(object())) {
-    require<Error>(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10),
+  const auto waited = [&] { return std::chrono::steady_clock::now() - begin; };
+  while (is_used_elsewhere(object()) || (threads_that_wait_inside > 0 && waited() < std::chrono::seconds(1))) {
+    require<Error>(waited() < std::chrono::seconds(10),
         "[{}] another thread has been computing with this object for 10 seconds: wait until it is done", what);
     {
       const GilRelease released;
@@ -83,6 +85,7 @@ void watch_replacements() {
 
 void forget_tensors_of_other_threads() noexcept {
   std::erase_if(uses(), [](const Use& u) { return u.thread != &this_thread; });
+  threads_that_wait_inside = 0;
 }
 
 }  // namespace pyburn::python

@@ -78,3 +78,21 @@ def test_padding_same_with_the_widest_dilation() -> None:
 def test_copies_between_devices_are_bounded_by_the_memory() -> None:
     with pytest.raises(pyburn.OutOfMemoryError, match="exceeds the limit"):
         pyburn.empty(2, 3, device="meta")[-1] = pyburn.ones(1).expand(2**45)
+
+
+def test_a_prelu_that_lost_its_weight() -> None:
+    layer = pyburn.nn.PReLU(4)
+    layer.weight = None
+    with pytest.raises(ValueError, match="expected a weight: got None"):
+        layer(pyburn.ones(2, 4))
+
+
+def test_gradients_of_samples_of_huge_images() -> None:
+    with pytest.raises((ValueError, RuntimeError, MemoryError)):
+        pyburn.grid_sample_input(pyburn.ones(0, 2, 2, 3), pyburn.ones(0, 2, 3, 2), (2**62, 2**62), "bilinear", "zeros", False)
+
+
+def test_norms_over_endless_axes() -> None:
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        pyburn.nuclear_norm(pyburn.ones(2, 2), pyburn.ones(1, 1).expand(2**31, 2**20))
+    assert pyburn.nuclear_norm(pyburn.eye(2), [0, 1]).item() == 2

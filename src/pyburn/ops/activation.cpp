@@ -413,6 +413,7 @@ TensorHandle fn::celu(const TensorHandle& input, double alpha) {
 TensorHandle fn::softsign(const TensorHandle& input) { return input / (abs(input) + 1); }
 TensorHandle fn::tanhshrink(const TensorHandle& input) { return input - tanh(input); }
 TensorHandle fn::prelu(const TensorHandle& input, const TensorHandle& weight) {
+  require<ValueError>(weight.defined(), "[prelu] expected a weight: got None");
   const int64_t channels = input.rank() > 1 ? input.shape()[1] : 1;
   require(weight.numel() == 1 || weight.shape() == Shape{channels}, "[prelu] expected one weight, or one per channel: got {} for {}",
       weight.shape(), input.shape());

@@ -3,6 +3,7 @@
 #include "pyburn/backends/cpu/sampling_places.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/ops/grid_sample.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::cpu {
 
@@ -28,7 +29,7 @@ struct GridImage {
       const bool align = a.align_corners;
       axis[i] = {Place<T>(images[2 + i]), T(n), T(n - 1), T(align ? 0 : -0.5), T(align ? n - 1 : n - 0.5), T(align ? (n - 1) / 2 : n / 2),
           align, a.padding_mode != "zeros", a.padding_mode == "reflection"};
-      count *= taps, size *= images[2 + i];
+      count *= taps, size = Checked(size) * images[2 + i];
     }
   }
 };
