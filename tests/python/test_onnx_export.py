@@ -279,6 +279,11 @@ def test_mistakes() -> None:
         pyburn.onnx.export(nn.Linear(2, 2), t(1, 2), external_data=True)
 
 
+def test_branches_are_not_exported_yet() -> None:
+    with pytest.raises(pyburn.UnsupportedOp, match="cond: no operator of ONNX does this"):
+        pyburn.onnx.export(lambda x: pyburn.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,)), t(3))
+
+
 def test_everything_that_cannot_be_exported_is_named() -> None:
     with pytest.raises(pyburn.UnsupportedOp, match=r"(?s)igamma.*special_zeta"):
         pyburn.onnx.export(lambda x: pyburn.special.zeta(x, x) + pyburn.special.gammainc(x, x), positive(2))

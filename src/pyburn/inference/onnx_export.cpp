@@ -15,7 +15,11 @@
 namespace pyburn::onnx {
 namespace {
 
-bool is_decomposed(const GraphNode& node) { return !find_export_row(node.op.info()) && node.op.info().decompose; }
+// Branches, loops and results whose sizes depend on values are not: their decompositions read values.
+bool is_decomposed(const GraphNode& node) {
+  const OpInfo& op = node.op.info();
+  return !find_export_row(op) && op.decompose && op.kind != Kind::dynamic;
+}
 
 void run_node(GraphRun& run, const GraphNode& node) {
   if (!is_decomposed(node)) return run.run(node);
