@@ -1,4 +1,4 @@
-// Threads that gave up the GIL in the middle of a small operation, to wait for a lock or to give others a turn: nobody has noted which
+// Threads that gave up the GIL in the middle of a small operation, to wait for a lock or to give others a turn: it is not recorded which
 // tensors they compute with.
 #pragma once
 #include "python_api.h"

@@ -72,9 +72,9 @@ def test_the_gradient_row_is_the_gradient(cell):
 
 def test_steps_and_states_must_fit():
     projected, weight, bias, h0, c0 = inputs("lstm", "cpu")
-    with pytest.raises(pyburn.ShapeError, match=r"\[rnn_steps\] weight does not fit"):
+    with pytest.raises(pyburn.ShapeError, match=r"\[rnn_steps\] the shape of weight does not match"):
         pyburn.rnn_steps(projected, weight, bias, h0, None, "gru", False)
     with pytest.raises(pyburn.ShapeError, match="state"):
         pyburn.rnn_steps(projected, weight, bias, h0[1:], c0, "lstm", False)
-    with pytest.raises(ValueError, match="cell is"):
+    with pytest.raises(ValueError, match="cell must be"):
         pyburn.rnn_steps(projected, weight, bias, h0, c0, "cell", False)

@@ -273,6 +273,6 @@ def test_indices_into_a_tensor_without_axes() -> None:
     x, three = pyburn.tensor(2.5), pyburn.tensor([0, 0, 0])
     with pytest.raises(pyburn.ShapeError, match="one index"):
         pyburn.index_select(x, 0, three)
-    with pytest.raises(pyburn.ShapeError, match="source does not fit"):
+    with pytest.raises(pyburn.ShapeError, match="the shape of source does not match"):
         pyburn.index_copy(x, 0, three, pyburn.tensor(1.0))
     assert x.index_fill(0, three, 1.5).item() == 1.5

@@ -31,6 +31,7 @@ def seconds_to_stop(call: Callable[[], Any], after: float = 0.3) -> float:
         sent = time.monotonic()
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
     timer = threading.Timer(after, interrupt)
     timer.start()
     try:
@@ -40,6 +41,7 @@ def seconds_to_stop(call: Callable[[], Any], after: float = 0.3) -> float:
         return time.monotonic() - sent
     finally:
         timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 def chain(length: int) -> None:

@@ -26,7 +26,7 @@ def test_modules_of_pytorch_that_pyburn_has_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"pyburn.{name}").__name__.startswith("pyburn")
 
 
-@pytest.mark.parametrize("name", ["nothing", "nn.nothing", "optim.nothing.more", "onnx", "hub", "backends.cudnn", "utils.model_zoo"])
+@pytest.mark.parametrize("name", ["nothing", "nn.nothing", "optim.nothing.more", "export", "hub", "backends.cudnn", "utils.model_zoo"])
 def test_other_modules_are_not_found(name: str) -> None:
     with pytest.raises(ModuleNotFoundError, match="pyburn"):
         importlib.import_module(f"pyburn.{name}")
@@ -39,7 +39,7 @@ def test_other_modules_are_not_found(name: str) -> None:
         ("nn.Lineer", "module 'pyburn.nn' has no attribute 'Lineer'. Did you mean 'Linear'?"),
         ("optim.AdmW", "module 'pyburn.optim' has no attribute 'AdmW'. Did you mean 'AdamW'?"),
         ("lu_unpac", "module 'pyburn' has no attribute 'lu_unpac'. Did you mean 'lu_unpack'?"),
-        ("onnx", "module 'pyburn' has no attribute 'onnx'"),
+        ("quantization", "module 'pyburn' has no attribute 'quantization'"),
     ],
 )
 def test_unknown_names_come_with_a_suggestion(name: str, advice: str) -> None:

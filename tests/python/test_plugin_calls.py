@@ -101,11 +101,11 @@ def test_gradients() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("odd_few", "a wrong number of gradients: expected 1, got 0"),
-        ("odd_many", "a wrong number of gradients: expected 1, got 2"),
+        ("odd_few", "the wrong number of gradients: expected 1, got 0"),
+        ("odd_many", "the wrong number of gradients: expected 1, got 2"),
         ("odd_shape", r"the gradient of input 0 has a wrong shape: expected \(2,\), got \(7,\)"),
         ("odd_dtype", "the gradient of input 0 has a wrong dtype: expected float32, got float64"),
-        ("odd_forgotten", "the gradient rule reads input 0, which is not kept"),
+        ("odd_forgotten", "the gradient rule reads input 0, which was not saved"),
     ],
 )
 def test_a_wrong_gradient_is_an_error_that_names_the_operation(name: str, message: str) -> None:

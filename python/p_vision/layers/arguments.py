@@ -53,7 +53,7 @@ def pairs(layer: str, name: str, value: Any, rank: int) -> tuple[tuple[int, int]
         items = [value]
     found = [(item, item) if isinstance(item, int) else tuple(item) for item in items]
     if len(found) != rank or not all(len(pair) == 2 and all(isinstance(n, int) and 0 <= n < 2**31 for n in pair) for pair in found):
-        raise ValueError(f"[{layer}] {name} must be an integer, or {rank} of them or of pairs of them: got {value!r}")
+        raise ValueError(f"[{layer}] {name} must be an integer, or {rank} integers or pairs of integers: got {value!r}")
     return tuple(found)  # type: ignore[arg-type]
 
 

@@ -60,7 +60,7 @@ class RecurrentLayer(SequenceLayer, RecurrentSteps):
         if initial_state is None and kept_states is not None:
             if kept_states[0].shape[0] != count:
                 raise ValueError(
-                    f"[{type(self).__name__}] stateful: batches have the same size, since the states go on from one to the next: "
+                    f"[{type(self).__name__}] stateful=True requires batches of equal size: "
                     f"got {count} after {kept_states[0].shape[0]}; reset_state() forgets them"
                 )
             return [state.to(device=inputs.device, dtype=inputs.dtype) for state in kept_states]

@@ -177,7 +177,7 @@ def _check_numbers(options: dict[str, Any]) -> None:
     for key in _NUMBERS:
         value, kinds = options[key], (int,) if key in _WHOLE else (int, float)
         if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or value <= 0):
-            raise CommandError(f"[train] {key} must be a positive {'whole ' if key in _WHOLE else ''}number: got {value!r}")
+            raise CommandError(f"[train] {key} must be a positive {'integer' if key in _WHOLE else 'number'}: got {value!r}")
 
 
 def _made(kind: Any, arguments: dict[str, Any], where: str) -> Any:

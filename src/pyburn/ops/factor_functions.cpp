@@ -75,7 +75,7 @@ t(3, 3), tensor([2, 3, 3], dtype=i32), t(2, 2, 3), left=False, adjoint=True
 t(3, 3).T, tensor([2, 3, 3], dtype=i32), t(2, 3).T
 t(3, 3), tensor([2, 3, 3], dtype=i32), t(3, 1).expand(3, 2)
 t(0, 3, 3), tensor([2, 3, 3], dtype=i32).expand(0, 3), t(0, 3, 2)
-t(3, 3), tensor([2, 3, 3], dtype=i32), t(2, 2) ! do not fit
+t(3, 3), tensor([2, 3, 3], dtype=i32), t(2, 2) ! incompatible shapes
 t(), tensor([1], dtype=i32), t() ! square
 t(3, 2), tensor([2, 3, 3], dtype=i32), t(3, 2) ! square)",
         .out = true},
@@ -89,7 +89,7 @@ t(2, 3).T, t(3, 3).T, tensor([2, 3, 3], dtype=i32)
 t(3, 1).expand(3, 2), t(3, 3), tensor([2, 3, 3], dtype=i32)
 t(0, 3, 2), t(0, 3, 3), tensor([2, 3, 3], dtype=i32).expand(0, 3)
 t(), t(), tensor([1], dtype=i32) ! square
-t(2, 2), t(3, 3), tensor([2, 3, 3], dtype=i32) ! do not fit)",
+t(2, 2), t(3, 3), tensor([2, 3, 3], dtype=i32) ! incompatible shapes)",
         .out = true},
     {.schema = "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
         .doc =
@@ -235,8 +235,8 @@ TensorHandle fn::linalg_lu_solve(const TensorHandle& LU, const TensorHandle& piv
   if (!left) return independent(t_of(linalg_lu_solve(LU, pivots, t_of(B), true, !adjoint)));  // X A = B is A.mT X.mT = B.mT
   Shape of_rows = LU.shape();
   of_rows.pop_back();
-  require(B.shape()[B.rank() - 2] == n && pivots.shape() == of_rows, "factors, pivots and B do not fit: got {}, {} and {}", LU.shape(),
-      pivots.shape(), B.shape());
+  require(B.shape()[B.rank() - 2] == n && pivots.shape() == of_rows, "factors, pivots and B have incompatible shapes: got {}, {} and {}",
+      LU.shape(), pivots.shape(), B.shape());
   TensorHandle lu = LU, b = B;
   stretch(lu, b);
   const TensorHandle order = expand(order_of(pivots, n), with_batch(batch_of(b), {n}));

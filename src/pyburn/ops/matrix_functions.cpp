@@ -132,9 +132,9 @@ t(3, 4), t(3, 4), dim=0
 t(0, 3), t(0, 3)
 t(3, 4).T, t(4, 3)
 t(1, 3).expand(2, 3), t(2, 3)
-t(), t() ! extent 3
-t(3), t(2, 3) ! extent 3
-t(2, 4), t(2, 4) ! extent 3)",
+t(), t() ! size 3
+t(3), t(2, 3) ! size 3
+t(2, 4), t(2, 4) ! size 3)",
         .out = true},
     {.schema = "linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
         .doc = "Returns a view of the diagonals of matrices as a new last dimension.",
@@ -228,7 +228,7 @@ t(0, 3, 2), t(0, 3, 3)
 t(2, 3).T, t(3, 3).T
 t(1, 3, 2).expand(2, 3, 2), t(2, 3, 3)
 t(), t() ! matrices
-t(2, 2), t(3, 3) ! do not fit)"},
+t(2, 2), t(3, 3) ! do not match)"},
 };
 
 struct Plane {  // the axes of the matrices
@@ -312,7 +312,7 @@ TensorHandle fn::linalg_cond(const TensorHandle& input, const std::string& p) {
 
 TensorHandle fn::linalg_cross(const TensorHandle& input, const TensorHandle& other, int64_t dim) {
   const auto fits = [&](const TensorHandle& x) { return x.rank() > 0 && x.shape()[size_t(normalise_dim(dim, x.rank()))] == 3; };
-  require(input.rank() == other.rank() && fits(input) && fits(other), "expected extent 3 of axis {}: got {} and {}", dim, input.shape(),
+  require(input.rank() == other.rank() && fits(input) && fits(other), "expected size 3 in dimension {}: got {} and {}", dim, input.shape(),
       other.shape());
   return cross(input, other, dim);
 }

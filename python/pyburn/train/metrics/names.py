@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -35,7 +36,9 @@ def metric_by_name(name: str, **options: Any) -> Metric:
     F1(name='f1')
     """
     if name not in _BY_NAME:
-        raise ValueError(f"[metrics] no metric is called {name!r}: there are {', '.join(_BY_NAME)}")
+        close = difflib.get_close_matches(name, _BY_NAME, 1)
+        hint = f": did you mean {close[0]!r}?" if close else "."
+        raise ValueError(f"[metrics] unknown metric {name!r}{hint} Expected one of {', '.join(_BY_NAME)}")
     return _BY_NAME[name](**options)
 
 
