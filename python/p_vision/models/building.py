@@ -64,7 +64,7 @@ def variant(name: str, title: str, millions: float, make: Callable[..., Model], 
 
     Raises:
         ValueError: An option has an invalid value.
-        FileNotFoundError: There is no file of this path.
+        FileNotFoundError: The file does not exist.
 
     >>> with pyburn.device("null"):  # computes shapes only; without this line the model has weights
     ...     model = p_vision.models.{name}(num_classes=10).eval()

@@ -162,7 +162,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    extents = tuple(_core.empty(size, device="meta").shape)  # checks them: what was given may be no list of integers, or endless
+    extents = tuple(_core.empty(size, device="meta").shape)  # raises for anything but a finite list of integers
     if len(physical_layout) != len(extents) or sorted(physical_layout) != list(range(len(extents))):
         raise _core.ArgumentError(f"[empty_permuted] expected each of {len(extents)} axes once: got {len(physical_layout)} axes")
     stride, step = [0] * len(extents), 1

@@ -13,11 +13,6 @@ bool ExportCall::is_fixed() const {
   return fixed;
 }
 
-std::string ExportCall::shape_of_result() const {
-  if (!is_fixed()) refuse("the shape of its result depends on free extents");
-  return integers(result().shape);
-}
-
 std::string ExportCall::cast(const std::string& name, DType from, DType to) const {
   return from == to ? name : add("Cast", {name}, {{"to", int64_t(element_type_of(to))}});
 }

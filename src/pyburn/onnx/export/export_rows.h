@@ -23,7 +23,6 @@ class ExportCall {
   std::string in(int64_t i) const { return i < node.in.size() ? writer.name(node.in[i]) : std::string(); }
   const Meta& meta(int64_t i) const { return writer.meta(node.in[i]); }
   const Meta& result(int64_t i = 0) const { return writer.meta(node.out[i]); }
-  std::string shape_of_result() const;  // 1-d
   std::string shape_of(int64_t i) const { return writer.shape_of(node.in[i]); }
   bool is_fixed() const;  // no size depends on a free extent
 

@@ -72,7 +72,7 @@ Windows adaptive_windows(const ExportCall& c, const Dims& output) {
     w.kernel.push_back(extent / output[i]);
     w.stride.push_back(extent / output[i]);
   }
-  if (!w.is_global && !c.is_fixed() && c.writer.has_fixed_shape(c.node.in[0]) == false) {
+  if (!w.is_global && !c.writer.has_fixed_shape(c.node.in[0])) {
     for (int64_t i = 0; i < output.size(); ++i)
       for (const FreeAxis& f : c.writer.graph().free_axes)
         if (f.axis > 0) c.refuse("adaptive windows need fixed sizes of images");
