@@ -8,7 +8,6 @@
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
-#include "pyburn/support/checked.h"
 #include "pyburn/support/fault.h"
 
 namespace pyburn {
@@ -18,9 +17,10 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
-  const bool begins = a.axis >= 0 && (a.axis <= x.rank() || planted_fault == Fault::unchecked_positions);
-  require<IndexError>(begins && int64_t(uint64_t(a.axis) + uint64_t(count)) <= x.rank(),
-      "too many indices for tensor of dimension {}: got {}", x.rank(), Checked(a.axis) + count);
+  const bool fits = planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(a.axis) + uint64_t(count)) <= x.rank()
+                                                                : a.axis <= x.rank() && count <= x.rank() - a.axis;
+  require<IndexError>(
+      a.axis >= 0 && fits, "too many indices for tensor of dimension {}: got {} from dimension {} on", x.rank(), count, a.axis);
   Shape common;
   for (const Meta& i : indices) {
     require<DTypeError>(

@@ -15,6 +15,7 @@ from typing import Any
 
 import oracles
 from layers import LAYERS, OPTIMIZERS, SCHEDULES
+from oracles import LARGEST
 from values import BY_TYPE, DTYPES, EVERYTHING, FLOATS, HUGE, INDICES, INTEGERS, SEQUENCES, STRINGS, TENSORS, VIEWS
 
 import pyburn
@@ -63,6 +64,17 @@ def _operations() -> list[tuple[str, list[str], tuple[Parameter, ...]]]:
     return [(name, lines, parse(schema).parameters if schema else ()) for name, lines, schema in rows if lines]
 
 
+def _at(place: tuple[Any, Any]) -> ast.expr:
+    holder, key = place
+    return holder[key] if isinstance(holder, list) else holder.value
+
+
+def _is_integer(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
 def _damage(call: ast.Call, rng: random.Random, options: dict[str, list[str]]) -> None:
     """Replaces, adds or removes one argument of the call."""
     places: list[tuple[Any, Any]] = [(call.args, i) for i in range(len(call.args))] + [(k, "value") for k in call.keywords]
@@ -74,14 +86,17 @@ def _damage(call: ast.Call, rng: random.Random, options: dict[str, list[str]]) -
     if not places or choice > 0.99:
         call.keywords.append(ast.keyword("unknown", _node("3")))
         return
-    holder, key = rng.choice(places)
-    node = holder[key] if isinstance(holder, list) else holder.value
+    holder, key = rng.choices(places, [2 if _is_integer(_at(place)) else 1 for place in places])[0]
+    node = _at((holder, key))
     if choice > 0.97 and isinstance(holder, list):
         del holder[key]
         return
     if choice < 0.35 and isinstance(node, (ast.List, ast.Tuple)) and node.elts:
         i = rng.randrange(len(node.elts))
-        node.elts[i] = _node(rng.choice(_kind(node.elts[i])))
+        if choice > 0.3 and all(map(_is_integer, node.elts)):
+            node.elts = _node(f"[{LARGEST}, {LARGEST}, {sum(map(ast.literal_eval, node.elts)) + 2}]").elts  # the same sum modulo 2**64
+        else:
+            node.elts[i] = _node(rng.choice(_kind(node.elts[i])))
         return
     if choice < 0.45 and isinstance(node, (ast.Call, ast.Attribute)):
         text = ast.unparse(node)

@@ -12,6 +12,7 @@ import pyburn
 LARGEST = 2**63 - 1
 POSITIONS = [0, 1, 2, 3, 5, 8, -1, -2, -8, -9, 2**31, 2**62, LARGEST - 1, LARGEST, -(2**62), -LARGEST, -(2**63)]
 BOUNDS = [0, 1, 10, -10, 2**31, 2**40, 2**53 + 1, 2**62, 2**62 + 5, LARGEST - 1, LARGEST, -(2**62), -(2**63)]
+SIZES = [0, 1, 2, 5, 2**62, LARGEST - 1, LARGEST]
 EIGHT, FIVE = list(range(8)), list(range(5))
 
 
@@ -83,5 +84,8 @@ TAKES = {"slice": 3, "split": 3, "as_strided": 3, "narrow": 2, "randint": 2}  # 
 
 def text_of(rng: random.Random) -> str:
     name = rng.choice(list(ORACLES))
-    values = BOUNDS if name == "randint" else POSITIONS
-    return f"expect({name!r}, {', '.join(str(rng.choice(values)) for _ in range(TAKES.get(name, 1)))})"
+    values = {"randint": BOUNDS, "split": SIZES}.get(name, POSITIONS)
+    arguments = [rng.choice(values) for _ in range(TAKES.get(name, 1))]
+    if name == "split" and rng.random() < 0.5:  # sizes with the right sum, modulo 2**64
+        arguments[-1] = (5 - sum(arguments[:-1]) + 2**63) % 2**64 - 2**63
+    return f"expect({name!r}, {', '.join(map(str, arguments))})"

@@ -79,7 +79,6 @@ void write_bits(const ExportCall& c) {
   const std::string type = c.type;
   c.make(c.meta(0).dtype == DType::boolean ? type : "Bitwise" + type, {a, b});
 }
-void write_bits_not(const ExportCall& c) { c.make(c.meta(0).dtype == DType::boolean ? "Not" : "BitwiseNot", {c.in(0)}); }
 
 void write_cast(const ExportCall& c) {
   if (c.meta(0).dtype == c.result().dtype) return c.make("Identity", {c.in(0)});
