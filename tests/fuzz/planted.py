@@ -44,7 +44,7 @@ BUGS = {
     "matrix_power": Bug("negated_exponent", r"matrix_power", sanitizer=True),
     "narrow": Bug("unchecked_positions", r"narrow"),
     "triu": Bug("unchecked_positions", r"tri[ul]"),
-    "index": Bug("unchecked_positions", r"_index\("),
+    "index": Bug("unchecked_positions", r"_index(_put)?\("),
     "randint": Bug("rounded_bounds", r"randint"),
     "session": Bug("unchecked_casts", r"s\.run"),
 }

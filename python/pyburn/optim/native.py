@@ -136,7 +136,7 @@ class NativeOptimizer(Optimizer):
         for key, names in self._parts.items():
             if key not in group:
                 continue
-            values = tuple(group[key])
+            values = group[key]
             if len(values) != len(names):
                 raise ValueError(f"expected {len(names)} values for {key}: got {values}")
             numbers.update({name: value for name, value in zip(names, values) if value is not None})

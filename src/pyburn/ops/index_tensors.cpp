@@ -17,10 +17,10 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
+  require<IndexError>(a.axis >= 0, "the first indexed dimension must not be negative: got {}", a.axis);
   const bool fits = planted_fault == Fault::unchecked_positions ? int64_t(uint64_t(a.axis) + uint64_t(count)) <= x.rank()
                                                                 : a.axis <= x.rank() && count <= x.rank() - a.axis;
-  require<IndexError>(
-      a.axis >= 0 && fits, "too many indices for tensor of dimension {}: got {} from dimension {} on", x.rank(), count, a.axis);
+  require<IndexError>(fits, "too many indices for tensor of dimension {}: got {} from dimension {} on", x.rank(), count, a.axis);
   Shape common;
   for (const Meta& i : indices) {
     require<DTypeError>(
