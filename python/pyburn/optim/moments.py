@@ -59,7 +59,7 @@ class Adam(NativeOptimizer):
         super().__init__(params, options(locals()))
 
     def _check_group(self, group: dict[str, Any]) -> None:
-        betas = tuple(group["betas"])
+        betas = self._values_of(group, "betas")
         if len({isinstance(beta, Tensor) for beta in betas}) > 1:
             raise ValueError("betas must be either both floats or both Tensors")
         if group["foreach"] and not group["capturable"]:

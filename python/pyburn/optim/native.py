@@ -136,11 +136,15 @@ class NativeOptimizer(Optimizer):
         for key, names in self._parts.items():
             if key not in group:
                 continue
-            values = group[key]
-            if len(values) != len(names):
-                raise ValueError(f"expected {len(names)} values for {key}: got {values}")
-            numbers.update({name: value for name, value in zip(names, values) if value is not None})
+            numbers.update({name: value for name, value in zip(names, self._values_of(group, key)) if value is not None})
         return numbers
+
+    def _values_of(self, group: dict[str, Any], key: str) -> tuple[Any, ...]:
+        """Returns the numbers of an option that has several. Their count is checked first: the rows of a huge tensor would fill the memory."""
+        values, names = group[key], self._parts[key]
+        if len(values) != len(names):
+            raise ValueError(f"expected {len(names)} values for {key}: got {values}")
+        return tuple(values)
 
     def _check_group(self, group: dict[str, Any]) -> None:
         if isinstance(group["lr"], Tensor) and group["lr"].numel() != 1:
