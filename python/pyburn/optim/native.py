@@ -140,7 +140,7 @@ class NativeOptimizer(Optimizer):
         return numbers
 
     def _values_of(self, group: dict[str, Any], key: str) -> tuple[Any, ...]:
-        """Returns the numbers of an option that has several. Their count is checked first: the rows of a huge tensor would fill the memory."""
+        """Returns the numbers of an option that has several. The count is checked first: rows of a huge tensor fill the memory."""
         values, names = group[key], self._parts[key]
         if len(values) != len(names):
             raise ValueError(f"expected {len(names)} values for {key}: got {values}")
