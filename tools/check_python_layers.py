@@ -28,6 +28,7 @@ LAYERS = [
         "pyburn._random",
         "pyburn._schema",
         "pyburn._trees",
+        "pyburn._nested",
     ],
     ["pyburn.backend", "pyburn.return_types", "pyburn.operations", "pyburn.plugins", "pyburn.stubs"],
     ["pyburn._device"],

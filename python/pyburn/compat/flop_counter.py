@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .._nested import tensors
 from ..autograd import Variable
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -158,14 +158,6 @@ class FlopCounterMode(contextlib.ContextDecorator):
         self._running, self._in_backward = {"Global"}, False
 
     def _when_all_have_gradients(self, value: Any, call: Callable[[Any], None]) -> None:
-        tensors = [tensor for tensor in _tensors(value) if tensor.requires_grad]
-        if tensors:
-            self._handles.append(register_multi_grad_hook(tensors, call))
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [tensor for part in value for tensor in _tensors(part)] if isinstance(value, (list, tuple)) else []
+        recorded = [tensor for tensor in tensors(value) if tensor.requires_grad]
+        if recorded:
+            self._handles.append(register_multi_grad_hook(recorded, call))
