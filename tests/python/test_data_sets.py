@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pkgutil
 from collections import Counter, OrderedDict, namedtuple
 from typing import Any
 
@@ -246,7 +247,7 @@ def test_graphs_become_one() -> None:
 @pytest.mark.parametrize(
     "name",
     [f"data.{name}" for name in ("dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder")]
-    + [f"data.transforms.{name}" for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness")]
+    + [f"data.transforms.{found.name}" for found in pkgutil.iter_modules(pyburn.data.transforms.__path__)]
     + ["chemistry", "eeg"],
 )
 def test_examples_of_docstrings(name: str) -> None:
