@@ -58,7 +58,11 @@ class MapperDataset(Dataset[Any]):
 
 
 class ComposedDataset(ConcatDataset[Any]):
-    """Concatenates data sets: Burn's name of ConcatDataset."""
+    """Concatenates data sets: Burn's name of ConcatDataset.
+
+    >>> len(ComposedDataset([[1, 2], [3]]))
+    3
+    """
 
 
 class SelectionDataset(Subset[Any]):
