@@ -104,6 +104,9 @@ def summary(
         mode: "eval", "train" or "same" (unchanged).
         **kwargs: Keyword arguments for the model.
 
+    Returns:
+        A ModelSummary, which prints as a table.
+
     Raises:
         ValueError: There is no input, or mode is unknown.
 
