@@ -129,6 +129,11 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
     """Decorates the forward of an autograd.Function: with `cast_inputs`, floating-point tensors are cast and autocast is disabled
     inside.
 
+    Args:
+        fwd: The forward; None for a decorator with options.
+        device_type: The kind of device.
+        cast_inputs: The dtype that floating-point tensors are cast to.
+
     >>> import pyburn
     >>> class Double(pyburn.autograd.Function):
     ...     @staticmethod

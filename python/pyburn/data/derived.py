@@ -232,6 +232,9 @@ class PartialDataset(Dataset[Any]):
 
         Returns:
             The parts.
+
+        Raises:
+            ValueError: A size is not positive.
         """
         if size < 1:
             raise ValueError(f"expected a size of at least 1: got {size}")

@@ -288,6 +288,9 @@ class Lambda(Transform):
     Args:
         lambd: The function.
 
+    Raises:
+        TypeError: lambd is not callable.
+
     >>> pyburn.data.transforms.Lambda(lambda x: x * 2)(pyburn.ones(2))
     tensor([2., 2.])
     """

@@ -73,6 +73,12 @@ class Loss(Mean):
 
     Args:
         name: The name of the metric.
+
+    >>> loss = Loss()
+    >>> loss.update(1.0, 32)
+    >>> loss.update(4.0, 16)
+    >>> loss.compute()
+    2.0
     """
 
     def __init__(self, name: str = "loss") -> None:
