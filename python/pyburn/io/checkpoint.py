@@ -78,10 +78,6 @@ def load(
     >>> pyburn.save([pyburn.zeros(1), "text"], file)
     >>> pyburn.load(io.BytesIO(file.getvalue()), map_location="cpu")
     [tensor([0.]), 'text']
-
-    >>> save({"x": pyburn.ones(2)}, "x.pt")
-    >>> load("x.pt")
-    {'x': tensor([1., 1.])}
     """
     if pickle_module is not None or not weights_only:
         argument = "pickle_module" if pickle_module is not None else "weights_only=False"
