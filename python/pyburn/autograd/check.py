@@ -172,7 +172,7 @@ def gradgradcheck(
         Whether the gradients are correct.
 
     >>> x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
-    >>> gradgradcheck(lambda x: x**3, x)
+    >>> pyburn.autograd.gradgradcheck(lambda x: x**3, x)
     True
     """
     arguments = _as_list(inputs)

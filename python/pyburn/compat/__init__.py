@@ -62,11 +62,11 @@ def install(*, own_torchvision: bool = True) -> None:
     Raises:
         RuntimeError: PyTorch or torchvision is imported already.
 
-    >>> install()
+    >>> pyburn.compat.install()
     >>> import torch
     >>> torch.ones(2)
     tensor([1., 1.])
-    >>> uninstall()
+    >>> pyburn.compat.uninstall()
     """
     global _finder, _patches
     if _finder is not None:
@@ -86,7 +86,7 @@ def install(*, own_torchvision: bool = True) -> None:
 def uninstall() -> None:
     """Undoes `install`: the next `import torch` imports PyTorch, if it is installed.
 
-    >>> uninstall()
+    >>> pyburn.compat.uninstall()
     """
     global _finder, _patches
     if _finder is None or _patches is None:
@@ -102,7 +102,7 @@ def uninstall() -> None:
 def installed() -> bool:
     """Returns whether `import torch` resolves to pyburn.
 
-    >>> installed()
+    >>> pyburn.compat.installed()
     False
     """
     return _finder is not None

@@ -93,7 +93,7 @@ def serve(
         ImportError: The packages that serve HTTP are not installed.
         OSError: The server cannot listen on the address.
 
-    >>> serve("runs")  # doctest: +SKIP
+    >>> pyburn.dashboard.serve("runs")  # doctest: +SKIP
     """
     if not Path(folder).is_dir():
         print(f"There is no folder {os.fspath(folder)} yet: runs appear when they are written there.", file=sys.stderr)

@@ -48,7 +48,7 @@ class IterableDataset(Dataset[T_co]):
 
     Every worker of a loader iterates over the whole stream; use `get_worker_info()` to let each worker yield its own part.
 
-    >>> class Numbers(IterableDataset):
+    >>> class Numbers(pyburn.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([1, 2, 3])
     >>> list(Numbers())
@@ -205,7 +205,7 @@ class ChainDataset(IterableDataset[T_co]):
     Args:
         datasets: The data sets.
 
-    >>> class Numbers(IterableDataset):
+    >>> class Numbers(pyburn.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([1, 2])
     >>> list(Numbers() + Numbers())

@@ -60,7 +60,7 @@ class MapperDataset(Dataset[Any]):
 class ComposedDataset(ConcatDataset[Any]):
     """Concatenates data sets: Burn's name of ConcatDataset.
 
-    >>> len(ComposedDataset([[1, 2], [3]]))
+    >>> len(pyburn.data.ComposedDataset([[1, 2], [3]]))
     3
     """
 

@@ -28,7 +28,7 @@ class WorkerInfo:
         seed: The seed of the worker.
         dataset: The copy of the data set.
 
-    >>> WorkerInfo(0, 2, 7, [1])
+    >>> pyburn.data.WorkerInfo(0, 2, 7, [1])
     WorkerInfo(id=0, num_workers=2, seed=7, dataset=[1])
     """
 

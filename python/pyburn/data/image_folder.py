@@ -47,7 +47,7 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         FileNotFoundError: There is no class folder, or a class has no files.
         ValueError: Not exactly one of extensions and is_valid_file is given.
 
-    >>> folder = DatasetFolder("data/train", loader=numpy.load, extensions=(".npy",))  # doctest: +SKIP
+    >>> folder = pyburn.data.DatasetFolder("data/train", loader=numpy.load, extensions=(".npy",))  # doctest: +SKIP
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class ImageFolder(DatasetFolder):
         is_valid_file: Returns whether a file belongs to the data set.
         allow_empty: Whether classes without images are allowed.
 
-    >>> image, label = ImageFolder("data/train")[0]  # doctest: +SKIP
+    >>> image, label = pyburn.data.ImageFolder("data/train")[0]  # doctest: +SKIP
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
         transform: Applied to the image.
         transforms: Applied to (image, target), to transform both consistently, such as an image and its mask.
 
-    >>> image, label = ImageFolderDataset([("cat.jpg", "cat")], lambda name: 0, ["cat"])[0]  # doctest: +SKIP
+    >>> image, label = pyburn.data.ImageFolderDataset([("cat.jpg", "cat")], lambda name: 0, ["cat"])[0]  # doctest: +SKIP
     """
 
     def __init__(

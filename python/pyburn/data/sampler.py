@@ -23,7 +23,7 @@ class Sampler(Generic[T_co]):
     Args:
         data_source: Ignored.
 
-    >>> class Evens(Sampler):
+    >>> class Evens(pyburn.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([0, 2, 4])
     >>> list(Evens())

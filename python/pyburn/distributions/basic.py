@@ -16,7 +16,7 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 class Distribution:
     """Base class of distributions. `batch_shape` is the shape of a single sample.
 
-    >>> isinstance(Normal(0.0, 1.0), Distribution)
+    >>> isinstance(pyburn.distributions.Normal(0.0, 1.0), pyburn.distributions.Distribution)
     True
     """
 

@@ -107,7 +107,7 @@ def is_compatible(model: Any, device: str = "CPU", **options: Any) -> bool:
         device: "CPU".
         **options: Ignored.
 
-    >>> is_compatible(onnx.load("model.onnx"))  # doctest: +SKIP
+    >>> pyburn.onnx.backend.is_compatible(onnx.load("model.onnx"))  # doctest: +SKIP
     True
     """
     try:
@@ -128,7 +128,7 @@ def prepare(model: Any, device: str = "CPU", **options: Any) -> PreparedModel:
     Returns:
         The model, whose method `run` takes arrays.
 
-    >>> prepared = prepare(onnx.load("model.onnx"))  # doctest: +SKIP
+    >>> prepared = pyburn.onnx.backend.prepare(onnx.load("model.onnx"))  # doctest: +SKIP
     """
     return PreparedModel(load(model.SerializeToString(), device=_device(device)))
 
@@ -145,7 +145,7 @@ def run_model(model: Any, inputs: Any, device: str = "CPU", **options: Any) -> t
     Returns:
         The outputs as arrays.
 
-    >>> run_model(onnx.load("model.onnx"), [array])  # doctest: +SKIP
+    >>> pyburn.onnx.backend.run_model(onnx.load("model.onnx"), [array])  # doctest: +SKIP
     """
     return prepare(model, device, **options).run(inputs)
 
@@ -163,7 +163,7 @@ def run_node(node: Any, inputs: Any, device: str = "CPU", outputs_info: Sequence
     Returns:
         The outputs as arrays.
 
-    >>> run_node(onnx.helper.make_node("Neg", ["x"], ["y"]), [np.float32([1.0])])  # doctest: +SKIP
+    >>> pyburn.onnx.backend.run_node(onnx.helper.make_node("Neg", ["x"], ["y"]), [np.float32([1.0])])  # doctest: +SKIP
     (array([-1.], dtype=float32),)
     """
     import onnx
@@ -185,7 +185,7 @@ def supports_device(device: str) -> bool:
     Args:
         device: "CPU", or the name of a device of pyburn.
 
-    >>> supports_device("CPU")
+    >>> pyburn.onnx.backend.supports_device("CPU")
     True
     """
     try:

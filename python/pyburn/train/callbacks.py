@@ -325,7 +325,7 @@ class Samples(Callback):
         make: Called with the model in evaluation mode; returns the list of samples for `Run.log_samples`.
         every: Log every this many epochs.
 
-    >>> samples = Samples(lambda model: [{"input": "a", "output": "b"}], every=5)
+    >>> samples = pyburn.train.Samples(lambda model: [{"input": "a", "output": "b"}], every=5)
     """
 
     def __init__(self, make: Callable[[Any], Sequence[dict[str, Any]]], every: int = 1) -> None:

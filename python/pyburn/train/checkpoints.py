@@ -34,7 +34,7 @@ class Rule:
 
     Rules are combined in a list: a checkpoint is saved when at least one rule asks for it, and kept while at least one rule keeps it.
 
-    >>> [rule.name for rule in (Last(), Best("valid/accuracy"))]
+    >>> [rule.name for rule in (pyburn.train.Last(), pyburn.train.Best("valid/accuracy"))]
     ['last', 'best valid/accuracy']
     """
 
@@ -68,7 +68,7 @@ class Last(Rule):
     Raises:
         ValueError: count is not a positive int.
 
-    >>> Last(3).name
+    >>> pyburn.train.Last(3).name
     'last 3'
     """
 
@@ -96,7 +96,7 @@ class Best(Rule):
         TypeError: metric is not a str.
         ValueError: mode is unknown.
 
-    >>> Best("valid/accuracy", 2).name
+    >>> pyburn.train.Best("valid/accuracy", 2).name
     'best 2 by valid/accuracy'
     """
 
@@ -139,7 +139,7 @@ class Every(Rule):
     Raises:
         ValueError: Not exactly one of epochs, steps and minutes is given, or it is not positive.
 
-    >>> Every(minutes=30, keep=2).name
+    >>> pyburn.train.Every(minutes=30, keep=2).name
     'every 30 minutes'
     """
 

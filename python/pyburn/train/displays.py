@@ -90,7 +90,7 @@ class Quiet(Callback):
     Args:
         file: The stream to print to; None for standard error.
 
-    >>> learner.fit(data, epochs=1, display=Quiet())  # doctest: +SKIP
+    >>> learner.fit(data, epochs=1, display=pyburn.train.Quiet())  # doctest: +SKIP
     """
 
     def __init__(self, file: TextIO | None = None) -> None:

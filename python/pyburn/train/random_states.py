@@ -42,9 +42,9 @@ def set_random_state(state: dict[str, Any]) -> None:
     Args:
         state: A state from `random_state`.
 
-    >>> state = random_state()
+    >>> state = pyburn.train.random_state()
     >>> first = pyburn.rand(2)
-    >>> set_random_state(state)
+    >>> pyburn.train.set_random_state(state)
     >>> pyburn.equal(first, pyburn.rand(2))
     True
     """

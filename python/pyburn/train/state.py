@@ -72,7 +72,7 @@ class TrainingState:
         epoch_over: Set to True to end the epoch after this batch, as if the data had ended.
         running: Returns the loss and the metrics over the current pass so far. Calling it synchronizes with the device.
 
-    >>> TrainingState().step
+    >>> pyburn.train.TrainingState().step
     0
     """
 

@@ -26,7 +26,7 @@ class Step:
             it is not checked for NaN.
         running: Returns additional values over the epoch so far; those of the last batch are the values of the epoch.
 
-    >>> Step(pyburn.tensor(0.5), values={"penalty": 0.1}).values
+    >>> pyburn.train.Step(pyburn.tensor(0.5), values={"penalty": 0.1}).values
     {'penalty': 0.1}
     """
 

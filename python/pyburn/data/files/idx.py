@@ -64,8 +64,8 @@ def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
     Raises:
         ValueError: The dtype or shape is not supported.
 
-    >>> write_idx("numbers.idx", np.arange(6, dtype=np.uint8).reshape(2, 3))
-    >>> read_idx("numbers.idx").shape
+    >>> pyburn.data.files.write_idx("numbers.idx", np.arange(6, dtype=np.uint8).reshape(2, 3))
+    >>> pyburn.data.files.read_idx("numbers.idx").shape
     (2, 3)
     """
     codes = {np.dtype(text).newbyteorder("="): code for code, text in _DTYPES.items()}

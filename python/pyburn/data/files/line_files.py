@@ -75,7 +75,7 @@ class LinesDataset(Dataset[Any]):
 
     >>> with open("a.txt", "w") as file:
     ...     _ = file.write("one\ntwo\n")
-    >>> LinesDataset("a.txt")[1]
+    >>> pyburn.data.files.LinesDataset("a.txt")[1]
     'two'
     """
 
@@ -122,7 +122,7 @@ class JSONLinesDataset(LinesDataset):
 
     >>> with open("a.jsonl", "w") as file:
     ...     _ = file.write('{"x": 1}\\n{"x": 2}\\n')
-    >>> JSONLinesDataset("a.jsonl")[1]
+    >>> pyburn.data.files.JSONLinesDataset("a.jsonl")[1]
     {'x': 2}
     """
 

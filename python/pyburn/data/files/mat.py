@@ -23,7 +23,7 @@ _DEEPEST = 32
 class SparseColumns(NamedTuple):
     """A CSC matrix, as stored by MATLAB: column j has `values[pointers[j]:pointers[j + 1]]` in the rows `rows[...]`.
 
-    >>> SparseColumns((2, 1), np.array([5.0]), np.array([1]), np.array([0, 1])).shape
+    >>> pyburn.data.files.SparseColumns((2, 1), np.array([5.0]), np.array([1]), np.array([0, 1])).shape
     (2, 1)
     """
 
@@ -50,7 +50,7 @@ def read_mat(file: File, names: Iterable[str] | None = None) -> dict[str, Any]:
         FormatError: The file is damaged or of another version.
         KeyError: There is no such variable.
 
-    >>> read_mat("recording.mat")["data"].shape  # doctest: +SKIP
+    >>> pyburn.data.files.read_mat("recording.mat")["data"].shape  # doctest: +SKIP
     (1000, 28)
     """
     data = read_bytes(file)

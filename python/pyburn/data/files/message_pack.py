@@ -23,7 +23,7 @@ def unpack_message(data: bytes) -> Any:
     Raises:
         FormatError: The bytes are damaged.
 
-    >>> unpack_message(bytes([0x93, 1, 2, 0xA1, 0x61]))
+    >>> pyburn.data.files.unpack_message(bytes([0x93, 1, 2, 0xA1, 0x61]))
     [1, 2, 'a']
     """
     reader = ByteReader(data, "message pack")

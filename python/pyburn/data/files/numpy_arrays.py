@@ -30,7 +30,7 @@ class NumpyDataset(Dataset[Any]):
 
     >>> import numpy
     >>> numpy.save("x.npy", numpy.eye(3, dtype=numpy.float32))
-    >>> NumpyDataset("x.npy")[1]
+    >>> pyburn.data.files.NumpyDataset("x.npy")[1]
     tensor([0., 1., 0.])
     """
 

@@ -48,7 +48,7 @@ def read_parquet(file: File, columns: Sequence[str] | None = None) -> Table:
         KeyError: There is no such column.
         FormatError: The file is damaged.
 
-    >>> read_parquet("people.parquet", columns=["age"])["age"]  # doctest: +SKIP
+    >>> pyburn.data.files.read_parquet("people.parquet", columns=["age"])["age"]  # doctest: +SKIP
     """
     opened = _opened(file)
     _check_columns(opened.schema_arrow.names, columns)
@@ -96,7 +96,7 @@ class ParquetDataset(Dataset[dict[str, Any]]):
         KeyError: There is no such column.
         FormatError: The file is damaged.
 
-    >>> ParquetDataset("people.parquet")[0]  # doctest: +SKIP
+    >>> pyburn.data.files.ParquetDataset("people.parquet")[0]  # doctest: +SKIP
     {'name': 'Ada', 'age': 36}
     """
 

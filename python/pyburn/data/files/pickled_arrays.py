@@ -20,7 +20,7 @@ from .source import ByteReader, File, FormatError, read_bytes
 class SparseRows(NamedTuple):
     """A CSR matrix: row i has `values[pointers[i]:pointers[i + 1]]` in the columns `columns[...]`.
 
-    >>> SparseRows((1, 3), np.array([5.0]), np.array([2]), np.array([0, 1])).dense()
+    >>> pyburn.data.files.SparseRows((1, 3), np.array([5.0]), np.array([2]), np.array([0, 1])).dense()
     array([[0., 0., 5.]], dtype=float32)
     """
 
@@ -54,7 +54,7 @@ def read_pickled_arrays(file: File) -> Any:
         FormatError: The pickle is damaged or contains anything else.
 
     >>> import pickle
-    >>> read_pickled_arrays(pickle.dumps({"x": np.arange(3)}))["x"]
+    >>> pyburn.data.files.read_pickled_arrays(pickle.dumps({"x": np.arange(3)}))["x"]
     array([0, 1, 2])
     """
     reader = ByteReader(read_bytes(file), "pickle")

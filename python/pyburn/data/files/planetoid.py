@@ -18,7 +18,7 @@ _LARGEST = 2**30
 class CitationGraph(NamedTuple):
     """A citation graph: features, classes, links in both directions, and the masks of the split.
 
-    >>> read_planetoid("data", "cora").x.shape  # doctest: +SKIP
+    >>> pyburn.data.files.read_planetoid("data", "cora").x.shape  # doctest: +SKIP
     (2708, 1433)
     """
 
@@ -44,7 +44,7 @@ def read_planetoid(folder: str | os.PathLike[str], name: str) -> CitationGraph:
     Raises:
         FormatError: A file is damaged.
 
-    >>> graph = read_planetoid("data", "cora")  # doctest: +SKIP
+    >>> graph = pyburn.data.files.read_planetoid("data", "cora")  # doctest: +SKIP
     """
     parts = {part: read_pickled_arrays(Path(folder) / f"ind.{name}.{part}") for part in ("x", "y", "tx", "ty", "allx", "ally", "graph")}
     sparse = {part: _checked(parts[part], part, SparseRows) for part in ("x", "tx", "allx")}

@@ -70,9 +70,9 @@ class SqliteDataset(Dataset[Any]):
         FileNotFoundError: There is no such file.
         FormatError: The file is damaged, or has no such table.
 
-    >>> with SqliteDatasetWriter("numbers.db") as writer:
+    >>> with pyburn.data.files.SqliteDatasetWriter("numbers.db") as writer:
     ...     _ = writer.write("train", {"x": 0.5, "label": 1})
-    >>> SqliteDataset("numbers.db", "train")[0]
+    >>> pyburn.data.files.SqliteDataset("numbers.db", "train")[0]
     {'x': 0.5, 'label': 1}
     """
 

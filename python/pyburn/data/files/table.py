@@ -30,7 +30,7 @@ class Table:
     Raises:
         ValueError: The lengths differ.
 
-    >>> table = Table({"x": np.array([1.0, 2.0]), "name": np.array(["a", "b"], object)})
+    >>> table = pyburn.data.files.Table({"x": np.array([1.0, 2.0]), "name": np.array(["a", "b"], object)})
     >>> table.row(1)
     {'x': 2.0, 'name': 'b'}
     """
@@ -312,8 +312,8 @@ class TableDataset(Dataset[Any]):
         features: The feature columns; by default all other numeric ones.
         transform: Applied to each item.
 
-    >>> table = Table({"x": np.array([1.0, 2.0]), "kind": np.array(["cat", "dog"], object)})
-    >>> TableDataset(table, target="kind")[1]
+    >>> table = pyburn.data.files.Table({"x": np.array([1.0, 2.0]), "kind": np.array(["cat", "dog"], object)})
+    >>> pyburn.data.files.TableDataset(table, target="kind")[1]
     (tensor([2.]), tensor(1))
     """
 
@@ -354,7 +354,7 @@ class CSVDataset(TableDataset):
         transform: Called with each sample.
         **options: Options of read_csv.
 
-    >>> CSVDataset(b"x,kind\\n1.5,cat\\n2.5,dog\\n", target="kind")[1]
+    >>> pyburn.data.files.CSVDataset(b"x,kind\\n1.5,cat\\n2.5,dog\\n", target="kind")[1]
     (tensor([2.5000]), tensor(1))
     """
 

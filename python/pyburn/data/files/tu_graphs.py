@@ -14,7 +14,7 @@ from .source import File, FormatError, read_text
 class SmallGraph(NamedTuple):
     """A graph: links in both directions (2, links), a class or target value, and optional labels and attributes of nodes and links.
 
-    >>> read_tu_folder("data/MUTAG", "MUTAG")[0]  # doctest: +SKIP
+    >>> pyburn.data.files.read_tu_folder("data/MUTAG", "MUTAG")[0]  # doctest: +SKIP
     """
 
     edge_index: np.ndarray
@@ -41,7 +41,7 @@ def read_graph_text(file: File) -> list[SmallGraph]:
     Raises:
         FormatError: The file is damaged.
 
-    >>> len(read_graph_text(b"1\\n2 0\\n0 1 1\\n0 1 0\\n"))
+    >>> len(pyburn.data.files.read_graph_text(b"1\\n2 0\\n0 1 1\\n0 1 0\\n"))
     1
     """
     lines = read_text(file, "graphs").splitlines()
@@ -103,7 +103,7 @@ def read_tu_folder(folder: str | os.PathLike[str], name: str) -> list[SmallGraph
     Raises:
         FormatError: A file is damaged, or labels are missing.
 
-    >>> len(read_tu_folder("data/MUTAG", "MUTAG"))  # doctest: +SKIP
+    >>> len(pyburn.data.files.read_tu_folder("data/MUTAG", "MUTAG"))  # doctest: +SKIP
     188
     """
     folder = Path(folder)

@@ -31,8 +31,8 @@ def read_wav(file: File, normalize: bool = True, start: int = 0, frames: int = -
         FormatError: The file is damaged or its format is not supported.
         ValueError: start is out of range.
 
-    >>> write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
-    >>> samples, rate = read_wav("silence.wav")
+    >>> pyburn.data.files.write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
+    >>> samples, rate = pyburn.data.files.read_wav("silence.wav")
     >>> samples.shape, rate
     ((1, 800), 8000)
     """
@@ -107,7 +107,7 @@ def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int |
     Raises:
         ValueError: The shape, rate or bits is not supported, or the file would exceed 4 GiB.
 
-    >>> write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
+    >>> pyburn.data.files.write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
     """
     atomic_write(os.fspath(file), wav_bytes(samples, rate, bits))
 

@@ -25,7 +25,7 @@ class CitationSet(NamedSet[Data], counted="graph"):
         transform: Applied to the graph.
         download: Whether to download missing files.
 
-    >>> Cora()[0].num_nodes  # doctest: +SKIP
+    >>> pyburn.data.sets.Cora()[0].num_nodes  # doctest: +SKIP
     2708
     """
 
@@ -55,7 +55,7 @@ class CitationSet(NamedSet[Data], counted="graph"):
 class Cora(CitationSet):
     """The Cora citation network: 2,708 machine learning papers in 7 classes, 1,433 word features, 5,278 citations.
 
-    >>> Cora()[0].num_nodes  # doctest: +SKIP
+    >>> pyburn.data.sets.Cora()[0].num_nodes  # doctest: +SKIP
     2708
     """
 
@@ -66,7 +66,7 @@ class Citeseer(CitationSet):
     """The Citeseer citation network: 3,327 papers in 6 classes, 3,703 word features, 4,552 citations. Fifteen papers have no features or
     links.
 
-    >>> Citeseer()[0].num_nodes  # doctest: +SKIP
+    >>> pyburn.data.sets.Citeseer()[0].num_nodes  # doctest: +SKIP
     3327
     """
 
@@ -83,7 +83,7 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
         transform: Applied to each graph.
         download: Whether to download missing files.
 
-    >>> len(MUTAG())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.MUTAG())  # doctest: +SKIP
     188
     """
 
@@ -132,7 +132,7 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
 class MUTAG(GraphClasses):
     """188 molecules, classified by whether they are mutagenic to a bacterium.
 
-    >>> len(MUTAG())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.MUTAG())  # doctest: +SKIP
     188
     """
 
@@ -142,7 +142,7 @@ class MUTAG(GraphClasses):
 class PROTEINS(GraphClasses):
     """1,113 proteins, classified as enzymes or non-enzymes.
 
-    >>> len(PROTEINS())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.PROTEINS())  # doctest: +SKIP
     1113
     """
 

@@ -26,7 +26,7 @@ class ImageSet(LabelledSet):
         classes: The class names.
         class_to_idx: The class index by name.
 
-    >>> MNIST(train=True).data.shape  # doctest: +SKIP
+    >>> pyburn.data.sets.MNIST(train=True).data.shape  # doctest: +SKIP
     pyburn.Size([60000, 28, 28])
     """
 
@@ -78,7 +78,7 @@ class MNIST(ImageSet):
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
 
-    >>> len(MNIST(train=False))  # doctest: +SKIP
+    >>> len(pyburn.data.sets.MNIST(train=False))  # doctest: +SKIP
     10000
     """
 
@@ -111,7 +111,7 @@ class FashionMNIST(MNIST):
 
     Uses Debian's package dataset-fashion-mnist if it is installed.
 
-    >>> FashionMNIST().classes[0]  # doctest: +SKIP
+    >>> pyburn.data.sets.FashionMNIST().classes[0]  # doctest: +SKIP
     'T-shirt/top'
     """
 
@@ -153,7 +153,7 @@ class CIFAR10(ImageSet):
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
 
-    >>> len(CIFAR10(train=True))  # doctest: +SKIP
+    >>> len(pyburn.data.sets.CIFAR10(train=True))  # doctest: +SKIP
     50000
     """
 

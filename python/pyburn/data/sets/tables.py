@@ -30,7 +30,7 @@ class TableSet(LabelledSet, counted="rows"):
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
 
-    >>> features, target = Diabetes()[0]  # doctest: +SKIP
+    >>> features, target = pyburn.data.sets.Diabetes()[0]  # doctest: +SKIP
     """
 
     feature_names: list[str]
@@ -72,7 +72,7 @@ class CaliforniaHousing(TableSet):
     The features are those of scikit-learn. In 207 districts the number of bedrooms is missing and replaced by the median; `table` is the
     original table.
 
-    >>> len(CaliforniaHousing())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.CaliforniaHousing())  # doctest: +SKIP
     20640
     """
 
@@ -103,7 +103,7 @@ class CaliforniaHousing(TableSet):
 class Diabetes(TableSet):
     """442 patients with ten unscaled measurements, and the disease progression after one year (Efron et al. 2004).
 
-    >>> len(Diabetes())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.Diabetes())  # doctest: +SKIP
     442
     """
 
@@ -122,7 +122,7 @@ class Diabetes(TableSet):
 class Digits(TableSet):
     """1,797 handwritten digits of 8 x 8 pixels with values from 0 to 16. `data` is (rows, 64), `images` the same as (rows, 8, 8).
 
-    >>> len(Digits())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.Digits())  # doctest: +SKIP
     1797
     """
 
@@ -145,7 +145,7 @@ class Digits(TableSet):
 class BreastCancer(TableSet):
     """569 tumors with thirty measurements of their cells, malignant (0) or benign (1) (Wisconsin diagnostic).
 
-    >>> len(BreastCancer())  # doctest: +SKIP
+    >>> len(pyburn.data.sets.BreastCancer())  # doctest: +SKIP
     569
     """
 

@@ -25,7 +25,7 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
     Raises:
         DataNotFoundError: The file is missing and is not downloaded.
 
-    >>> TinyShakespeare().text[:13]  # doctest: +SKIP
+    >>> pyburn.data.sets.TinyShakespeare().text[:13]  # doctest: +SKIP
     'First Citizen'
     """
 
@@ -58,7 +58,7 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
 class TextSet(LabelledSet, counted="texts"):
     """Base class of text classification data sets: `texts`, `targets`, `classes`. Samples are (text, class index).
 
-    >>> text, label = AGNews(train=False)[0]  # doctest: +SKIP
+    >>> text, label = pyburn.data.sets.AGNews(train=False)[0]  # doctest: +SKIP
     """
 
     classes: list[str]
@@ -86,7 +86,7 @@ class AGNews(TextSet):
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
 
-    >>> len(AGNews(train=True))  # doctest: +SKIP
+    >>> len(pyburn.data.sets.AGNews(train=True))  # doctest: +SKIP
     120000
     """
 
@@ -121,7 +121,7 @@ class MovieReviews(TextSet):
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
 
-    >>> len(MovieReviews(train=None))  # doctest: +SKIP
+    >>> len(pyburn.data.sets.MovieReviews(train=None))  # doctest: +SKIP
     10662
     """
 

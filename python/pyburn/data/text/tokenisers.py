@@ -17,7 +17,7 @@ from .vocabulary import Vocabulary
 class Tokeniser:
     """Base class of tokenizers.
 
-    >>> tokeniser = CharTokeniser.train("abc")
+    >>> tokeniser = pyburn.data.text.CharTokeniser.train("abc")
     >>> tokeniser.decode(tokeniser.encode("cab"))
     'cab'
     """
@@ -252,8 +252,8 @@ def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
     Raises:
         FormatError: The file is not a saved tokenizer.
 
-    >>> CharTokeniser.train("abc").save("letters.json")
-    >>> load_tokeniser("letters.json").encode("cab")
+    >>> pyburn.data.text.CharTokeniser.train("abc").save("letters.json")
+    >>> pyburn.data.text.load_tokeniser("letters.json").encode("cab")
     [2, 0, 1]
     """
     from .byte_pairs import BytePairTokeniser

@@ -93,7 +93,7 @@ class RandAugment(Augment):
     Raises:
         ValueError: The magnitude is out of range.
 
-    >>> RandAugment(2, 5)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    >>> pyburn.data.transforms.RandAugment(2, 5)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -132,7 +132,7 @@ class TrivialAugmentWide(Augment):
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
 
-    >>> TrivialAugmentWide()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    >>> pyburn.data.transforms.TrivialAugmentWide()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
     pyburn.Size([3, 8, 12])
     """
 

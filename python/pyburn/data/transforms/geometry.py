@@ -20,7 +20,7 @@ Fill = float | Sequence[float] | None
 class InterpolationMode(Enum):
     """Interpolation modes.
 
-    >>> InterpolationMode.BILINEAR.value
+    >>> pyburn.data.transforms.InterpolationMode.BILINEAR.value
     'bilinear'
     """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Transform:
     """Base class of transforms; the repr shows the constructor arguments.
 
-    >>> class Half(Transform):
+    >>> class Half(pyburn.data.transforms.Transform):
     ...     def __call__(self, img):
     ...         return img / 2
     >>> Half()(4)
@@ -82,7 +82,7 @@ class ToTensor(Transform):
 class PILToTensor(Transform):
     """Converts a Pillow image to a tensor (C, H, W) without scaling.
 
-    >>> PILToTensor()(ToPILImage()(pyburn.zeros(1, 2, 3, dtype=pyburn.uint8))).shape
+    >>> pyburn.data.transforms.PILToTensor()(pyburn.data.transforms.ToPILImage()(pyburn.zeros(1, 2, 3, dtype=pyburn.uint8))).shape
     pyburn.Size([1, 2, 3])
     """
 
@@ -96,7 +96,7 @@ class ToPILImage(Transform):
     Args:
         mode: The mode of the Pillow image; by default it follows from the number of channels.
 
-    >>> ToPILImage()(pyburn.zeros(3, 2, 4)).size
+    >>> pyburn.data.transforms.ToPILImage()(pyburn.zeros(3, 2, 4)).size
     (4, 2)
     """
 
@@ -181,7 +181,7 @@ class ToImage(Transform):
     """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W) without scaling; tensors are returned unchanged.
 
     >>> import numpy
-    >>> ToImage()(numpy.zeros((2, 3, 1), numpy.uint8)).shape
+    >>> pyburn.data.transforms.ToImage()(numpy.zeros((2, 3, 1), numpy.uint8)).shape
     pyburn.Size([1, 2, 3])
     """
 
@@ -194,7 +194,7 @@ class ToImage(Transform):
 class ToPureTensor(Transform):
     """Returns its input: pyburn has no tensor subclasses for images.
 
-    >>> ToPureTensor()(pyburn.ones(1))
+    >>> pyburn.data.transforms.ToPureTensor()(pyburn.ones(1))
     tensor([1.])
     """
 
@@ -217,7 +217,7 @@ class ToDtype(Transform):
         dtype: The dtype.
         scale: Whether values are scaled to the range of the dtype: [0, 1] for floats.
 
-    >>> ToDtype(pyburn.float32, scale=True)(pyburn.tensor([255], dtype=pyburn.uint8))
+    >>> pyburn.data.transforms.ToDtype(pyburn.float32, scale=True)(pyburn.tensor([255], dtype=pyburn.uint8))
     tensor([1.])
     """
 
@@ -241,7 +241,7 @@ class LinearTransformation(Transform):
     Raises:
         ValueError: The shapes do not match.
 
-    >>> LinearTransformation(2 * pyburn.eye(2), pyburn.zeros(2))(pyburn.ones(1, 1, 2))
+    >>> pyburn.data.transforms.LinearTransformation(2 * pyburn.eye(2), pyburn.zeros(2))(pyburn.ones(1, 1, 2))
     tensor([[[2., 2.]]])
     """
 
@@ -270,7 +270,7 @@ class UniformTemporalSubsample(Transform):
     Args:
         num_samples: The number of frames.
 
-    >>> UniformTemporalSubsample(2)(pyburn.arange(5.0).reshape(5, 1, 1, 1)).flatten()
+    >>> pyburn.data.transforms.UniformTemporalSubsample(2)(pyburn.arange(5.0).reshape(5, 1, 1, 1)).flatten()
     tensor([0., 4.])
     """
 

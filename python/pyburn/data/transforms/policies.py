@@ -15,7 +15,7 @@ from .geometry import Fill, InterpolationMode, interpolation_mode
 class AutoAugmentPolicy(Enum):
     """The data set on which a policy was learned.
 
-    >>> AutoAugmentPolicy.IMAGENET.value
+    >>> pyburn.data.transforms.AutoAugmentPolicy.IMAGENET.value
     'imagenet'
     """
 
@@ -66,7 +66,7 @@ class AutoAugment(Augment):
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
 
-    >>> AutoAugment()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    >>> pyburn.data.transforms.AutoAugment()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -106,7 +106,7 @@ class AugMix(Augment):
     Raises:
         ValueError: severity is out of range.
 
-    >>> AugMix()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    >>> pyburn.data.transforms.AugMix()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
     pyburn.Size([3, 8, 12])
     """
 

@@ -37,7 +37,7 @@ class RandomApply(Transform):
         transforms: The transforms, applied in order.
         p: The probability.
 
-    >>> RandomApply([lambda x: x + 1, lambda x: x * 2], p=1.0)(1)
+    >>> pyburn.data.transforms.RandomApply([lambda x: x + 1, lambda x: x * 2], p=1.0)(1)
     4
     """
 
@@ -58,7 +58,7 @@ class RandomOrder(Transform):
     Args:
         transforms: The transforms.
 
-    >>> RandomOrder([lambda x: x + 1, lambda x: x + 2])(0)
+    >>> pyburn.data.transforms.RandomOrder([lambda x: x + 1, lambda x: x + 2])(0)
     3
     """
 
@@ -83,7 +83,7 @@ class RandomChoice(Transform):
     Raises:
         ValueError: The number of weights does not match.
 
-    >>> RandomChoice([lambda x: x + 1, lambda x: x + 2], p=[0, 1])(0)
+    >>> pyburn.data.transforms.RandomChoice([lambda x: x + 1, lambda x: x + 2], p=[0, 1])(0)
     2
     """
 

@@ -27,7 +27,7 @@ class ColorJitter(Transform):
     Raises:
         ValueError: A range is invalid.
 
-    >>> ColorJitter(brightness=0.5, hue=0.1)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.ColorJitter(brightness=0.5, hue=0.1)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -90,7 +90,7 @@ class RandomGrayscale(WithProbability):
     Args:
         p: The probability.
 
-    >>> RandomGrayscale(p=1.0)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomGrayscale(p=1.0)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -111,7 +111,7 @@ class GaussianBlur(Transform):
     Raises:
         ValueError: sigma is not positive.
 
-    >>> GaussianBlur(3)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.GaussianBlur(3)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -138,7 +138,7 @@ class RandomErasing(Transform):
     Raises:
         ValueError: An argument is invalid.
 
-    >>> RandomErasing(p=1.0, scale=(0.5, 0.5))(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomErasing(p=1.0, scale=(0.5, 0.5))(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 

@@ -16,7 +16,7 @@ from .random_colour import ColorJitter
 class RandomInvert(WithProbability):
     """Inverts the colors with probability p.
 
-    >>> RandomInvert(p=1.0)(pyburn.tensor([[[0.25]]]))
+    >>> pyburn.data.transforms.RandomInvert(p=1.0)(pyburn.tensor([[[0.25]]]))
     tensor([[[0.7500]]])
     """
 
@@ -27,7 +27,7 @@ class RandomInvert(WithProbability):
 class RandomEqualize(WithProbability):
     """Equalizes the histogram with probability p.
 
-    >>> RandomEqualize(p=1.0)(pyburn.arange(1024).reshape(1, 32, 32).div(8).to(pyburn.uint8)).amax()
+    >>> pyburn.data.transforms.RandomEqualize(p=1.0)(pyburn.arange(1024).reshape(1, 32, 32).div(8).to(pyburn.uint8)).amax()
     tensor(255, dtype=pyburn.uint8)
     """
 
@@ -38,7 +38,7 @@ class RandomEqualize(WithProbability):
 class RandomAutocontrast(WithProbability):
     """Maximizes the contrast with probability p.
 
-    >>> RandomAutocontrast(p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
+    >>> pyburn.data.transforms.RandomAutocontrast(p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
     tensor([[[0., 1.]]])
     """
 
@@ -53,7 +53,7 @@ class RandomPosterize(WithProbability):
         bits: The number of bits that are kept, from 0 to 8.
         p: The probability.
 
-    >>> RandomPosterize(2, p=1.0)(pyburn.tensor([[[100, 200]]], dtype=pyburn.uint8))
+    >>> pyburn.data.transforms.RandomPosterize(2, p=1.0)(pyburn.tensor([[[100, 200]]], dtype=pyburn.uint8))
     tensor([[[ 64, 192]]], dtype=pyburn.uint8)
     """
 
@@ -72,7 +72,7 @@ class RandomSolarize(WithProbability):
         threshold: The threshold.
         p: The probability.
 
-    >>> RandomSolarize(0.5, p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
+    >>> pyburn.data.transforms.RandomSolarize(0.5, p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
     tensor([[[0.2500, 0.2500]]])
     """
 
@@ -91,7 +91,7 @@ class RandomAdjustSharpness(WithProbability):
         sharpness_factor: The factor of the sharpness.
         p: The probability.
 
-    >>> RandomAdjustSharpness(2.0, p=1.0)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomAdjustSharpness(2.0, p=1.0)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -106,7 +106,7 @@ class RandomAdjustSharpness(WithProbability):
 class RandomChannelPermutation(Transform):
     """Permutes the channels randomly.
 
-    >>> RandomChannelPermutation()(pyburn.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1)).sum()
+    >>> pyburn.data.transforms.RandomChannelPermutation()(pyburn.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1)).sum()
     tensor(6.)
     """
 
@@ -126,7 +126,7 @@ class RandomPhotometricDistort(Transform):
         hue: The range of the hue shift.
         p: The probability of each change.
 
-    >>> RandomPhotometricDistort()(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomPhotometricDistort()(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -163,7 +163,7 @@ class GaussianNoise(Transform):
     Raises:
         ValueError: sigma is negative.
 
-    >>> GaussianNoise(sigma=0.05)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.GaussianNoise(sigma=0.05)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -185,7 +185,7 @@ class JPEG(Transform):
     Raises:
         ValueError: quality is out of range.
 
-    >>> JPEG(50)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    >>> pyburn.data.transforms.JPEG(50)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
     pyburn.Size([3, 8, 12])
     """
 

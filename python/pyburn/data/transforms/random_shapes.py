@@ -26,7 +26,7 @@ class RandomPerspective(WithProbability):
     Raises:
         ValueError: distortion_scale is not in [0, 1].
 
-    >>> RandomPerspective(p=1.0)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomPerspective(p=1.0)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -73,7 +73,7 @@ class ElasticTransform(Transform):
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
 
-    >>> ElasticTransform()(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.ElasticTransform()(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -121,7 +121,7 @@ class RandomResize(Transform):
         interpolation: The interpolation mode.
         antialias: Whether to smooth when the image gets smaller.
 
-    >>> RandomResize(16, 17)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomResize(16, 17)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 16, 24])
     """
 
@@ -148,7 +148,7 @@ class RandomShortestSize(Transform):
         interpolation: The interpolation mode.
         antialias: Whether to smooth when the image gets smaller.
 
-    >>> RandomShortestSize([4])(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomShortestSize([4])(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 4, 6])
     """
 
@@ -179,7 +179,7 @@ class ScaleJitter(Transform):
         interpolation: The interpolation mode.
         antialias: Whether to smooth when the image gets smaller.
 
-    >>> ScaleJitter((16, 16), scale_range=(1.0, 1.0))(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.ScaleJitter((16, 16), scale_range=(1.0, 1.0))(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 10, 16])
     """
 
@@ -211,7 +211,7 @@ class RandomZoomOut(WithProbability):
     Raises:
         ValueError: side_range is invalid.
 
-    >>> RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 16, 24])
     """
 

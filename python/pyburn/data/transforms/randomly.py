@@ -17,7 +17,7 @@ from .random_choice import Range, WithProbability
 class RandomHorizontalFlip(WithProbability):
     """Flips an image horizontally with probability p.
 
-    >>> RandomHorizontalFlip(p=1.0)(pyburn.tensor([[[1, 2, 3]]]))
+    >>> pyburn.data.transforms.RandomHorizontalFlip(p=1.0)(pyburn.tensor([[[1, 2, 3]]]))
     tensor([[[3, 2, 1]]])
     """
 
@@ -28,7 +28,7 @@ class RandomHorizontalFlip(WithProbability):
 class RandomVerticalFlip(WithProbability):
     """Flips an image vertically with probability p.
 
-    >>> RandomVerticalFlip(p=1.0)(pyburn.tensor([[[1], [2]]])).flatten()
+    >>> pyburn.data.transforms.RandomVerticalFlip(p=1.0)(pyburn.tensor([[[1], [2]]])).flatten()
     tensor([2, 1])
     """
 
@@ -46,7 +46,7 @@ class RandomCrop(Transform):
         fill: The fill value of the padding.
         padding_mode: The padding mode, as for Pad.
 
-    >>> RandomCrop(4)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomCrop(4)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 4, 4])
     """
 
@@ -105,7 +105,7 @@ class RandomResizedCrop(Transform):
         interpolation: The interpolation mode.
         antialias: Whether to antialias when downsampling tensors.
 
-    >>> RandomResizedCrop(6)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomResizedCrop(6)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 6, 6])
     """
 
@@ -175,7 +175,7 @@ class RandomRotation(Transform):
         center: The center (x, y); by default that of the image.
         fill: The fill value for pixels outside of the image.
 
-    >>> RandomRotation(30)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomRotation(30)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 
@@ -221,7 +221,7 @@ class RandomAffine(Transform):
     Raises:
         ValueError: translate, scale or a range is invalid.
 
-    >>> RandomAffine(30, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5)(pyburn.ones(3, 8, 12)).shape
+    >>> pyburn.data.transforms.RandomAffine(30, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5)(pyburn.ones(3, 8, 12)).shape
     pyburn.Size([3, 8, 12])
     """
 

@@ -91,7 +91,7 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
     >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
     >>> w.grad = pyburn.tensor([3.0, 4.0])
-    >>> clip_grad_norm([w], 1.0)
+    >>> pyburn.nn.utils.clip_grad_norm([w], 1.0)
     tensor(5.)
     """
     warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)

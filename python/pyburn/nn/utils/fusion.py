@@ -74,7 +74,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         AssertionError: A layer is in training mode, or the numbers of features do not match.
 
     >>> linear, bn = pyburn.nn.Linear(2, 3).eval(), pyburn.nn.BatchNorm1d(3).eval()
-    >>> fuse_linear_bn_eval(linear, bn)
+    >>> pyburn.nn.utils.fuse_linear_bn_eval(linear, bn)
     Linear(in_features=2, out_features=3, bias=True)
     """
     _check_eval(linear, bn)
@@ -100,7 +100,7 @@ def fuse_linear_bn_weights(
         bn_b: The offset.
 
     >>> one = pyburn.ones(3)
-    >>> weight, bias = fuse_linear_bn_weights(pyburn.ones(3, 2), None, 0 * one, one, 0.0, 2 * one, one)
+    >>> weight, bias = pyburn.nn.utils.fuse_linear_bn_weights(pyburn.ones(3, 2), None, 0 * one, one, 0.0, 2 * one, one)
     >>> weight[0].tolist(), bias.tolist()
     ([2.0, 2.0], [1.0, 1.0, 1.0])
     """

@@ -33,7 +33,7 @@ class ClassCounts(Metric):
     Raises:
         ValueError: An option has an invalid value.
 
-    >>> precision = Precision(task="binary")
+    >>> precision = pyburn.train.metrics.Precision(task="binary")
     >>> precision.update([0.9, 0.8], [1, 0])
     >>> precision.state["hits"].tolist(), precision.state["false_alarms"].tolist()
     ([1], [1])
@@ -312,7 +312,7 @@ class HammingScore(HammingLoss):
         name: The name of the metric.
         **options: Options of ClassCounts.
 
-    >>> score = HammingScore()
+    >>> score = pyburn.train.metrics.HammingScore()
     >>> score.update([[0.9, 0.2], [0.1, 0.8]], [[1, 1], [0, 1]])
     >>> score.compute()
     0.75

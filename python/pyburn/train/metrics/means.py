@@ -74,7 +74,7 @@ class Loss(Mean):
     Args:
         name: The name of the metric.
 
-    >>> loss = Loss()
+    >>> loss = pyburn.train.metrics.Loss()
     >>> loss.update(1.0, 32)
     >>> loss.update(4.0, 16)
     >>> loss.compute()

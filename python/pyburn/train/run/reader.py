@@ -174,7 +174,7 @@ def read_run(folder: str | os.PathLike[str]) -> RunRecord:
     Raises:
         FileNotFoundError: The folder has no run.json.
 
-    >>> read_run("runs/first").state  # doctest: +SKIP
+    >>> pyburn.train.run.read_run("runs/first").state  # doctest: +SKIP
     'finished'
     """
     record = RunRecord(folder)
@@ -190,7 +190,7 @@ def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
         root: The folder to search.
         depth: The maximum depth of subfolders.
 
-    >>> [run.name for run in list_runs("runs")]  # doctest: +SKIP
+    >>> [run.name for run in pyburn.train.run.list_runs("runs")]  # doctest: +SKIP
     """
     found: list[RunRecord] = []
     waiting = [(Path(root), 0)]
