@@ -97,12 +97,7 @@ class Updater:
         return self._batches > 0
 
     def backward(self, loss: Tensor, count: int = 1) -> None:
-        """Adds the gradients of a batch of `count` samples.
-
-        Args:
-            loss: The loss.
-            count: The number of samples.
-        """
+        """Adds the gradients of a batch of `count` samples."""
         if self._batches == 0:
             self._first, self._total = count, 0
         self._total += count
