@@ -24,6 +24,7 @@ LAYERS = [
         "pyburn._entry_points",
         "pyburn._progress",
         "pyburn._html",
+        "pyburn._nested",
         "pyburn._forks",
         "pyburn._random",
         "pyburn._schema",

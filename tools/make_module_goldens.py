@@ -1,4 +1,4 @@
-"""Makes tests/golden/module/cases.json: what PyTorch answers to the cases of tests/python/module_cases.py and module_edge_cases.py.
+"""Makes tests/golden/module/cases.json: what PyTorch answers to the cases of tests/python/module_*cases.py.
 
     python tools/make_module_goldens.py [--torch PYTHON]
 
@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 def make() -> None:
     import module_edge_cases  # type: ignore[import-not-found]  # noqa: F401  # adds its cases
+    import module_part_cases  # type: ignore[import-not-found]  # noqa: F401
     import torch
     import torch.nn.utils.prune  # type: ignore[import-not-found]  # not there by itself
     from module_cases import CASES, outcome  # type: ignore[import-not-found]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves, mapped
 
-from .symbolic.structure import leaves, mapped
 from .symbolic.symbol import is_text
 
 Batch = tuple[Any, Any, Any]  # inputs, targets, sample weights; the last two can be None

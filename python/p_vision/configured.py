@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyburn
+from pyburn._nested import leaves
 from pyburn.nn import Module
 
 from .described import Signature, joined, parameter, parts_of
 from .names import PLACES
-from .symbolic.structure import leaves
 
 _MISSING = inspect.Parameter.empty
 custom: dict[str, Any] = {}  # registered custom classes and functions, by name

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
+from pyburn._nested import mapped
 
-from .symbolic.structure import mapped
 from .symbolic.symbol import Symbol, is_text
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyburn
+from pyburn._nested import leaves
 
 from .configured import Configured
-from .symbolic.structure import leaves
 
 
 class InputSpec(Configured):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
+from pyburn._nested import leaves, mapped, single
 from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
@@ -17,7 +18,6 @@ from .dtype_policies import DTypePolicy, policy_of
 from .input_spec import check_inputs
 from .symbolic.calls import outermost_call
 from .symbolic.masks import hand_on, masks_of, takes_mask
-from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .tracking import tracked
 from .weights import WeightMethods

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyburn._nested import mapped
 from pyburn.train import Callback, Learner, Step
 
 from .batches import Batch, Batches
 from .callbacks.adapter import KerasCallbacks
-from .symbolic.structure import mapped
 from .symbolic.symbol import mode
 from .weights import as_array, is_frozen
 

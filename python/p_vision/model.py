@@ -7,13 +7,13 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves, mapped
 from pyburn.nn import Module
 
 from . import activations
 from .configured import suggestion, with_own_layers
 from .input import InputLayer
 from .layer import Layer
-from .symbolic.structure import leaves, mapped
 from .symbolic.symbol import Node, Symbol
 from .training import TrainingMethods
 

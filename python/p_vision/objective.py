@@ -7,11 +7,11 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves
 
 from . import losses, metrics
 from .metrics.metric import Mean
 from .symbolic.masks import mask_of, with_mask
-from .symbolic.structure import leaves
 
 _AUXILIARY = 0.3  # the weight of auxiliary losses, as in the GoogLeNet paper
 

@@ -42,6 +42,9 @@ class OnnxModel(Model):
 
         Args:
             inputs: A tensor, a list in the order of the model's inputs, or a dict by their names.
+
+        Returns:
+            The output, or a list of outputs.
         """
         if isinstance(inputs, Mapping):
             return self.network(*[inputs[value.name] for value in self.network.inputs])

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from .symbolic.structure import leaves
+from pyburn._nested import leaves
 
 
 def model_to_dot(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyburn._nested import leaves
 from pyburn.nn.summary import summary
 
-from .symbolic.structure import leaves
 from .weights import named_weights
 
 

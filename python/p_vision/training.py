@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyburn
 from pyburn import Tensor
 from pyburn._device import check_keeps_data
+from pyburn._nested import leaves, mapped, single
 from pyburn.nn import Module
 
 from . import optimizers
@@ -21,7 +22,6 @@ from .file_methods import FileMethods
 from .learner import ModelLearner, Passes, training_mode
 from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
-from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import mode
 from .weights import WeightMethods, as_array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .symbolic.structure import leaves
+from pyburn._nested import leaves
 
 
 def is_nested(structure: Any) -> bool:

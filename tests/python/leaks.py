@@ -19,6 +19,15 @@ import pytest
 import pyburn
 
 Program = Callable[[bool], object]
+N = 256  # elements: 1 KB of tensor, and each of them is seen
+
+
+def leaf() -> pyburn.Tensor:
+    return pyburn.ones(N, requires_grad=True)
+
+
+def fails(*args: object) -> None:
+    raise ArithmeticError("on purpose")
 
 
 class Memory(NamedTuple):

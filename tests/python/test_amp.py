@@ -1,12 +1,15 @@
 """Mixed precision: which dtypes come out, that gradients flow, and the scaler's bookkeeping."""
 
 import threading
+from collections import namedtuple
 
 import numpy as np
 import pytest
 
 import pyburn
 from pyburn import amp, nn, optim
+from pyburn.amp import custom_fwd
+from pyburn.autograd import Function
 
 F = nn.functional
 X = pyburn.tensor(np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6))
@@ -271,3 +274,18 @@ def test_mistakes_with_the_scaler():
     empty = optim.SGD([nn.Parameter(pyburn.ones(1))])
     with pytest.raises(AssertionError, match="No inf checks were recorded for this"):
         scaler.step(empty)
+
+
+def test_inputs_in_named_tuples_are_cast() -> None:
+    Pair = namedtuple("Pair", ["x", "count"])
+
+    class Sum(Function):
+        @staticmethod
+        @custom_fwd(cast_inputs=pyburn.float32)
+        def forward(ctx, pair, more):
+            assert isinstance(pair, Pair) and pair.count == 2
+            return pair.x + more["y"][0]
+
+    with pyburn.autocast("cpu"):
+        half = pyburn.ones(2, dtype=pyburn.bfloat16)
+        assert Sum.apply(Pair(half, 2), {"y": [half]}).dtype == pyburn.float32

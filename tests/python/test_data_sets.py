@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pkgutil
 from collections import Counter, OrderedDict, namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,14 +245,14 @@ def test_graphs_become_one() -> None:
     assert batches[0].y.tolist() == [2, 3]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [f"data.{name}" for name in ("dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder")]
-    + [f"data.transforms.{name}" for name in ("plain", "mixing", "colour", "conversion", "degrading", "geometry", "rotation", "sharpness")]
-    + ["chemistry", "eeg"],
-)
-def test_examples_of_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"pyburn.{name}"), extraglobs={"pyburn": pyburn})
+def modules_below(*packages: Any) -> list[str]:
+    return [found.name for package in packages for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+
+
+@pytest.mark.parametrize("name", [*modules_below(pyburn.data), "pyburn.chemistry", "pyburn.eeg"])
+def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(importlib.import_module(name), extraglobs={"pyburn": pyburn})
     assert result.failed == 0
 
 

@@ -93,6 +93,12 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
 
 
 PACKAGES = ["autograd", "config", "distributions", "func"]
+COMPAT = ["benchmark", "flex_attention", "flop_counter", "hub", "onnx_export", "operators", "patches", "serialization", "tensorboard"]
+COMPAT += [
+    "finder",
+    "torch_module",
+    *("torchvision." + name for name in ("boxes", "builders", "dataset_files", "io", "presets", "regions")),
+]
 MODULES = [
     *(
         "pyburn.composites",
@@ -100,7 +106,8 @@ MODULES = [
         "pyburn.inference",
         "pyburn.jit",
         "pyburn.linalg",
-        "pyburn.masked",
+        "pyburn.masked.normalizations",
+        "pyburn.masked.reductions",
         "pyburn.plugins",
         "pyburn.cli.main",
         "pyburn.server",
@@ -113,6 +120,8 @@ MODULES = [
     *("pyburn.testing.comparison", "pyburn.testing.conformance"),
     *("pyburn.testing.conformance." + name for name in ("calls", "checks", "samples")),
     "pyburn.signal.windows",
+    *("pyburn.compat", "pyburn.compat.torchvision.transforms"),
+    *("pyburn.compat." + name for name in COMPAT),
 ] + [
     f"pyburn.{package}.{found.name}"
     for package in PACKAGES

@@ -1,4 +1,4 @@
-"""Modules do what PyTorch's do: values, texts and errors of the cases in module_cases.py and module_edge_cases.py."""
+"""Modules do what PyTorch's do: values, texts and errors of the cases in module_cases.py, module_part_cases.py and module_edge_cases.py."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyburn
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import module_edge_cases  # noqa: F401  # adds its cases
+import module_part_cases  # noqa: F401
 from module_cases import CASES, outcome
 
 GOLDEN = json.loads((Path(__file__).resolve().parents[1] / "golden" / "module" / "cases.json").read_text())

@@ -390,7 +390,7 @@ def test_clipping_on_nothing_warns():
 
 # ---- documentation
 
-HERE = "init hooks hook_methods module_state module_methods lazy parameter parameter_containers summary"
+HERE = "attention init hooks hook_methods module_state module_methods lazy parallel parameter parameter_containers summary geometric.edges"
 UTILS = (
     "rnn stateless parametrize parametrizations weight_norm spectral_norm fusion init clip_grad convert_parameters pruning pruning_methods"
 )

@@ -106,6 +106,13 @@ def make_learner(**options: Any) -> Learner:
     return Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), **{**defaults, **options})
 
 
+def linear(**options: Any) -> Learner:
+    pyburn.manual_seed(0)
+    model = nn.Linear(6, 3)
+    optimizer = pyburn.optim.SGD(model.parameters(), lr=0.1)
+    return Learner(model, optimizer, loss=nn.CrossEntropyLoss(), **options)
+
+
 def weights(learner: Learner) -> dict[str, np.ndarray]:
     """Everything that training changes, as bits."""
     found = {f"model.{k}": v.numpy().copy() for k, v in learner.model.state_dict().items()}

@@ -87,6 +87,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     here = page.file.src_uri
     source = _sources[here]
+    if here == "reference/README.md":
+        markdown += python_pages.overview()
 
     def rewritten(match: re.Match[str]) -> str:
         image, label, target = match.groups()

@@ -150,6 +150,16 @@ def discovered() -> list[str]:
     return [name for name in names if name not in MODULES and name not in LEFT_OUT]
 
 
+def overview() -> str:
+    """A table of the packages: the first sentence of each."""
+    rows = ["", "## Packages", "", "| package | contents |", "|---|---|"]
+    for path, (title, _) in pages().items():
+        module = "pyburn.nn" if path.endswith("nn/activations.md") else title
+        if module.startswith(("pyburn", "p_vision")):
+            rows.append(f"| [`{module}`]({path.removeprefix('reference/')}) | {first_line(importlib.import_module(module))} |")
+    return "\n".join(rows) + "\n"
+
+
 def layer_topic(name: str) -> str:
     return next(topic for topic, pattern in LAYER_TOPICS.items() if re.search(pattern, name))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves
 from pyburn.nn import functional
 
 from ..layer import Layer
 from ..symbolic.masks import takes_mask
-from ..symbolic.structure import leaves
 from ..symbolic.symbol import is_drawing
 from .arguments import one_of
 from .declared import DeclaredLayer, option

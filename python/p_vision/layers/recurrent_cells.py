@@ -7,9 +7,9 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves, mapped
 
 from ..layer import Layer
-from ..symbolic.structure import leaves, mapped
 from ..symbolic.symbol import is_drawing
 from .declared import DeclaredLayer
 from .dropout import kept

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves, mapped
 from pyburn.nn import functional
 
-from ..symbolic.structure import leaves, mapped
 from ..symbolic.symbol import is_drawing
 from .declared import DeclaredLayer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._nested import leaves
 
-from ..symbolic.structure import leaves
 from .arguments import one_of
 from .declared import DeclaredLayer
 from .lookup import MODES, StringLookup, _rows

@@ -72,7 +72,14 @@ class MLP(nn.Sequential):
 
 
 class Permute(nn.Module):
-    """Permutes the dimensions."""
+    """Permutes the dimensions.
+
+    Args:
+        dims: The dimensions in their new order.
+
+    >>> Permute([0, 2, 1])(pyburn.ones(1, 2, 3)).shape
+    pyburn.Size([1, 3, 2])
+    """
 
     def __init__(self, dims: list[int]) -> None:
         super().__init__()

@@ -11,8 +11,9 @@ from pyburn import Tensor
 
 from ..conversion import dtype_of
 from .renamed import Axis, axes_of
+from .tensors import Functions
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS = Functions()
 
 # pyburn functions with the same name and arguments in Keras.
 _SAME = """
@@ -25,12 +26,7 @@ FUNCTIONS.update(
 )
 
 
-def _function(function: Callable[..., Any]) -> Callable[..., Any]:
-    FUNCTIONS[function.__name__.removesuffix("_")] = function
-    return function
-
-
-@_function
+@FUNCTIONS.add
 def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
     """The weighted average."""
     if weights is None:
@@ -42,14 +38,14 @@ def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
     return (x * given).sum(axes_of(x, axis)) / given.sum(axes_of(x, axis))
 
 
-@_function
+@FUNCTIONS.add
 def digitize(x: Tensor, bins: Any) -> Tensor:
     """The index of the bin of each element."""
     edges = pyburn.as_tensor(bins, device=x.device).to(x.dtype)
     return (x.unsqueeze(-1) >= edges).sum(-1).int()
 
 
-@_function
+@FUNCTIONS.add
 def histogram(x: Tensor, bins: int = 10, range: Sequence[float] | None = None) -> tuple[Tensor, Tensor]:
     """The counts of a histogram, and the edges of its bins."""
     low, high = (float(x.min()), float(x.max())) if range is None else range
@@ -57,7 +53,7 @@ def histogram(x: Tensor, bins: int = 10, range: Sequence[float] | None = None) -
     return pyburn.histc(x.float(), bins, low, high).int(), edges
 
 
-@_function
+@FUNCTIONS.add
 def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
     """The quantile."""
     axes = sorted(a % x.ndim for a in axes_of(x, axis))
@@ -72,13 +68,13 @@ def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepd
     return found
 
 
-@_function
+@FUNCTIONS.add
 def median(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The median."""
     return quantile(x, 0.5, axis, keepdims=keepdims)
 
 
-@_function
+@FUNCTIONS.add
 def percentile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
     """The percentile."""
     return quantile(x, pyburn.as_tensor(q, dtype=pyburn.float32) / 100, axis, method, keepdims)
@@ -96,19 +92,19 @@ _without_nan("nanmax", -math.inf, pyburn.amax)
 _without_nan("nanmin", math.inf, pyburn.amin)
 
 
-@_function
+@FUNCTIONS.add
 def nanvar(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The variance of the elements that are not NaN."""
     return (x - x.nanmean(axes_of(x, axis), keepdim=True)).square().nanmean(axes_of(x, axis), keepdim=keepdims)
 
 
-@_function
+@FUNCTIONS.add
 def nanstd(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The standard deviation of the elements that are not NaN."""
     return nanvar(x, axis, keepdims).sqrt()
 
 
-@_function
+@FUNCTIONS.add
 def select(condlist: Sequence[Tensor], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
     """Elements of the first choice whose condition is True, else the default."""
     found: Any = default
@@ -117,13 +113,13 @@ def select(condlist: Sequence[Tensor], choicelist: Sequence[Any], default: Any =
     return found
 
 
-@_function
+@FUNCTIONS.add
 def scatter(indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
     """Adds values at indices (..., number of dimensions) to zeros of a shape."""
     return _scattered(pyburn.zeros(list(shape), dtype=values.dtype, device=values.device), indices, values, accumulate=True)
 
 
-@_function
+@FUNCTIONS.add
 def scatter_update(inputs: Tensor, indices: Any, updates: Tensor, reduction: str | None = None) -> Tensor:
     """Returns a copy with new values at indices (n, number of dimensions); reduction="add" adds them."""
     if reduction not in (None, "add"):
@@ -142,7 +138,7 @@ def slice_(inputs: Tensor, start_indices: Sequence[int], shape: Sequence[int]) -
     return inputs[parts]
 
 
-@_function
+@FUNCTIONS.add
 def slice_update(inputs: Tensor, start_indices: Sequence[int], updates: Tensor) -> Tensor:
     """Returns a copy with a block of new values from the start indices on."""
     made = inputs.clone()
@@ -171,7 +167,7 @@ _segments("segment_min", "amin", math.inf)
 _segments("segment_prod", "prod", 1.0)
 
 
-@_function
+@FUNCTIONS.add
 def saturate_cast(x: Tensor, dtype: Any) -> Tensor:
     """Casts to a dtype; values outside its range are clamped to its limits."""
     kind = dtype_of(dtype)
@@ -180,7 +176,7 @@ def saturate_cast(x: Tensor, dtype: Any) -> Tensor:
     return x.clamp(limits.min, limits.max).to(dtype=kind)
 
 
-@_function
+@FUNCTIONS.add
 def multi_hot(inputs: Tensor, num_classes: int, axis: int = -1, dtype: Any = "float32") -> Tensor:
     """Multi-hot encodes integer classes."""
     hits = (inputs.long().unsqueeze(-1) == pyburn.arange(num_classes, device=inputs.device)).to(dtype=dtype_of(dtype))
@@ -201,19 +197,19 @@ def _transformed(x: Sequence[Tensor], axis: int, sign: float) -> tuple[Tensor, T
     return parts[0].movedim(-1, axis), parts[1].movedim(-1, axis)
 
 
-@_function
+@FUNCTIONS.add
 def fft(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Fourier transform of (real, imaginary) along the last dimension, as a matrix product with O(n²) operations."""
     return _transformed(x, -1, -1.0)
 
 
-@_function
+@FUNCTIONS.add
 def fft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Fourier transform of (real, imaginary) along the last two dimensions."""
     return _transformed(_transformed(x, -1, -1.0), -2, -1.0)
 
 
-@_function
+@FUNCTIONS.add
 def ifft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Inverse of fft2."""
     real, imaginary = _transformed(_transformed(x, -1, 1.0), -2, 1.0)

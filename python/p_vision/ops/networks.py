@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyburn
@@ -13,33 +13,26 @@ from ..layers import convolution as convolutions
 from ..layers import pooling, transposed_convolution
 from ..layers.arguments import checked_format, checked_padding, extents, positive
 from ..layers.windows import as_given, channels_first, same_padding
+from .tensors import Functions
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "cholesky": linalg.cholesky,
-    "det": linalg.det,
-    "eigh": linalg.eigh,
-    "inv": linalg.inv,
-    "lu_factor": linalg.lu_factor,
-    "matrix_rank": linalg.matrix_rank,
-    "pinv": linalg.pinv,
-    "slogdet": linalg.slogdet,
-    "solve": linalg.solve,
-    "logdet": pyburn.logdet,
-}
-IMAGE: dict[str, Callable[..., Any]] = {}
-
-
-def _function(function: Callable[..., Any]) -> Callable[..., Any]:
-    FUNCTIONS[function.__name__] = function
-    return function
+FUNCTIONS = Functions(
+    {
+        "cholesky": linalg.cholesky,
+        "det": linalg.det,
+        "eigh": linalg.eigh,
+        "inv": linalg.inv,
+        "lu_factor": linalg.lu_factor,
+        "matrix_rank": linalg.matrix_rank,
+        "pinv": linalg.pinv,
+        "slogdet": linalg.slogdet,
+        "solve": linalg.solve,
+        "logdet": pyburn.logdet,
+    }
+)
+IMAGE = Functions()
 
 
-def _image(function: Callable[..., Any]) -> Callable[..., Any]:
-    IMAGE[function.__name__] = function
-    return function
-
-
-@_function
+@FUNCTIONS.add
 def solve_triangular(a: Tensor, b: Tensor, lower: bool = False) -> Tensor:
     """The solution of a @ x = b for a triangular matrix a."""
     vector = b.ndim == a.ndim - 1
@@ -60,7 +53,7 @@ def _convolved(
     return as_given(convolutions.convolution(rank, first, kernel, borders, None, steps, gaps, groups), where)
 
 
-@_function
+@FUNCTIONS.add
 def conv(
     inputs: Tensor, kernel: Tensor, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
 ) -> Tensor:
@@ -69,7 +62,7 @@ def conv(
     return _convolved(inputs, kernel, strides, padding, data_format, dilation_rate, channels // kernel.shape[-2], "conv")
 
 
-@_function
+@FUNCTIONS.add
 def depthwise_conv(
     inputs: Tensor, kernel: Tensor, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
 ) -> Tensor:
@@ -79,7 +72,7 @@ def depthwise_conv(
     return _convolved(inputs, flat, strides, padding, data_format, dilation_rate, channels, "depthwise_conv")
 
 
-@_function
+@FUNCTIONS.add
 def separable_conv(
     inputs: Tensor,
     depthwise_kernel: Tensor,
@@ -101,7 +94,7 @@ _TRANSPOSED = {
 }
 
 
-@_function
+@FUNCTIONS.add
 def conv_transpose(
     inputs: Tensor,
     kernel: Tensor,
@@ -131,21 +124,21 @@ def _pooled(kinds: dict[int, Any], inputs: Tensor, pool_size: Any, strides: Any,
     return kinds[inputs.ndim - 2](pool_size, strides, padding, data_format or "channels_last")(inputs)
 
 
-@_function
+@FUNCTIONS.add
 def max_pool(inputs: Tensor, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None) -> Tensor:
     """Max pooling."""
     kinds = {1: pooling.MaxPooling1D, 2: pooling.MaxPooling2D, 3: pooling.MaxPooling3D}
     return _pooled(kinds, inputs, pool_size, strides, padding, data_format)
 
 
-@_function
+@FUNCTIONS.add
 def average_pool(inputs: Tensor, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None) -> Tensor:
     """Average pooling."""
     kinds = {1: pooling.AveragePooling1D, 2: pooling.AveragePooling2D, 3: pooling.AveragePooling3D}
     return _pooled(kinds, inputs, pool_size, strides, padding, data_format)
 
 
-@_function
+@FUNCTIONS.add
 def batch_normalization(
     x: Tensor, mean: Tensor, variance: Tensor, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
 ) -> Tensor:
@@ -156,7 +149,7 @@ def batch_normalization(
     return made if offset is None else made + offset.reshape(shape)
 
 
-@_function
+@FUNCTIONS.add
 def layer_normalization(x: Tensor, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float | None = None) -> Tensor:
     """Normalizes each sample along an axis."""
     centred = x - x.mean(axis, keepdim=True)
@@ -165,13 +158,13 @@ def layer_normalization(x: Tensor, gamma: Any = None, beta: Any = None, axis: in
     return made if beta is None else made + beta
 
 
-@_function
+@FUNCTIONS.add
 def rms_normalization(x: Tensor, scale: Any = 1, axis: int = -1, epsilon: float | None = None) -> Tensor:
     """Divides by the root mean square along an axis, and scales."""
     return x / (x.square().mean(axis, keepdim=True) + (1e-7 if epsilon is None else epsilon)).sqrt() * scale
 
 
-@_function
+@FUNCTIONS.add
 def dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -191,14 +184,14 @@ def dot_product_attention(
     return functional.scaled_dot_product_attention(q, k, v, allowed, 0.0, is_causal, scale=scale).transpose(1, 2)
 
 
-@_function
+@FUNCTIONS.add
 def ctc_loss(target: Tensor, output: Tensor, target_length: Tensor, output_length: Tensor, mask_index: int = 0) -> Tensor:
     """The CTC loss of labels (N, length) and logits (N, steps, classes)."""
     logs = functional.log_softmax(output, -1).transpose(0, 1)
     return functional.ctc_loss(logs, target.long(), output_length.long(), target_length.long(), blank=mask_index, reduction="none")
 
 
-@_function
+@FUNCTIONS.add
 def depth_to_space(x: Tensor, block_size: int, data_format: str = "channels_last") -> Tensor:
     """Rearranges channels into blocks of pixels."""
     if data_format == "channels_first":
@@ -210,7 +203,7 @@ def depth_to_space(x: Tensor, block_size: int, data_format: str = "channels_last
     return y.reshape(n, h * block_size, w * block_size, c // block_size**2)
 
 
-@_function
+@FUNCTIONS.add
 def space_to_depth(x: Tensor, block_size: int, data_format: str = "channels_last") -> Tensor:
     """Rearranges blocks of pixels into channels."""
     if data_format == "channels_first":
@@ -234,7 +227,7 @@ def _back(x: Tensor, single: bool, data_format: str | None) -> Tensor:
     return y[0] if single else y
 
 
-@_image
+@IMAGE.add
 def resize(
     images: Tensor,
     size: Sequence[int],
@@ -251,7 +244,7 @@ def resize(
     return Resizing(height, width, data_format=data_format, **options)(images)
 
 
-@_image
+@IMAGE.add
 def rgb_to_grayscale(images: Tensor, data_format: str | None = None) -> Tensor:
     """Converts images to grayscale."""
     x, single = _pictures(images, data_format)
@@ -259,7 +252,7 @@ def rgb_to_grayscale(images: Tensor, data_format: str | None = None) -> Tensor:
     return _back((x * weights).sum(1, keepdim=True), single, data_format)
 
 
-@_image
+@IMAGE.add
 def pad_images(
     images: Tensor,
     top_padding: int | None = None,
@@ -277,7 +270,7 @@ def pad_images(
     return _back(functional.pad(x, [left, right, top, bottom]), single, data_format)
 
 
-@_image
+@IMAGE.add
 def crop_images(
     images: Tensor,
     top_cropping: int | None = None,
@@ -306,7 +299,7 @@ def _sides(name: str, before: int | None, after: int | None, total: int | None) 
     return first, total - first
 
 
-@_image
+@IMAGE.add
 def extract_patches(
     images: Tensor, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid", data_format: str | None = None
 ) -> Tensor:

@@ -12,15 +12,20 @@ from pyburn.nn import functional
 
 from ..conversion import dtype_of
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+class Functions(dict[str, Callable[..., Any]]):
+    """Functions by name."""
+
+    def add(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Adds a function: a decorator."""
+        self[function.__name__.removesuffix("_")] = function
+        return function
 
 
-def _function(function: Callable[..., Any]) -> Callable[..., Any]:
-    FUNCTIONS[function.__name__] = function
-    return function
+FUNCTIONS = Functions()
 
 
-@_function
+@FUNCTIONS.add
 def expand_dims(x: Tensor, axis: int | Sequence[int]) -> Tensor:
     """Inserts dimensions of size 1."""
     for place in [axis] if isinstance(axis, int) else sorted(axis):
@@ -28,7 +33,7 @@ def expand_dims(x: Tensor, axis: int | Sequence[int]) -> Tensor:
     return x
 
 
-@_function
+@FUNCTIONS.add
 def pad(x: Tensor, pad_width: Any, mode: str = "constant", constant_values: float | None = None) -> Tensor:
     """Pads a tensor; pad_width has a pair (before, after) per dimension."""
     pairs = [(pad_width, pad_width)] * x.ndim if isinstance(pad_width, int) else [tuple(pair) for pair in pad_width]
@@ -36,7 +41,7 @@ def pad(x: Tensor, pad_width: Any, mode: str = "constant", constant_values: floa
     return functional.pad(x, [n for pair in reversed(pairs) for n in pair], mode, constant_values if mode == "constant" else None)
 
 
-@_function
+@FUNCTIONS.add
 def take(x: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     """Takes the slices at indices along an axis."""
     places = pyburn.as_tensor(indices, device=x.device).long()
@@ -47,7 +52,7 @@ def take(x: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     return found.reshape(*x.shape[:at], *places.shape, *x.shape[at + 1 :])
 
 
-@_function
+@FUNCTIONS.add
 def one_hot(x: Tensor, num_classes: int, axis: int = -1, dtype: Any = "float32") -> Tensor:
     """One-hot encodes integer classes."""
     classes = pyburn.as_tensor(x).long().unsqueeze(-1)
@@ -55,7 +60,7 @@ def one_hot(x: Tensor, num_classes: int, axis: int = -1, dtype: Any = "float32")
     return made if axis == -1 else made.movedim(-1, axis)
 
 
-@_function
+@FUNCTIONS.add
 def dot(x1: Tensor, x2: Tensor) -> Tensor:
     """The dot product: of vectors, of matrices, or along the last and the second-to-last dimension."""
     if x1.ndim and x2.ndim > 1:
@@ -63,14 +68,14 @@ def dot(x1: Tensor, x2: Tensor) -> Tensor:
     return pyburn.matmul(x1, x2) if x1.ndim and x2.ndim else x1 * x2
 
 
-@_function
+@FUNCTIONS.add
 def tensordot(x1: Tensor, x2: Tensor, axes: Any = 2) -> Tensor:
     """Sums products over axes of both tensors."""
     pairs = axes if isinstance(axes, int) else [[a] if isinstance(a, int) else list(a) for a in axes]
     return pyburn.tensordot(x1, x2, dims=pairs)
 
 
-@_function
+@FUNCTIONS.add
 def get_item(x: Tensor, key: Any) -> Tensor:
     """Returns `x[key]`; slices are written as {"slice": [start, stop, step]}, as in files."""
     return x[tuple(_read(part) for part in key)] if isinstance(key, list) else x[_read(key)]

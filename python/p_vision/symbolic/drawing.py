@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pyburn
+from pyburn._nested import leaves, mapped
 from pyburn.nn import Module
 
 from ..configured import Configured
 from ..input import InputLayer
 from ..layer import Layer
-from .structure import leaves, mapped
 from .symbol import Symbol, symbolic_call
 
 

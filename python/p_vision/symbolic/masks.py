@@ -7,8 +7,7 @@ import warnings
 from typing import Any
 
 from pyburn import Tensor
-
-from .structure import leaves, mapped
+from pyburn._nested import leaves, mapped
 
 
 def mask_of(tensor: Any) -> Tensor | None:

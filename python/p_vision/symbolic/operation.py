@@ -8,9 +8,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from pyburn._nested import mapped
+
 from ..conversion import as_input
 from ..layer import Layer
-from .structure import mapped
 from .symbol import has_symbol
 
 table: dict[str, Callable[..., Any]] = {}  # functions by their name in files

@@ -13,11 +13,11 @@ from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
+from pyburn._nested import leaves, mapped
 from pyburn.func import functional_call
 from pyburn.nn import Module
 
 from ..variables import Assignable, Shown
-from .structure import leaves, mapped
 
 Shape = tuple["int | None", ...]
 _SIZES = ((2, 64), (3, 96))  # sizes used for unknown dimensions: the first dimension, the others

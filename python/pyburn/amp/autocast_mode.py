@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, bfloat16, float16
+from .._nested import mapped
 
 _DTYPES = (float16, bfloat16)
 
@@ -128,6 +129,11 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
     """Decorates the forward of an autograd.Function: with `cast_inputs`, floating-point tensors are cast and autocast is disabled
     inside.
 
+    Args:
+        fwd: The forward; None for a decorator with options.
+        device_type: The kind of device.
+        cast_inputs: The dtype that floating-point tensors are cast to.
+
     >>> import pyburn
     >>> class Double(pyburn.autograd.Function):
     ...     @staticmethod
@@ -150,7 +156,8 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
         if cast_inputs is None or not is_autocast_enabled():
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
-            return fwd(*(_cast(a, cast_inputs) for a in args), **{key: _cast(value, cast_inputs) for key, value in kwargs.items()})
+            args, kwargs = mapped(lambda value: _cast(value, cast_inputs), (args, kwargs))
+            return fwd(*args, **kwargs)
 
     return forward
 
@@ -173,10 +180,5 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
 
 
 def _cast(value: Any, dtype: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.to(dtype) if value.is_floating_point() and value.dtype != _core.float64 else value
-    if isinstance(value, dict):
-        return {key: _cast(item, dtype) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_cast(item, dtype) for item in value)
-    return value
+    casts = isinstance(value, Tensor) and value.is_floating_point() and value.dtype != _core.float64
+    return value.to(dtype) if casts else value

@@ -156,7 +156,25 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Checks second-order gradients of a function against finite differences; options as for `gradcheck`."""
+    """Checks second-order gradients of a function against finite differences; options as for `gradcheck`.
+
+    Args:
+        func: A function of tensors that returns a tensor.
+        inputs: The inputs; float64 tensors that require grad.
+        grad_outputs: The gradients of the outputs; random by default.
+        eps: The step of the finite differences.
+        atol: The absolute tolerance.
+        rtol: The relative tolerance.
+        raise_exception: Whether to raise an error instead of returning False.
+        fast_mode: Whether to compare along one random direction instead of for each element.
+
+    Returns:
+        Whether the gradients are correct.
+
+    >>> x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
+    >>> pyburn.autograd.gradgradcheck(lambda x: x**3, x)
+    True
+    """
     arguments = _as_list(inputs)
     outputs = [o for o in _as_list(func(*arguments)) if isinstance(o, Tensor) and o.requires_grad]
     generator = _core.Generator().manual_seed(11)

@@ -27,7 +27,12 @@ Node = _core.Node
 
 
 class GradientEdge(NamedTuple):
-    """The edge that a gradient flows along: output `output_nr` of a node."""
+    """The edge that a gradient flows along: output `output_nr` of a node.
+
+    >>> x = pyburn.ones(1, requires_grad=True)
+    >>> pyburn.autograd.graph.get_gradient_edge(x * 2).output_nr
+    0
+    """
 
     node: Any
     output_nr: int
@@ -124,6 +129,9 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
     Returns:
         A context manager.
+
+    >>> with pyburn.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     pass
     """
     if _core._has_saved_tensor_hooks():
         raise RuntimeError(error_message)

@@ -54,8 +54,19 @@ _patches: Patches | None = None
 def install(*, own_torchvision: bool = True) -> None:
     """Makes `import torch` and `import torchvision` resolve to pyburn in this process.
 
-    Without `own_torchvision`, torchvision is the package that is installed, run over pyburn: it has all of its models, for detection, video
-    and optical flow as well, and pyburn provides its compiled operations (`nms`, `roi_align`, `deform_conv2d` ...).
+    Args:
+        own_torchvision: Whether torchvision is that of compat. Otherwise it is the installed package, run on pyburn: it has all of its
+            models, including those for detection, video and optical flow, and pyburn provides its compiled operations (`nms`,
+            `roi_align`, `deform_conv2d` ...).
+
+    Raises:
+        RuntimeError: PyTorch or torchvision is imported already.
+
+    >>> pyburn.compat.install()
+    >>> import torch
+    >>> torch.ones(2)
+    tensor([1., 1.])
+    >>> pyburn.compat.uninstall()
     """
     global _finder, _patches
     if _finder is not None:
@@ -73,7 +84,10 @@ def install(*, own_torchvision: bool = True) -> None:
 
 
 def uninstall() -> None:
-    """Undoes `install`: the next `import torch` finds PyTorch, if it is there."""
+    """Undoes `install`: the next `import torch` imports PyTorch, if it is installed.
+
+    >>> pyburn.compat.uninstall()
+    """
     global _finder, _patches
     if _finder is None or _patches is None:
         return
@@ -86,5 +100,9 @@ def uninstall() -> None:
 
 
 def installed() -> bool:
-    """Whether `import torch` means pyburn."""
+    """Returns whether `import torch` resolves to pyburn.
+
+    >>> pyburn.compat.installed()
+    False
+    """
     return _finder is not None

@@ -23,7 +23,18 @@ def _readable(seconds: float) -> str:
 
 
 class Measurement:
-    """Times of a statement, in seconds per run."""
+    """The times of a statement in seconds per run, with mean, median and iqr (interquartile range).
+
+    Args:
+        number_per_run: The number of runs in each of raw_times.
+        raw_times: The measured seconds.
+        task: The statement and its labels, as Timer.task has them.
+
+    >>> task = {"stmt": "x + 1", "setup": "pass", "label": "sums", "sub_label": "scalar"}
+    >>> task |= {"description": "time", "env": None, "num_threads": 1}
+    >>> Measurement(10, [1.0, 3.0], task).median
+    0.2
+    """
 
     def __init__(self, number_per_run: int, raw_times: Sequence[float], task: dict[str, Any]) -> None:
         self.number_per_run, self.raw_times, self.task = number_per_run, list(raw_times), task
@@ -48,7 +59,29 @@ class Measurement:
 
 
 class Timer:
-    """Runs a statement many times with the clock of this process, with one thread unless another number is given."""
+    """Measures the time of a Python statement, on one thread by default.
+
+    Args:
+        stmt: The statement.
+        setup: Code that runs once before the measurement.
+        global_setup: Ignored; it is code for C++ statements.
+        timer: The clock, which returns seconds.
+        globals: The names that the statement may use. torch is one of them.
+        label: The title of the measurement.
+        sub_label: What distinguishes it, such as the sizes of its tensors.
+        description: The name of the column in Compare.
+        env: The name of the environment.
+        num_threads: The number of threads of operations.
+        language: "python".
+
+    Raises:
+        ValueError: The language is not Python.
+
+    >>> pyburn.compat.install()
+    >>> Timer("x + 1", globals={"x": 1}).timeit(100).number_per_run
+    100
+    >>> pyburn.compat.uninstall()
+    """
 
     def __init__(
         self,
@@ -81,12 +114,27 @@ class Timer:
             _core.set_num_threads(before)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """One measurement of `number` runs."""
+        """Measures a fixed number of runs, after a warm-up.
+
+        Args:
+            number: The number of runs.
+
+        Returns:
+            A Measurement with one time.
+        """
         self._seconds(max(number // 100, 2))
         return Measurement(number, [self._seconds(number)], self.task)
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Measurements of as many runs each that the clock does not matter, until `min_run_time` seconds have passed."""
+        """Measures blocks of runs that are long enough for the resolution of the clock.
+
+        Args:
+            callback: A function that is called with the number of runs and the seconds of each block.
+            min_run_time: The total time to measure, in seconds.
+
+        Returns:
+            A Measurement with one time per block.
+        """
         number, seconds = 1, self._seconds(1)
         while seconds < min_run_time / 1000 and number < 1 << 40:
             number *= 10
@@ -101,7 +149,17 @@ class Timer:
     def adaptive_autorange(
         self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0, callback: Any = None
     ) -> Measurement:
-        """Like blocked_autorange, until the spread of the times is small."""
+        """Measures blocks of runs until the interquartile range is small.
+
+        Args:
+            threshold: The interquartile range to reach, as a fraction of the median.
+            min_run_time: The minimum total time in seconds.
+            max_run_time: The maximum total time in seconds.
+            callback: A function that is called with the number of runs and the seconds of each block.
+
+        Returns:
+            A Measurement with one time per block.
+        """
         number = self.blocked_autorange(callback, min_run_time).number_per_run
         times: list[float] = []
         while sum(times) < max_run_time:
@@ -113,7 +171,18 @@ class Timer:
 
 
 class Compare:
-    """Measurements side by side: a row per sub-label and number of threads, a column per description."""
+    """A table of measurements: one row per sub-label and number of threads, one column per description.
+
+    Args:
+        results: The measurements.
+
+    >>> task = {"stmt": "x + 1", "setup": "pass", "label": "sums", "sub_label": "scalar"}
+    >>> task |= {"description": "time", "env": None, "num_threads": 1}
+    >>> print(Compare([Measurement(1, [0.002], task)]))
+    [ sums ]
+                       | time
+    scalar (1 threads) | 2.00 ms
+    """
 
     def __init__(self, results: Sequence[Measurement]) -> None:
         self.results = list(results)
@@ -122,13 +191,17 @@ class Compare:
         self.results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """No effect: three are shown."""
+        """Has no effect: three significant figures are shown."""
 
     def colorize(self, rowwise: bool = False) -> None:
-        """No effect: the table is plain text."""
+        """Has no effect: the table is plain text.
+
+        Args:
+            rowwise: Ignored.
+        """
 
     def highlight_warnings(self) -> None:
-        """No effect: the table is plain text."""
+        """Has no effect: the table is plain text."""
 
     def __str__(self) -> str:
         tables = []

@@ -108,7 +108,14 @@ class _Package(Distribution):
 
 
 class TorchFinder(DistributionFinder):
-    """Finds `torch`, `torchvision` and what is below them, and says which versions they are of."""
+    """The import hook: an entry of sys.meta_path that finds the modules of PyTorch in pyburn.
+
+    Args:
+        packages: The packages that it answers for.
+
+    >>> TorchFinder(["torch"]).find_spec("numpy", None) is None
+    True
+    """
 
     def __init__(self, packages: Sequence[str] = ROOTS) -> None:
         self.packages = packages

@@ -15,7 +15,11 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class BlockMask(NamedTuple):
-    """The mask of create_block_mask; it is computed when it is used."""
+    """The result of create_block_mask. The mask is computed when it is used.
+
+    >>> create_block_mask(noop_mask, None, None, 2, 3).shape
+    (1, 1, 2, 3)
+    """
 
     mask_mod: Callable[..., Any]
     B: int | None
@@ -29,26 +33,39 @@ class BlockMask(NamedTuple):
 
 
 def _indices(*sizes: int) -> list[Tensor]:
-    """The index along each axis, so that together they broadcast to (batch, head, query, key)."""
+    """Returns the index along each dimension; together they broadcast to (batch, head, query, key)."""
     return [_core.arange(size).reshape(*(-1 if i == k else 1 for k in range(len(sizes)))) for i, size in enumerate(sizes)]
 
 
 class AuxRequest(NamedTuple):
-    """Which further results are wanted."""
+    """The additional outputs that flex_attention returns."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """The results of an AuxRequest: of each query the logarithm of the sum of exponentials, and the largest score."""
+    """The outputs that an AuxRequest asks for: per query, the logarithm of the sum of exponentials and the maximum score."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 def noop_mask(batch: Any, head: Any, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """Everything attends to everything."""
+    """A mask function that lets every query attend to every key.
+
+    Args:
+        batch: The index of the batch.
+        head: The index of the head.
+        token_q: The index of the query.
+        token_kv: The index of the key.
+
+    Returns:
+        A bool tensor of ones with the broadcast shape of token_q and token_kv.
+
+    >>> noop_mask(0, 0, pyburn.arange(2), pyburn.arange(2))
+    tensor([True, True])
+    """
     return _core.ones_like(token_q + token_kv, dtype=_core.bool)
 
 
@@ -63,10 +80,34 @@ def _combined(masks: tuple[Callable[..., Any], ...], together: Callable[[Any, An
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a mask function that is True where all of the given ones are.
+
+    Args:
+        *mask_mods: Mask functions of (batch, head, query, key).
+
+    >>> causal = lambda b, h, q, k: q >= k
+    >>> near = lambda b, h, q, k: q - k < 2
+    >>> create_mask(and_masks(causal, near), None, None, 3, 3)[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [0, 1, 1]], dtype=pyburn.int32)
+    """
     return _combined(mask_mods, lambda a, b: a & b)
 
 
 def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a mask function that is True where one of the given ones is.
+
+    Args:
+        *mask_mods: Mask functions of (batch, head, query, key).
+
+    >>> first = lambda b, h, q, k: k == 0
+    >>> same = lambda b, h, q, k: q == k
+    >>> create_mask(or_masks(first, same), None, None, 3, 3)[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [1, 0, 1]], dtype=pyburn.int32)
+    """
     return _combined(mask_mods, lambda a, b: a | b)
 
 
@@ -79,14 +120,47 @@ def create_block_mask(
     device: Any = None,
     **blocks: Any,  # how a compiled kernel divides the mask: the result is the same
 ) -> BlockMask:
-    """A mask by a function of the indices (batch, head, query, key): True where the query sees the key."""
+    """Creates a mask from a function of indices.
+
+    Args:
+        mask_mod: A function of (batch, head, query, key) that returns True where the query attends to the key.
+        B: The batch size; None broadcasts.
+        H: The number of heads; None broadcasts.
+        Q_LEN: The number of queries.
+        KV_LEN: The number of keys.
+        device: Ignored.
+        **blocks: Ignored options of compiled kernels.
+
+    Returns:
+        A BlockMask.
+
+    >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 4, 4).shape
+    (1, 1, 4, 4)
+    """
     return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN)
 
 
 def create_mask(
     mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None, **options: Any
 ) -> Tensor:
-    """The mask itself, (B, H, Q_LEN, KV_LEN)."""
+    """Computes the mask of a function of indices.
+
+    Args:
+        mod_fn: A function of (batch, head, query, key).
+        B: The batch size; 1 for None.
+        H: The number of heads; 1 for None.
+        Q_LEN: The number of queries.
+        KV_LEN: The number of keys.
+        device: Ignored.
+        **options: Ignored.
+
+    Returns:
+        A tensor (B, H, Q_LEN, KV_LEN).
+
+    >>> create_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)[0, 0].int()
+    tensor([[1, 0],
+            [1, 1]], dtype=pyburn.int32)
+    """
     sizes = (B or 1, H or 1, Q_LEN, KV_LEN)
     return _core.broadcast_to(mod_fn(*_indices(*sizes)), sizes)
 
@@ -104,7 +178,28 @@ def flex_attention(
     *,
     return_aux: AuxRequest | None = None,
 ) -> Any:
-    """Attention of (batch, head, length, width), where `score_mod(score, batch, head, query, key)` changes the scores."""
+    """Scaled dot-product attention with functions that modify the scores and define the mask.
+
+    Args:
+        query: Queries (B, Hq, L, E).
+        key: Keys (B, Hkv, S, E).
+        value: Values (B, Hkv, S, Ev).
+        score_mod: A function of (score, batch, head, query, key) that returns the modified scores.
+        block_mask: A mask of create_block_mask.
+        scale: The factor of the scores; default 1 / sqrt(E).
+        enable_gqa: Whether Hkv may be smaller than Hq (grouped-query attention).
+        return_lse: Whether to return (output, logarithm of the sum of exponentials of the scores).
+        kernel_options: Ignored options of compiled kernels.
+        return_aux: Which additional outputs to return, as (output, AuxOutput).
+
+    Returns:
+        The output (B, Hq, L, Ev), alone or in a tuple.
+
+    >>> x = pyburn.ones(1, 1, 2, 4)
+    >>> causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)
+    >>> flex_attention(x, x, x, block_mask=causal).shape
+    pyburn.Size([1, 1, 2, 4])
+    """
     if enable_gqa:
         key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
     scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)

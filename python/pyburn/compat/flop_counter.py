@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .._nested import tensors
 from ..autograd import Variable
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -23,8 +23,25 @@ register_flop_formula = absent("torch.utils.flop_counter.register_flop_formula")
 
 
 class FlopCounterMode(contextlib.ContextDecorator):
-    """While it lasts, products of matrices, convolutions, attention and recurrences are counted, forward and backward: two operations for
-    each multiplication with an addition. The operations have pyburn's names."""
+    """A context manager that counts the floating-point operations of matrix products, convolutions, attention and recurrent layers.
+
+    Forward and backward passes are counted; a multiplication with an addition counts as two operations. Operations have pyburn's names.
+
+    Args:
+        mods: Ignored; modules are found by themselves.
+        depth: The depth of modules in the table that is printed at the end.
+        display: Whether to print the table.
+        custom_mapping: Not supported.
+        skip_unsupported: Ignored.
+
+    Raises:
+        NotImplementedError: custom_mapping is given.
+
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     _ = pyburn.ones(2, 3) @ pyburn.ones(3, 4)
+    >>> counter.get_total_flops()
+    48
+    """
 
     def __init__(
         self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None, skip_unsupported: bool = False
@@ -62,7 +79,11 @@ class FlopCounterMode(contextlib.ContextDecorator):
         return sum(self.get_flop_counts().get("Global", {}).values())
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """Of each module, by its path from the class of the outermost, and of "Global": operations and what they cost."""
+        """Returns the counts by module and operation.
+
+        Returns:
+            {module: {operation: count}}. A module is named by its path from the class of the outermost module; "Global" is the total.
+        """
         self._settle()
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
@@ -70,7 +91,14 @@ class FlopCounterMode(contextlib.ContextDecorator):
         return Counter()
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as a table, down to a depth."""
+        """Formats the counts as a table.
+
+        Args:
+            depth: The depth of modules to show; all by default.
+
+        Returns:
+            The table as text.
+        """
         counts, total = self.get_flop_counts(), self.get_total_flops()
         shown = sorted(name for name in counts if name != "Global" and (depth is None or name.count(".") < depth))
         if not any(sum(counts[name].values()) >= total for name in shown):
@@ -130,14 +158,6 @@ class FlopCounterMode(contextlib.ContextDecorator):
         self._running, self._in_backward = {"Global"}, False
 
     def _when_all_have_gradients(self, value: Any, call: Callable[[Any], None]) -> None:
-        tensors = [tensor for tensor in _tensors(value) if tensor.requires_grad]
-        if tensors:
-            self._handles.append(register_multi_grad_hook(tensors, call))
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [tensor for part in value for tensor in _tensors(part)] if isinstance(value, (list, tuple)) else []
+        recorded = [tensor for tensor in tensors(value) if tensor.requires_grad]
+        if recorded:
+            self._handles.append(register_multi_grad_hook(recorded, call))

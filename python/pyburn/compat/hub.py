@@ -20,17 +20,42 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """The cache folder: set by `set_dir`, or TORCH_HOME, or the user's cache."""
+    """Returns the cache folder: that of `set_dir`, $TORCH_HOME/hub or ~/.cache/torch/hub.
+
+    >>> set_dir("weights")
+    >>> get_dir()
+    'weights'
+    """
     return _directory or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
+    """Sets the cache folder.
+
+    Args:
+        d: The folder.
+
+    >>> set_dir("weights")
+    """
     global _directory
     _directory = os.path.expanduser(os.fspath(d))
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Downloads a file; where the beginning of its SHA-256 is given, a file with another one is refused."""
+    """Downloads a file. A file whose checksum is wrong is discarded.
+
+    Args:
+        url: An address of http, https or file.
+        dst: The path to write to.
+        hash_prefix: The beginning of the expected SHA-256 checksum in hexadecimal.
+        progress: Ignored.
+
+    Raises:
+        ValueError: The address has another scheme.
+        RuntimeError: The checksum is wrong.
+
+    >>> download_url_to_file("https://example.org/model.pt", "model.pt")  # doctest: +SKIP
+    """
     from urllib.request import Request, urlopen
 
     if urlparse(url).scheme not in ("http", "https", "file"):
@@ -59,7 +84,22 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> dict[str, Any]:
-    """The weights behind an address, downloaded once."""
+    """Downloads weights to the cache folder, unless they are there, and loads them. Code in the file is not run.
+
+    Args:
+        url: The address.
+        model_dir: The folder to download to; by default `get_dir()`/checkpoints.
+        map_location: The device of the tensors.
+        progress: Ignored.
+        check_hash: Whether the checksum in the name of the file (`name-<sha256>.ext`) is checked.
+        file_name: The name of the file; by default the last part of the address.
+        weights_only: Ignored: nothing but weights is ever loaded.
+
+    Returns:
+        The state dict.
+
+    >>> state = load_state_dict_from_url("https://example.org/resnet18.pth")  # doctest: +SKIP
+    """
     from .serialization import load
 
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
@@ -74,13 +114,31 @@ load_url = load_state_dict_from_url  # torch.utils.model_zoo's name
 
 
 def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
+    """Raises an error: torch.hub.load runs code from another repository.
+
+    Args:
+        repo_or_dir: The repository.
+        model: The name of the model.
+        *args: Its arguments.
+        **kwargs: Its options.
+
+    Returns:
+        Nothing: it raises.
+
+    Raises:
+        RuntimeError: Always.
+
+    >>> load("owner/name", "net")
+    Traceback (most recent call last):
+    RuntimeError: [compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package
+    """
     raise RuntimeError(
         "[compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package"
     )
 
 
 class _NoBar:
-    """tqdm where it is not installed: counts, and shows nothing."""
+    """Stands for tqdm where it is not installed: counts without showing anything."""
 
     def __init__(self, iterable: Any = None, total: Any = None, **options: Any) -> None:
         self.iterable, self.total, self.n = iterable, total, 0

@@ -16,7 +16,11 @@ __all__ = ["TrainingMode", "export"]
 
 
 class TrainingMode(enum.Enum):
-    """The mode in which torch.onnx.export captures a model."""
+    """The mode in which torch.onnx.export captures a model.
+
+    >>> TrainingMode.EVAL.value
+    0
+    """
 
     EVAL = 0
     PRESERVE = 1
@@ -54,6 +58,8 @@ def export(
 
     Raises:
         NotImplementedError: For options that change the result: dynamic_shapes, custom_opsets, custom_translation_table, training modes.
+
+    >>> export(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2), "linear.onnx", dynamic_axes={"input": {0: "batch"}})
     """
     for name in ("dynamic_shapes", "custom_opsets", "custom_translation_table"):
         if ignored.get(name):

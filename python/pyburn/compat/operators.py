@@ -56,7 +56,16 @@ class Library:
 
 
 def load_library(path: str) -> None:
-    """Those of torchvision are there already. Others are compiled for PyTorch: packages go without them, or say that they need them."""
+    """Accepts the library of torchvision, whose operations are part of compat, and refuses others: they are compiled for PyTorch.
+
+    Args:
+        path: The path of the library.
+
+    Raises:
+        OSError: It is another library.
+
+    >>> load_library("/site-packages/torchvision/_C.so")
+    """
     folder, file = os.path.split(os.path.abspath(path))
     if os.path.basename(folder) != "torchvision" or not file.startswith("_C"):
         raise OSError(f"[compat] {path} is compiled for PyTorch, and cannot be loaded by pyburn")

@@ -102,7 +102,12 @@ def _table() -> dict[Any, dict[str, Any]]:
 
 
 class Patches:
-    """Adds the attributes, and remembers what was there before."""
+    """Adds the attributes of compat to the classes and modules of pyburn, and removes them.
+
+    >>> patches = Patches()
+    >>> patches.apply()  # doctest: +SKIP
+    >>> patches.undo()  # doctest: +SKIP
+    """
 
     def __init__(self) -> None:
         self.before: list[tuple[Any, str, Any]] = []

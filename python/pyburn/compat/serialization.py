@@ -43,7 +43,11 @@ _ALLOWED = {
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
-    """Allows files to name these classes and functions."""
+    """Allows files to refer to these classes and functions.
+
+    Args:
+        safe_globals: The classes and functions.
+    """
     _safe.extend(safe_globals)
 
 
@@ -57,7 +61,11 @@ def clear_safe_globals() -> None:
 
 @contextlib.contextmanager
 def safe_globals(names: Sequence[Any]) -> Iterator[None]:
-    """Allows files to name these classes and functions for a while."""
+    """Allows files to refer to these classes and functions within a `with` statement.
+
+    Args:
+        names: The classes and functions.
+    """
     before = list(_safe)
     add_safe_globals(names)
     try:
@@ -67,7 +75,16 @@ def safe_globals(names: Sequence[Any]) -> Iterator[None]:
 
 
 def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-    """torch.save: tensors and containers go to PyTorch's format, modules and arrays to one of pyburn's own."""
+    """Saves an object as torch.save does: tensors and containers in PyTorch's format, modules and arrays in a format of compat.
+
+    Args:
+        obj: The object.
+        f: A path or a binary file.
+        *args: Arguments of pyburn.save.
+        **kwargs: Options of pyburn.save.
+
+    >>> save({"weight": pyburn.ones(2)}, "model.pt")
+    """
     if _is_plain(obj):
         files.save(obj, f, *args, **kwargs)
         return
@@ -83,7 +100,23 @@ def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
 def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True, mmap: Any = None, **options: Any
 ) -> Any:
-    """torch.load: what `save` wrote, and PyTorch's files of tensors. `weights_only=False` means the same: no code is run."""
+    """Loads a file of `save` or of PyTorch. No code in the file is run, also with `weights_only=False`.
+
+    Args:
+        f: A path or a binary file.
+        map_location: The device of the tensors.
+        pickle_module: Ignored.
+        weights_only: Ignored.
+        mmap: Whether to map the file instead of reading it.
+        **options: Ignored.
+
+    Returns:
+        The object.
+
+    >>> save({"weight": pyburn.ones(2)}, "model.pt")
+    >>> load("model.pt")
+    {'weight': tensor([1., 1.])}
+    """
     if hasattr(f, "read"):
         content = f.read()
     else:

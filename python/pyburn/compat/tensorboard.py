@@ -19,6 +19,7 @@ from ..train.metrics.metric import array
 from ..train.run.plain_values import number
 from ..train.run.protobuf import pack
 from ..train.run.samples import png
+from .graph_nodes import node_messages
 from .torchvision.utils import tiled
 
 __all__ = ["SummaryWriter"]
@@ -27,8 +28,6 @@ _MOST_THRESHOLDS = 127
 # The default bins of TensorFlow: ten per cent apart, from 1e-12 to 1e20, on both sides of zero.
 _POSITIVE = 1e-12 * 1.1 ** np.arange(774)
 _TENSORFLOW_BINS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
-_NODE = re.compile(r"\s+([%\d, ]+) (?:=|<-) ([\w.]+)(.*) \[(.*)\]")
-_CONSTANT = re.compile(r"\s+(%\d+) = constant (\w+) [(\[](.*)[)\]]")
 
 
 class SummaryWriter:
@@ -41,6 +40,9 @@ class SummaryWriter:
         max_queue: The number of events after which they are written to the file.
         flush_secs: The time after which events are written to the file.
         filename_suffix: Has no effect.
+
+    >>> with SummaryWriter("runs/first") as writer:
+    ...     writer.add_scalar("loss", 0.5, global_step=1)
     """
 
     def __init__(
@@ -89,21 +91,46 @@ class SummaryWriter:
         self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow", walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:  # fmt: skip
-        """A histogram with bins as for numpy.histogram, or with those of TensorFlow."""
+        """Adds a histogram.
+
+        Args:
+            tag: The name.
+            values: The values.
+            global_step: The step.
+            bins: Bins as for numpy.histogram, or "tensorflow" for those of TensorFlow.
+            walltime: The time in seconds since 1970; by default now.
+            max_bins: Ignored.
+        """
         wanted = _TENSORFLOW_BINS if isinstance(bins, str) and bins == "tensorflow" else bins
         self._writer().histogram(tag, values, int(global_step or 0), walltime, bins=wanted)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "CHW"
     ) -> None:
-        """An image whose dimensions are in the order of `dataformats`: floats from 0 to 1, or bytes."""
+        """Adds an image.
+
+        Args:
+            tag: The name.
+            img_tensor: Floats from 0 to 1, or uint8.
+            global_step: The step.
+            walltime: The time in seconds since 1970; by default now.
+            dataformats: The order of the dimensions, such as "CHW", "HWC" or "HW".
+        """
         order = [dataformats.upper().index(axis) for axis in "HWC" if axis in dataformats.upper()]
         self._writer().image(tag, png(array(img_tensor).transpose(order)), int(global_step or 0), walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "NCHW"
     ) -> None:
-        """Images side by side, at most eight in a row."""
+        """Adds several images as one, at most eight in a row.
+
+        Args:
+            tag: The name.
+            img_tensor: Floats from 0 to 1, or uint8.
+            global_step: The step.
+            walltime: The time in seconds since 1970; by default now.
+            dataformats: The order of the dimensions.
+        """
         images = array(img_tensor).transpose([dataformats.upper().index(axis) for axis in "NHWC"])
         self._writer().image(tag, png(tiled(images, min(8, len(images)))), int(global_step or 0), walltime)
 
@@ -111,7 +138,18 @@ class SummaryWriter:
         self, tag: str, img_tensor: Any, box_tensor: Any, global_step: int | None = None, walltime: float | None = None, rescale: float = 1,
         dataformats: str = "CHW", labels: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """An image with boxes (left, top, right, bottom)."""
+        """Adds an image with boxes drawn into it.
+
+        Args:
+            tag: The name.
+            img_tensor: Floats from 0 to 1, or uint8.
+            box_tensor: Boxes (N, 4) as (left, top, right, bottom).
+            global_step: The step.
+            walltime: The time in seconds since 1970; by default now.
+            rescale: The factor by which the image is resized.
+            dataformats: The order of the dimensions.
+            labels: A label per box.
+        """
         from PIL import Image, ImageDraw
 
         order = [dataformats.upper().index(axis) for axis in "HWC"]
@@ -125,7 +163,15 @@ class SummaryWriter:
         self.add_image(tag, np.asarray(picture), global_step, walltime, "HWC")
 
     def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None) -> None:
-        """A figure of matplotlib; a list of figures gets the tags `tag/0`, `tag/1` ..."""
+        """Adds a figure of matplotlib as an image. The figures of a list get the tags `tag/0`, `tag/1` ...
+
+        Args:
+            tag: The name.
+            figure: The figure, or a list of figures.
+            global_step: The step.
+            close: Whether to close the figure.
+            walltime: The time in seconds since 1970; by default now.
+        """
         figures = {f"{tag}/{i}": one for i, one in enumerate(figure)} if isinstance(figure, (list, tuple)) else {tag: figure}
         for name, one in figures.items():
             data = io.BytesIO()
@@ -139,11 +185,29 @@ class SummaryWriter:
     def add_audio(
         self, tag: str, snd_tensor: Any, global_step: int | None = None, sample_rate: int = 44100, walltime: float | None = None
     ) -> None:
-        """Audio of shape (1, frames) or (frames,), from -1 to 1."""
+        """Adds audio.
+
+        Args:
+            tag: The name.
+            snd_tensor: Samples from -1 to 1, (1, frames) or (frames,).
+            global_step: The step.
+            sample_rate: The number of samples per second.
+            walltime: The time in seconds since 1970; by default now.
+        """
         self._writer().audio(tag, snd_tensor, sample_rate, int(global_step or 0), walltime)
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-        """The operations of a model on an example, or a tuple of examples."""
+        """Adds the operations of a model.
+
+        Args:
+            model: The model.
+            input_to_model: An example input, or a tuple of them.
+            verbose: Whether to print the graph.
+            use_strict_trace: Ignored.
+
+        Raises:
+            ValueError: There is no example input.
+        """
         from ..inference import capture
 
         if input_to_model is None:
@@ -152,13 +216,25 @@ class SummaryWriter:
         graph = capture(model, *examples)
         if verbose:
             print(graph)
-        self._writer().graph(_nodes(str(graph)))
+        self._writer().graph(node_messages(str(graph)))
 
     def add_embedding(
         self, mat: Any, metadata: Sequence[Any] | None = None, label_img: Any = None, global_step: int | None = None, tag: str = "default",
         metadata_header: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """Vectors for the projector: a matrix (N, D), with a label and an image (C, H, W) for each row."""
+        """Adds vectors for the projector.
+
+        Args:
+            mat: The vectors (N, D).
+            metadata: A label per vector, or a list of labels with metadata_header.
+            label_img: An image per vector, (N, C, H, W).
+            global_step: The step.
+            tag: The name.
+            metadata_header: The names of the columns of metadata.
+
+        Raises:
+            ValueError: mat is not a matrix, or the number of labels or images differs.
+        """
         vectors, step = array(mat), f"{global_step or 0:05d}"
         if vectors.ndim != 2:
             raise ValueError(f"[add_embedding] mat must have shape (N, D): got {vectors.shape}")
@@ -188,7 +264,15 @@ class SummaryWriter:
         self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
         hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: str | None = None, global_step: int | None = None,
     ) -> None:  # fmt: skip
-        """Hyperparameters and results, in a folder of their own below the folder of this writer."""
+        """Adds hyperparameters and their results, in a subfolder.
+
+        Args:
+            hparam_dict: The hyperparameters: numbers, bools and strings.
+            metric_dict: The results.
+            hparam_domain_discrete: The possible values of hyperparameters.
+            run_name: The name of the subfolder; by default the time.
+            global_step: The step.
+        """
         settings = {name: v if isinstance(v, (bool, str)) else number(v) for name, v in hparam_dict.items()}
         domains = hparam_domain_discrete or {}
         infos = [
@@ -211,7 +295,17 @@ class SummaryWriter:
         self, tag: str, labels: Any, predictions: Any, global_step: int | None = None, num_thresholds: int = _MOST_THRESHOLDS,
         weights: Any = None, walltime: float | None = None,
     ) -> None:  # fmt: skip
-        """Precision and recall of scores in [0, 1] for binary labels, at `num_thresholds` thresholds (at most 127)."""
+        """Adds a precision-recall curve of a binary classifier.
+
+        Args:
+            tag: The name.
+            labels: The labels, 0 or 1.
+            predictions: The scores from 0 to 1.
+            global_step: The step.
+            num_thresholds: The number of thresholds, at most 127.
+            weights: A weight per sample.
+            walltime: The time in seconds since 1970; by default now.
+        """
         count = min(num_thresholds, _MOST_THRESHOLDS)
         truth, scores = array(labels).reshape(-1).astype(float), array(predictions).reshape(-1).astype(float)
         buckets, share = np.floor(scores * (count - 1)), 1.0 if weights is None else array(weights).reshape(-1)
@@ -230,7 +324,14 @@ class SummaryWriter:
         self._writer().tensor(tag, table, "pr_curves", {1: 0, 2: table.shape[1]}, step=int(global_step or 0), when=walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
-        """Charts of several scalars: {category: {title: ["Multiline", tags] or ["Margin", [value, lower, upper]]}}."""
+        """Adds charts of several scalars each.
+
+        Args:
+            layout: {category: {title: ["Multiline", tags] or ["Margin", [value, lower, upper]]}}.
+
+        Raises:
+            ValueError: A chart is of another kind.
+        """
         categories = []
         for category, charts in layout.items():
             drawn = []
@@ -279,24 +380,3 @@ def _value(value: Any) -> dict[int, Any]:
 def _tsv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     lines = ["\t".join(re.sub(r"[\t\n\r]", " ", str(cell)) for cell in row) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _nodes(text: str) -> list[dict[int, Any]]:
-    """The printed form of a Graph as NodeDef messages: one node per input, constant and operation."""
-    lines = text.splitlines()
-    names = {value: f"input_{value[1:]}" for value in re.findall(r"%\d+", lines[0])}
-    nodes: list[dict[int, Any]] = [{1: name, 2: "Placeholder"} for name in names.values()]
-    for line in lines[1:]:
-        constant, found = _CONSTANT.fullmatch(line), _NODE.fullmatch(line)
-        if constant:
-            value, dtype, shape = constant.groups()
-            names[value] = f"constant_{value[1:]}"
-            nodes.append({1: names[value], 2: "Const", 5: [{1: "shape", 2: {2: f"({shape})"}}, {1: "dtype", 2: {2: dtype}}]})
-        elif found:
-            values, operation, options, inputs = found.groups()
-            outputs = re.findall(r"%\d+", values)
-            name = f"{operation}_{outputs[0][1:]}"
-            nodes.append({1: name, 2: operation, 3: [names[v] for v in re.findall(r"%\d+", inputs)],
-                          5: {1: "options", 2: {2: options.strip()}} if options.strip() else None})  # fmt: skip
-            names.update({value: name if i == 0 else f"{name}:{i}" for i, value in enumerate(outputs)})
-    return nodes

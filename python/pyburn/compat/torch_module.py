@@ -58,14 +58,25 @@ class _Devices(type):
 
 
 class device(metaclass=_Devices):  # noqa: N801  (a name of PyTorch)
-    """Where tensors are."""
+    """A device of pyburn, or the name of one of PyTorch's that is absent here.
+
+    >>> device("cuda", 1)
+    device(type='cuda', index=1)
+    """
 
 
 _EIGHT_BITS = {"float8_e4m3fn": (448.0, 0.125, 2.0**-6), "float8_e5m2": (57344.0, 0.25, 2.0**-14)}
 
 
 def finfo(type: Any = None) -> Any:
-    """The limits of a floating dtype, also of those with eight bits, which pyburn has no tensors of."""
+    """Returns the limits of a floating dtype, including the 8-bit dtypes that pyburn has no tensors of.
+
+    Args:
+        type: The dtype; by default the default dtype.
+
+    >>> finfo(pyburn.float16).max
+    65504.0
+    """
     if not isinstance(type, AbsentDType) or type.name not in _EIGHT_BITS:
         return pyburn.finfo(type)
     largest, eps, tiny = _EIGHT_BITS[type.name]

@@ -92,6 +92,8 @@ def serve(
     Raises:
         ImportError: The packages that serve HTTP are not installed.
         OSError: The server cannot listen on the address.
+
+    >>> pyburn.dashboard.serve("runs")  # doctest: +SKIP
     """
     if not Path(folder).is_dir():
         print(f"There is no folder {os.fspath(folder)} yet: runs appear when they are written there.", file=sys.stderr)

@@ -47,6 +47,12 @@ class IterableDataset(Dataset[T_co]):
     """Base class of streams of samples. Subclasses implement `__iter__`.
 
     Every worker of a loader iterates over the whole stream; use `get_worker_info()` to let each worker yield its own part.
+
+    >>> class Numbers(pyburn.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2, 3])
+    >>> list(Numbers())
+    [1, 2, 3]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -198,6 +204,12 @@ class ChainDataset(IterableDataset[T_co]):
 
     Args:
         datasets: The data sets.
+
+    >>> class Numbers(pyburn.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(Numbers() + Numbers())
+    [1, 2, 1, 2]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

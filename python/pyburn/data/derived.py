@@ -58,7 +58,11 @@ class MapperDataset(Dataset[Any]):
 
 
 class ComposedDataset(ConcatDataset[Any]):
-    """Concatenates data sets: Burn's name of ConcatDataset."""
+    """Concatenates data sets: Burn's name of ConcatDataset.
+
+    >>> len(pyburn.data.ComposedDataset([[1, 2], [3]]))
+    3
+    """
 
 
 class SelectionDataset(Subset[Any]):
@@ -228,6 +232,9 @@ class PartialDataset(Dataset[Any]):
 
         Returns:
             The parts.
+
+        Raises:
+            ValueError: A size is not positive.
         """
         if size < 1:
             raise ValueError(f"expected a size of at least 1: got {size}")

@@ -95,6 +95,8 @@ def download(
     Raises:
         ValueError: A URL is not http or https, or the checksum has no known prefix.
         DownloadError: No URL worked.
+
+    >>> download("https://example.org/data.zip", "data/data.zip")  # doctest: +SKIP
     """
     target = Path(path)
     addresses = [url] if isinstance(url, str) else list(url)

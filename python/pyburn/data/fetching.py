@@ -20,7 +20,17 @@ class Stopped(BaseException):
 
 
 class WorkerInfo:
-    """Describes the current worker: its id, num_workers, seed, and its own copy of the dataset. Attributes are read-only."""
+    """Describes the current worker: its id, num_workers, seed, and its own copy of the dataset. Attributes are read-only.
+
+    Args:
+        id: The number of the worker, from 0.
+        num_workers: The number of workers.
+        seed: The seed of the worker.
+        dataset: The copy of the data set.
+
+    >>> pyburn.data.WorkerInfo(0, 2, 7, [1])
+    WorkerInfo(id=0, num_workers=2, seed=7, dataset=[1])
+    """
 
     __slots__ = ("id", "num_workers", "seed", "dataset")
 

@@ -46,6 +46,8 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
     Raises:
         FileNotFoundError: There is no class folder, or a class has no files.
         ValueError: Not exactly one of extensions and is_valid_file is given.
+
+    >>> folder = pyburn.data.DatasetFolder("data/train", loader=numpy.load, extensions=(".npy",))  # doctest: +SKIP
     """
 
     def __init__(
@@ -72,6 +74,9 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
 
         Args:
             directory: The folder, with one subfolder per class.
+
+        Raises:
+            FileNotFoundError: There is no subfolder.
         """
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
         if not classes:
@@ -86,7 +91,19 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         is_valid_file: Callable[[str], bool] | None = None,
         allow_empty: bool = False,
     ) -> list[tuple[str, int]]:
-        """Returns the sorted files of each class, with their class index."""
+        """Returns the sorted files of each class, with their class index.
+
+        Args:
+            directory: The folder, with one subfolder per class.
+            class_to_idx: The class index by name.
+            extensions: The file extensions to include.
+            is_valid_file: Called with a path; returns whether to include the file.
+            allow_empty: Whether classes may be without files.
+
+        Raises:
+            ValueError: class_to_idx is empty, or both or none of extensions and is_valid_file are given.
+            FileNotFoundError: A class has no files.
+        """
         if not class_to_idx:
             raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
         if (extensions is None) == (is_valid_file is None):
@@ -139,6 +156,8 @@ class ImageFolder(DatasetFolder):
         loader: Reads an image from a path.
         is_valid_file: Returns whether a file belongs to the data set.
         allow_empty: Whether classes without images are allowed.
+
+    >>> image, label = pyburn.data.ImageFolder("data/train")[0]  # doctest: +SKIP
     """
 
     def __init__(
@@ -164,6 +183,8 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
         classes: The class names.
         transform: Applied to the image.
         transforms: Applied to (image, target), to transform both consistently, such as an image and its mask.
+
+    >>> image, label = pyburn.data.ImageFolderDataset([("cat.jpg", "cat")], lambda name: 0, ["cat"])[0]  # doctest: +SKIP
     """
 
     def __init__(

@@ -18,7 +18,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Base class of samplers. Subclasses implement `__iter__`, which yields indices, and `__len__` if the length is known."""
+    """Base class of samplers. Subclasses implement `__iter__`, which yields indices, and `__len__` if the length is known.
+
+    Args:
+        data_source: Ignored.
+
+    >>> class Evens(pyburn.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([0, 2, 4])
+    >>> list(Evens())
+    [0, 2, 4]
+    """
 
     def __init__(self, data_source: object = None) -> None:
         pass

@@ -14,7 +14,11 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 
 
 class Distribution:
-    """Base class of distributions. `batch_shape` is the shape of a single sample."""
+    """Base class of distributions. `batch_shape` is the shape of a single sample.
+
+    >>> isinstance(pyburn.distributions.Normal(0.0, 1.0), pyburn.distributions.Distribution)
+    True
+    """
 
     has_rsample = False
     batch_shape: Any = _core.Size(())
@@ -72,6 +76,9 @@ class Normal(Distribution):
         scale: The standard deviation.
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: scale is not positive.
+
     >>> pyburn.distributions.Normal(0.0, 1.0).log_prob(pyburn.tensor(0.0))
     tensor(-0.9189)
     """
@@ -110,6 +117,9 @@ class Uniform(Distribution):
         high: The upper bound (exclusive).
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: low is not below high.
+
     >>> pyburn.distributions.Uniform(0.0, 2.0).mean
     tensor(1.)
     """
@@ -144,6 +154,9 @@ class Bernoulli(Distribution):
         logits: The log-odds of 1, instead of probs.
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: Both or none of probs and logits are given.
+
     >>> pyburn.distributions.Bernoulli(probs=pyburn.tensor(0.5)).entropy()
     tensor(0.6931)
     """
@@ -176,6 +189,9 @@ class Categorical(Distribution):
         probs: The probabilities (*, K); normalised to sum 1.
         logits: Unnormalised log-probabilities, instead of probs.
         validate_args: Whether arguments are checked.
+
+    Raises:
+        ValueError: Both or none of probs and logits are given.
 
     >>> pyburn.distributions.Categorical(probs=pyburn.tensor([0.5, 0.25, 0.25])).log_prob(pyburn.tensor(1))
     tensor(-1.3863)

@@ -22,6 +22,9 @@ class Independent(Distribution):
         reinterpreted_batch_ndims: The number of batch dimensions that become event dimensions.
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: The distribution has fewer batch dimensions.
+
     >>> pyburn.distributions.Independent(pyburn.distributions.Normal(pyburn.zeros(3), pyburn.ones(3)), 1).event_shape
     pyburn.Size([3])
     """
@@ -169,6 +172,9 @@ class MultivariateNormal(Distribution):
         precision_matrix: Its inverse.
         scale_tril: Its lower Cholesky factor.
         validate_args: Whether arguments are checked.
+
+    Raises:
+        ValueError: Not exactly one of covariance_matrix, precision_matrix and scale_tril is given.
 
     >>> pyburn.distributions.MultivariateNormal(pyburn.zeros(2), pyburn.eye(2)).log_prob(pyburn.zeros(2))
     tensor(-1.8379)

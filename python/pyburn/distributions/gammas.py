@@ -50,6 +50,9 @@ class Gamma(Distribution):
         rate: The rate.
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: A parameter is not positive.
+
     >>> pyburn.distributions.Gamma(2.0, 1.0).mean
     tensor(2.)
     """
@@ -106,6 +109,9 @@ class StudentT(Distribution):
         scale: The scale.
         validate_args: Whether arguments are checked.
 
+    Raises:
+        ValueError: df or scale is not positive.
+
     >>> pyburn.distributions.StudentT(5.0).variance
     tensor(1.6667)
     """
@@ -152,6 +158,9 @@ class Dirichlet(Distribution):
     Args:
         concentration: The concentrations (*, K).
         validate_args: Whether arguments are checked.
+
+    Raises:
+        ValueError: concentration is 0-d or not positive.
 
     >>> pyburn.distributions.Dirichlet(pyburn.ones(4)).mean
     tensor([0.2500, 0.2500, 0.2500, 0.2500])

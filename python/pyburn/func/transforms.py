@@ -57,6 +57,9 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
         argnums: The arguments to differentiate by.
         has_aux: Whether func returns (value, aux).
 
+    Raises:
+        RuntimeError: func returns more than one number; raised by the call.
+
     >>> pyburn.func.grad_and_value(lambda x: (x * x).sum())(pyburn.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
     """
@@ -210,6 +213,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     Returns:
         A function of tensors with the additional dimension.
+
+    Raises:
+        ValueError: The mapped dimensions differ in size, or are empty; raised by the call.
 
     >>> pyburn.func.vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(pyburn.ones(3, 2), pyburn.ones(2))
     tensor([2., 2., 2.])

@@ -40,6 +40,10 @@ def load_npy(file: Source, device: DeviceLike | None = None, mmap: bool = False)
 
     Raises:
         FormatError: The file is not a .npy file.
+
+    >>> pyburn.io.save_npy("x.npy", pyburn.arange(3))
+    >>> pyburn.io.load_npy("x.npy")
+    tensor([0, 1, 2])
     """
     (snapshot,) = _opened(file, "npy", mmap).values()
     return snapshot.load(device)
@@ -72,6 +76,10 @@ def load_npz(file: Source, device: DeviceLike | None = None, mmap: bool = False)
 
     Raises:
         FormatError: The file is not a .npz file.
+
+    >>> pyburn.io.save_npz("x.npz", x=pyburn.arange(3))
+    >>> pyburn.io.load_npz("x.npz")["x"]
+    tensor([0, 1, 2])
     """
     return {name: snapshot.load(device) for name, snapshot in _opened(file, "npz", mmap).items()}
 

@@ -98,6 +98,9 @@ def load(data: bytes, device: DeviceLike | None = None) -> dict[str, Tensor]:
 
     Returns:
         The tensors by name.
+
+    >>> pyburn.io.safetensors.load(pyburn.io.safetensors.save({"x": pyburn.ones(2)}))
+    {'x': tensor([1., 1.])}
     """
     return _core._io.load(bytes(data), device)
 
@@ -107,6 +110,10 @@ def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
 
     Args:
         filename: The path of the file.
+
+    >>> pyburn.io.safetensors.save_file({"x": pyburn.ones(2)}, "x.safetensors", {"epoch": "3"})
+    >>> pyburn.io.safetensors.load_metadata("x.safetensors")
+    {'epoch': '3'}
     """
     return _core._io.load_metadata(os.fspath(filename))
 

@@ -18,6 +18,10 @@ class TensorFile(Mapping[str, Snapshot]):
         snapshots: The entries of the file.
         metadata: Text entries.
         format: The name of the format.
+
+    >>> pyburn.save({"x": pyburn.ones(2)}, "x.pt")
+    >>> list(pyburn.io.open_tensors("x.pt"))
+    ['x']
     """
 
     def __init__(self, snapshots: Iterable[Snapshot], metadata: dict[str, str], format: str) -> None:

@@ -24,7 +24,11 @@ __all__ = [
 
 
 class SDPBackend(enum.Enum):
-    """PyTorch's attention backends, for compatibility. pyburn has a single implementation."""
+    """PyTorch's attention backends, for compatibility. pyburn has a single implementation.
+
+    >>> SDPBackend.MATH in list(SDPBackend)
+    True
+    """
 
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
 
@@ -34,6 +38,10 @@ class SDPBackend(enum.Enum):
 
 class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
     """Context manager and decorator for compatibility with PyTorch, without effect.
+
+    Args:
+        backends: Ignored.
+        set_priority: Ignored.
 
     >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
     ...     pass
@@ -130,6 +138,33 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """Computes multi-head attention with given weights; the functional form of MultiheadAttention, with PyTorch's arguments.
+
+    Args:
+        query: Queries (L, N, E).
+        key: Keys (S, N, E).
+        value: Values (S, N, E).
+        embed_dim_to_check: The expected E.
+        num_heads: The number of heads.
+        in_proj_weight: The joint projection of queries, keys and values (3 * E, E); None with separate weights.
+        in_proj_bias: The bias of the projections.
+        bias_k: A bias that is appended to the keys.
+        bias_v: A bias that is appended to the values.
+        add_zero_attn: Whether to append zeros to keys and values.
+        dropout_p: The dropout rate of the attention weights.
+        out_proj_weight: The output projection (E, E).
+        out_proj_bias: Its bias.
+        training: Whether dropout is active.
+        key_padding_mask: True or -inf for keys to ignore (N, S).
+        need_weights: Whether to return the attention weights.
+        attn_mask: A mask of the scores (L, S) or (N * num_heads, L, S).
+        use_separate_proj_weight: Whether the projections have separate weights.
+        q_proj_weight: The projection of queries.
+        k_proj_weight: The projection of keys.
+        v_proj_weight: The projection of values.
+        static_k: Projected keys to use instead of key.
+        static_v: Projected values to use instead of value.
+        average_attn_weights: Whether to average the weights over the heads.
+        is_causal: Whether attn_mask is the causal mask.
 
     Returns:
         The output, and the attention weights or None.

@@ -8,7 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """PyTorch's memory-saving options. Accepted for compatibility; they have no effect on the result."""
+    """PyTorch's memory-saving options. Accepted for compatibility; they have no effect on the result.
+
+    >>> _ = LinearCrossEntropyOptions()
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

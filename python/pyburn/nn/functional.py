@@ -1,4 +1,4 @@
-"""Layers, activations and losses as functions, with PyTorch's names, which are listed in functional.pyi."""
+"""Layers, activations and losses as functions, with PyTorch's names."""
 
 from __future__ import annotations
 

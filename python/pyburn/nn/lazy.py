@@ -51,7 +51,12 @@ class LazyModuleMixin:
         module._initialize_hook = module.register_forward_pre_hook(_initialise_on_call, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Materializes the parameters from the arguments of the first call."""
+        """Materializes the parameters from the arguments of the first call.
+
+        Args:
+            *args: The arguments of the first call.
+            **kwargs: Its options.
+        """
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:

@@ -180,7 +180,11 @@ class ParameterDict(Module):
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Removes and returns the (name, value) pair added last."""
+        """Removes and returns the (name, value) pair added last.
+
+        Raises:
+            KeyError: The dict is empty.
+        """
         if not self._names:
             raise KeyError("popitem(): the ParameterDict is empty")
         key = next(reversed(self._names))
@@ -196,7 +200,12 @@ class ParameterDict(Module):
         return self[key] if key in self._names else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Returns a ParameterDict with the same value for all names."""
+        """Returns a ParameterDict with the same value for all names.
+
+        Args:
+            keys: The names.
+            default: The value.
+        """
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
@@ -204,15 +213,27 @@ class ParameterDict(Module):
         return self._names.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Iterates over (name, value) pairs."""
+        """Iterates over (name, value) pairs.
+
+        Returns:
+            An iterator over the pairs.
+        """
         return ((key, self[key]) for key in self._names)
 
     def values(self) -> Iterator[Any]:
-        """Iterates over the values."""
+        """Iterates over the values.
+
+        Returns:
+            An iterator over the values.
+        """
         return (self[key] for key in self._names)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a dict, sorted by name as in PyTorch, or from an OrderedDict or pairs, in their order."""
+        """Adds values from a dict, sorted by name as in PyTorch, or from an OrderedDict or pairs, in their order.
+
+        Args:
+            parameters: The values: a dict, or pairs of name and value.
+        """
         pairs = pairs_of(parameters, "ParametersDict" if not isinstance(parameters, Iterable) else "ParameterDict")
         keeps_order = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in pairs if keeps_order else sorted(pairs, key=lambda pair: pair[0]):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._nested import tensors
 from ..autograd import no_grad
 from .module_registry import BUFFER
 from .parameter import is_lazy
@@ -103,6 +104,9 @@ def summary(
         mode: "eval", "train" or "same" (unchanged).
         **kwargs: Keyword arguments for the model.
 
+    Returns:
+        A ModelSummary, which prints as a table.
+
     Raises:
         ValueError: There is no input, or mode is unknown.
 
@@ -174,7 +178,7 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
 
     def after(module: Any, args: Any, output: Any) -> None:
         layer = running.pop()
-        layer.outputs = _tensors(output)
+        layer.outputs = [(tuple(tensor.shape), _bytes(tensor)) for tensor in tensors(output)]
         layer.mult_adds += cost.multiply_adds
 
     handles = [h for m in model.modules() for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
@@ -186,15 +190,6 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
         for handle in handles:
             handle.remove()
     return layers
-
-
-def _tensors(value: Any) -> list[tuple[tuple[int, ...], int]]:
-    """Returns (shape, bytes) of the tensors in an output."""
-    if isinstance(value, Tensor):
-        return [(tuple(value.shape), _bytes(value))]
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return [found for part in value for found in _tensors(part)] if isinstance(value, (list, tuple)) else []
 
 
 def _bytes(tensor: Any) -> int:

@@ -174,7 +174,12 @@ class TransformerEncoder(_Stack):
         return self._run(src, lambda layer, i, x: layer(x, **masks))
 
     def forward_cached(self, src: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
-        """Returns the outputs for the tokens after those in the cache, with causal masking."""
+        """Returns the outputs for the tokens after those in the cache, with causal masking.
+
+        Args:
+            src: The new tokens (N, T, E).
+            cache: The caches of the layers, which are updated.
+        """
         return self._run(src, lambda layer, i, x: layer.forward_cached(x, cache[i]))
 
 
@@ -217,7 +222,13 @@ class TransformerDecoder(_Stack):
         return self._run(tgt, lambda layer, i, x: layer(x, memory, **masks))
 
     def forward_cached(self, tgt: Tensor, memory: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
-        """Returns the outputs for the tokens after those in the cache, with causal masking."""
+        """Returns the outputs for the tokens after those in the cache, with causal masking.
+
+        Args:
+            tgt: The new tokens (N, T, E).
+            memory: The output of the encoder.
+            cache: The caches of the layers, which are updated.
+        """
         return self._run(tgt, lambda layer, i, x: layer.forward_cached(x, memory, cache[i]))
 
 
@@ -309,7 +320,13 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Returns the causal mask (sz, sz): -inf above the diagonal, else 0."""
+        """Returns the causal mask (sz, sz): -inf above the diagonal, else 0.
+
+        Args:
+            sz: The number of tokens.
+            device: The device.
+            dtype: The dtype.
+        """
         return _nn._square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:

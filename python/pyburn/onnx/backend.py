@@ -22,6 +22,9 @@ __all__ = ["PreparedModel", "is_compatible", "prepare", "run_model", "run_node",
 class PreparedModel:
     """A model that runs on NumPy arrays.
 
+    Args:
+        model: A pyburn.onnx.Model.
+
     >>> prepared = pyburn.onnx.backend.prepare(onnx.load("model.onnx"))  # doctest: +SKIP
     >>> prepared.run([array])  # doctest: +SKIP
     """
@@ -103,6 +106,9 @@ def is_compatible(model: Any, device: str = "CPU", **options: Any) -> bool:
         model: The onnx.ModelProto.
         device: "CPU".
         **options: Ignored.
+
+    >>> pyburn.onnx.backend.is_compatible(onnx.load("model.onnx"))  # doctest: +SKIP
+    True
     """
     try:
         prepare(model, device)
@@ -118,6 +124,11 @@ def prepare(model: Any, device: str = "CPU", **options: Any) -> PreparedModel:
         model: The onnx.ModelProto.
         device: "CPU", or the name of a device of pyburn.
         **options: Ignored.
+
+    Returns:
+        The model, whose method `run` takes arrays.
+
+    >>> prepared = pyburn.onnx.backend.prepare(onnx.load("model.onnx"))  # doctest: +SKIP
     """
     return PreparedModel(load(model.SerializeToString(), device=_device(device)))
 
@@ -130,6 +141,11 @@ def run_model(model: Any, inputs: Any, device: str = "CPU", **options: Any) -> t
         inputs: As for PreparedModel.run.
         device: As for prepare.
         **options: Ignored.
+
+    Returns:
+        The outputs as arrays.
+
+    >>> pyburn.onnx.backend.run_model(onnx.load("model.onnx"), [array])  # doctest: +SKIP
     """
     return prepare(model, device, **options).run(inputs)
 
@@ -143,6 +159,12 @@ def run_node(node: Any, inputs: Any, device: str = "CPU", outputs_info: Sequence
         device: As for prepare.
         outputs_info: Ignored.
         **options: `opset_version` may say which version of the operator is meant; the newest otherwise.
+
+    Returns:
+        The outputs as arrays.
+
+    >>> pyburn.onnx.backend.run_node(onnx.helper.make_node("Neg", ["x"], ["y"]), [np.float32([1.0])])  # doctest: +SKIP
+    (array([-1.], dtype=float32),)
     """
     import onnx
 
@@ -162,6 +184,9 @@ def supports_device(device: str) -> bool:
 
     Args:
         device: "CPU", or the name of a device of pyburn.
+
+    >>> pyburn.onnx.backend.supports_device("CPU")
+    True
     """
     try:
         _device(device)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from .._core import Tensor
+from .._nested import mapped
 from ..nn.hooks import RemovableHandle, register
 
 T = TypeVar("T")
@@ -228,7 +229,7 @@ class Optimizer:
 
     def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
         """Returns a copy of saved state with the parameter's device and dtype."""
-        return {key: _fitted(value, parameter) for key, value in values.items()}
+        return mapped(lambda value: _core._optim.fitted(value, parameter) if isinstance(value, Tensor) else value, values)
 
     def _register(self, where: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         return register(self._hooks[where], hook, prepend)
@@ -343,13 +344,3 @@ def _parameter_list(params: Any) -> list[Any]:
     if isinstance(params, set):
         raise TypeError(_UNORDERED)
     return list(params)
-
-
-def _fitted(value: Any, parameter: Tensor) -> Any:
-    if isinstance(value, Tensor):
-        return _core._optim.fitted(value, parameter)
-    if isinstance(value, dict):
-        return {key: _fitted(item, parameter) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_fitted(item, parameter) for item in value)
-    return value

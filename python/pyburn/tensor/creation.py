@@ -176,6 +176,19 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     """Creates a 1-d tensor on the memory of an object with the buffer protocol, starting at byte `offset`. Read-only buffers are
     copied.
 
+    Args:
+        buffer: An object with the buffer protocol.
+        dtype: The dtype.
+        count: The number of elements; -1 for all.
+        offset: The first byte.
+        requires_grad: Whether to record gradients.
+
+    Returns:
+        A 1-d tensor.
+
+    Raises:
+        ValueError: buffer has no buffer protocol, or offset and count do not fit into it.
+
     >>> pyburn.frombuffer(bytearray([1, 2, 3, 4]), dtype=pyburn.uint8, offset=1)
     tensor([2, 3, 4], dtype=pyburn.uint8)
     """
@@ -365,8 +378,8 @@ def numel(input: Tensor) -> int:
     Args:
         input: The tensor.
 
-    Returns:
-        | TypeError: input is not a tensor.
+    Raises:
+        TypeError: input is not a tensor.
 
     >>> pyburn.numel(pyburn.ones(2, 3))
     6

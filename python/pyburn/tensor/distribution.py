@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 class Distribution:
     """A distribution for random tensors: Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std).
 
+    Args:
+        kind: "Default", "Bernoulli", "Uniform" or "Normal".
+        *parameters: The parameters.
+
+    Raises:
+        ValueError: The kind is unknown, or has another number of parameters.
+
     >>> pyburn.Distribution.Uniform(-1, 1)
     Distribution.Uniform(-1.0, 1.0)
     """
@@ -43,6 +50,9 @@ class Distribution:
         Returns:
             The distribution.
 
+        Raises:
+            ValueError: p is not between 0 and 1.
+
         >>> pyburn.rand(3, distribution=pyburn.Distribution.Bernoulli(0.0))
         tensor([0., 0., 0.])
         """
@@ -61,6 +71,9 @@ class Distribution:
         Returns:
             The distribution.
 
+        Raises:
+            ValueError: low is above high.
+
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(7, 8), dtype=pyburn.int64)
         tensor([7, 7])
         """
@@ -78,6 +91,9 @@ class Distribution:
 
         Returns:
             The distribution.
+
+        Raises:
+            ValueError: std is negative.
 
         >>> pyburn.rand(2, distribution=pyburn.Distribution.Normal(3, 0))
         tensor([3., 3.])
@@ -104,6 +120,9 @@ class Distribution:
 
         Returns:
             A tensor of the given shape.
+
+        Raises:
+            DTypeError: The distribution needs a floating dtype.
 
         >>> pyburn.Distribution.Normal(0, 1).draw((2, 2)).shape
         pyburn.Size([2, 2])

@@ -17,7 +17,11 @@ class layout:  # noqa: N801  (a name of PyTorch)
 
 
 class memory_format(layout):  # noqa: N801  (a name of PyTorch)
-    """The memory order of the dimensions. By default pyburn chooses it."""
+    """The memory order of the dimensions. By default pyburn chooses it.
+
+    >>> pyburn.channels_last
+    pyburn.channels_last
+    """
 
 
 strided = layout("strided")

@@ -261,6 +261,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         out: A tensor that receives the result.
         as_tuple: Whether to return one tensor per dimension.
 
+    Raises:
+        RuntimeError: out is given with as_tuple=True.
+
     >>> pyburn.tensor([[0, 3], [4, 0]]).nonzero(as_tuple=True)
     (tensor([0, 1]), tensor([1, 0]))
     """

@@ -19,6 +19,9 @@ class finfo:  # noqa: N801  (PyTorch's and numpy's name)
     Args:
         dtype: The dtype; by default the default dtype.
 
+    Raises:
+        TypeError: dtype is not floating point.
+
     >>> pyburn.finfo(pyburn.float32).eps
     1.1920928955078125e-07
     """
@@ -48,6 +51,9 @@ class iinfo:  # noqa: N801
 
     Args:
         dtype: The dtype.
+
+    Raises:
+        TypeError: dtype is not an integer dtype.
 
     >>> pyburn.iinfo(pyburn.int8)
     iinfo(min=-128, max=127, dtype=int8)

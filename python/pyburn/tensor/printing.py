@@ -32,6 +32,9 @@ def set_printoptions(
         profile: "default", "short" or "full"; any other has no effect.
         sci_mode: Whether to use scientific notation; None decides by the values.
 
+    Raises:
+        ValueError: A number is negative.
+
     >>> pyburn.set_printoptions(precision=2)
     >>> pyburn.tensor([1.2345])
     tensor([1.23])

@@ -58,6 +58,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, dims_b: Sequence[int] | None 
     Returns:
         A tensor with the remaining dimensions of a, then those of b.
 
+    Raises:
+        ValueError: A tensor has fewer dimensions.
+
     >>> pyburn.tensordot(pyburn.ones(2, 3, 4), pyburn.ones(3, 4, 5)).shape
     pyburn.Size([2, 5])
     >>> pyburn.tensordot(pyburn.ones(2, 3), pyburn.ones(4, 3), ([1], [1])).shape

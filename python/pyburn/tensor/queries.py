@@ -132,6 +132,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     Args:
         *shapes: The shapes.
 
+    Raises:
+        RuntimeError: An argument is not a shape, or the shapes cannot be broadcast.
+
     >>> pyburn.broadcast_shapes((2, 1), (3,))
     pyburn.Size([2, 3])
     """

@@ -101,7 +101,11 @@ class Callback:
     def on_predict_batch_start(self, learner: Learner) -> None: ...
 
     def on_predict_batch_end(self, learner: Learner) -> None:
-        """Called after a batch of `predict`: `state.result.output` is the prediction."""
+        """Called after a batch of `predict`: `state.result.output` is the prediction.
+
+        Args:
+            learner: The Learner.
+        """
 
     def on_predict_end(self, learner: Learner) -> None: ...
 
@@ -320,6 +324,8 @@ class Samples(Callback):
     Args:
         make: Called with the model in evaluation mode; returns the list of samples for `Run.log_samples`.
         every: Log every this many epochs.
+
+    >>> samples = pyburn.train.Samples(lambda model: [{"input": "a", "output": "b"}], every=5)
     """
 
     def __init__(self, make: Callable[[Any], Sequence[dict[str, Any]]], every: int = 1) -> None:

@@ -33,6 +33,9 @@ class Rule:
     """Base class of checkpoint rules: when to save, and which checkpoints to keep.
 
     Rules are combined in a list: a checkpoint is saved when at least one rule asks for it, and kept while at least one rule keeps it.
+
+    >>> [rule.name for rule in (pyburn.train.Last(), pyburn.train.Best("valid/accuracy"))]
+    ['last', 'best valid/accuracy']
     """
 
     name = "rule"
@@ -64,6 +67,9 @@ class Last(Rule):
 
     Raises:
         ValueError: count is not a positive int.
+
+    >>> pyburn.train.Last(3).name
+    'last 3'
     """
 
     def __init__(self, count: int = 1) -> None:
@@ -89,6 +95,9 @@ class Best(Rule):
     Raises:
         TypeError: metric is not a str.
         ValueError: mode is unknown.
+
+    >>> pyburn.train.Best("valid/accuracy", 2).name
+    'best 2 by valid/accuracy'
     """
 
     def __init__(self, metric: str = "valid/loss", count: int = 1, mode: str | None = None) -> None:
@@ -129,6 +138,9 @@ class Every(Rule):
 
     Raises:
         ValueError: Not exactly one of epochs, steps and minutes is given, or it is not positive.
+
+    >>> pyburn.train.Every(minutes=30, keep=2).name
+    'every 30 minutes'
     """
 
     def __init__(

@@ -89,6 +89,8 @@ class Quiet(Callback):
 
     Args:
         file: The stream to print to; None for standard error.
+
+    >>> learner.fit(data, epochs=1, display=pyburn.train.Quiet())  # doctest: +SKIP
     """
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -103,6 +105,8 @@ class ProgressLines(Quiet):
 
     Args:
         file: The stream to print to; None for standard error.
+
+    >>> learner.fit(data, epochs=1, display="lines")  # doctest: +SKIP
     """
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -175,6 +179,8 @@ class ProgressBar(ProgressLines):
 
     Args:
         file: The stream to print to; None for standard error.
+
+    >>> learner.fit(data, epochs=1, display="bar")  # doctest: +SKIP
     """
 
     def __init__(self, file: TextIO | None = None) -> None:

@@ -31,6 +31,8 @@ class LrFinding:
         losses: The loss of each step.
         smoothed: The bias-corrected exponential moving average of the losses.
         suggestion: The learning rate at which the smoothed loss falls fastest.
+
+    >>> learner.find_lr(data).suggestion  # doctest: +SKIP
     """
 
     rates: list[float]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .._nested import tensors
 from ..autograd import no_grad
 from .metrics import Loss
 
@@ -112,14 +113,6 @@ def all_finite(model: Any) -> bool:
     return all(_finite(tensor) for tensor in model.state_dict().values() if isinstance(tensor, Tensor))
 
 
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return [found for part in value for found in _tensors(part)] if isinstance(value, (list, tuple)) else []
-
-
 def _diverged(losses: Sequence[float]) -> bool:
     return len(losses) > 1 and math.isfinite(losses[-1]) and losses[-1] == max(losses) and losses[-1] > _GROWTH * abs(min(losses))
 
@@ -143,7 +136,7 @@ def bad_loss_report(learner: Learner, bad: BadLoss, last: Sequence[float] = ()) 
     broken = [name for name, tensor in named if isinstance(tensor, Tensor) and not _finite(tensor)]
     if math.isfinite(state.loss):
         lines.append("Later batches have finite losses with the same weights: look at the data of that batch.")
-    elif not all(_finite(tensor) for tensor in _tensors(state.inputs)):
+    elif not all(_finite(tensor) for tensor in tensors(state.inputs)):
         lines.append("The batch itself has values that are not finite: look at the data.")
     elif _diverged(last):
         lines.append(
@@ -152,7 +145,7 @@ def bad_loss_report(learner: Learner, bad: BadLoss, last: Sequence[float] = ()) 
     elif broken:
         lines.append(f"{len(broken)} parameters are not finite any more, first {broken[0]!r}: the step before went wrong.")
         lines.append("A lower learning rate, clip_norm=1.0 or a warm-up usually help.")
-    elif state.result is not None and not all(_finite(tensor) for tensor in _tensors(state.result.output)):
+    elif state.result is not None and not all(_finite(tensor) for tensor in tensors(state.result.output)):
         lines.append("Parameters and batch are finite, but the output of the model is not: something in it overflows or divides by zero.")
     else:
         lines.append("Parameters, batch and output are finite: the loss function makes it, such as the logarithm of zero.")

@@ -41,6 +41,12 @@ def set_random_state(state: dict[str, Any]) -> None:
 
     Args:
         state: A state from `random_state`.
+
+    >>> state = pyburn.train.random_state()
+    >>> first = pyburn.rand(2)
+    >>> pyburn.train.set_random_state(state)
+    >>> pyburn.equal(first, pyburn.rand(2))
+    True
     """
     seed, offset = state["pyburn"]
     set_rng_state((int(seed), int(offset)))

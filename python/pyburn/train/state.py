@@ -71,6 +71,9 @@ class TrainingState:
         done: The number of completed epochs.
         epoch_over: Set to True to end the epoch after this batch, as if the data had ended.
         running: Returns the loss and the metrics over the current pass so far. Calling it synchronizes with the device.
+
+    >>> pyburn.train.TrainingState().step
+    0
     """
 
     epoch: int = 1

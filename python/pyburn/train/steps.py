@@ -25,6 +25,9 @@ class Step:
         updated: Whether the step function has updated the weights itself, as a GAN with two optimizers does. The loss is optional then, and
             it is not checked for NaN.
         running: Returns additional values over the epoch so far; those of the last batch are the values of the epoch.
+
+    >>> pyburn.train.Step(pyburn.tensor(0.5), values={"penalty": 0.1}).values
+    {'penalty': 0.1}
     """
 
     loss: Tensor | None

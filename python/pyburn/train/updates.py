@@ -79,7 +79,11 @@ class Updater:
         return autocast("cpu", dtype=self.dtype)
 
     def parameters(self) -> Iterable[Tensor]:
-        """Iterates over the parameters of the optimizer."""
+        """Iterates over the parameters of the optimizer.
+
+        Returns:
+            An iterator.
+        """
         return (p for group in self.optimizer.param_groups for p in group["params"])
 
     @property
@@ -107,6 +111,9 @@ class Updater:
 
         The check runs on the device without synchronization. With an optimizer that does not support PyTorch's `found_inf`, the host reads
         it before each step, as PyTorch's GradScaler does.
+
+        Args:
+            found_inf: The tensor; None ends the check.
         """
         self.found_inf = found_inf
         if self._device_guards:
@@ -123,7 +130,11 @@ class Updater:
         return self._batches >= self.accumulate
 
     def step_if_due(self, last: bool = False) -> bool:
-        """Takes a step if enough batches were accumulated, or if `last` is True and any were. Returns whether it did."""
+        """Takes a step if enough batches were accumulated, or if `last` is True and any were. Returns whether it did.
+
+        Args:
+            last: Whether this is the last batch.
+        """
         if not (self.due or (last and self.begun)):
             return False
         self.prepare()
@@ -161,7 +172,11 @@ class Updater:
         self._batches = 0
 
     def uncount(self, steps: int) -> None:
-        """Subtracts steps that the device skipped from the optimizer's step counts; steps skipped by the host were not counted."""
+        """Subtracts steps that the device skipped from the optimizer's step counts; steps skipped by the host were not counted.
+
+        Args:
+            steps: The number of steps.
+        """
         if self.scaler is not None or not self._device_guards:
             return
         for state in self.optimizer.state.values():
@@ -178,6 +193,9 @@ class Updater:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state from `state_dict`.
+
+        Args:
+            state: The state.
 
         Raises:
             ValueError: Only one of the state and this Updater has a scaler, or an averaged model.

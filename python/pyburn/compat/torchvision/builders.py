@@ -26,7 +26,11 @@ __all__ += ["IntermediateLayerGetter", "handle_legacy_interface", "load_state_di
 
 @dataclass(eq=False)
 class Weights:
-    """Where weights are, what makes the transform before the model, and what is known about them."""
+    """A file of weights, the preprocessing of its model and what is known about it.
+
+    >>> Weights("https://example.org/net.pth", transforms=None, meta={"num_params": 3}).meta
+    {'num_params': 3}
+    """
 
     url: str
     transforms: Callable[..., Any]
@@ -46,11 +50,27 @@ def _parts(function: Callable[..., Any]) -> Any:
 
 
 class WeightsEnum(enum.Enum):
-    """The weights that there are for a model, as Weights."""
+    """The available weights of a model: an enum of Weights.
+
+    >>> class NetWeights(WeightsEnum):
+    ...     V1 = Weights("https://example.org/net.pth", transforms=None, meta={})
+    >>> NetWeights.verify("V1")
+    NetWeights.V1
+    """
 
     @classmethod
     def verify(cls, obj: Any) -> Any:
-        """A member, or a name of one; None stays None."""
+        """Returns the member that is given or named.
+
+        Args:
+            obj: A member, the name of one, or None.
+
+        Returns:
+            The member; None for None.
+
+        Raises:
+            TypeError: obj is something else.
+        """
         if isinstance(obj, str):
             return cls[obj.removeprefix(cls.__name__ + ".")]
         if obj is not None and not isinstance(obj, cls):
@@ -97,7 +117,16 @@ def _builders() -> dict[str, Callable[..., Any]]:
 
 
 def list_models(module: Any = None, include: str | Iterable[str] | None = None, exclude: str | Iterable[str] | None = None) -> list[str]:
-    """The names of models, sorted; of a module, and that fit patterns such as "resnet*", if these are given."""
+    """Returns the names of the available models, sorted.
+
+    Args:
+        module: Only models whose builders are defined in this module.
+        include: Only names that match one of these patterns.
+        exclude: No names that match one of these patterns.
+
+    >>> list_models(include="resnet*", exclude="*5*")
+    ['resnet101', 'resnet18', 'resnet34']
+    """
     names = {name for name, builder in _builders().items() if module is None or builder.__module__.startswith(module.__name__)}
     wanted, unwanted = ([p] if isinstance(p, str) else list(p or ()) for p in (include, exclude))
     if wanted:
@@ -106,17 +135,48 @@ def list_models(module: Any = None, include: str | Iterable[str] | None = None, 
 
 
 def get_model_builder(name: str) -> Callable[..., Any]:
+    """Returns the function that builds a model.
+
+    Args:
+        name: The name of the model.
+
+    >>> get_model_builder("resnet18").__name__
+    'resnet18'
+    """
     from p_vision import models
 
     return _registered[name.lower()] if name.lower() in _registered else models.get_model_builder(name)
 
 
 def get_model(name: str, **config: Any) -> Module:
+    """Builds a model by name.
+
+    Args:
+        name: The name of the model.
+        **config: The options of its builder.
+
+    Returns:
+        The model.
+
+    >>> type(get_model("squeezenet1_1", num_classes=3)).__name__
+    'SqueezeNet'
+    """
     return get_model_builder(name)(**config)  # type: ignore[no-any-return]
 
 
 def get_model_weights(name: Callable[..., Any] | str) -> Any:
-    """The WeightsEnum of a builder, which its argument `weights` is annotated with."""
+    """Returns the WeightsEnum of a model, which annotates the argument `weights` of its builder.
+
+    Args:
+        name: The builder or its name.
+
+    Raises:
+        ValueError: The model has no weights by name.
+
+    >>> get_model_weights("resnet18")
+    Traceback (most recent call last):
+    ValueError: The model resnet18 has no weights by name: give weights= the path of a file
+    """
     import typing
 
     builder = get_model_builder(name) if isinstance(name, str) else name
@@ -128,7 +188,18 @@ def get_model_weights(name: Callable[..., Any] | str) -> Any:
 
 
 def get_weight(name: str) -> Any:
-    """Weights by their whole name, "ResNet50_Weights.IMAGENET1K_V1"."""
+    """Returns weights by their full name.
+
+    Args:
+        name: The name, such as "ResNet50_Weights.IMAGENET1K_V1".
+
+    Raises:
+        ValueError: There are no such weights.
+
+    >>> get_weight("ResNet50_Weights.IMAGENET1K_V1")
+    Traceback (most recent call last):
+    ValueError: The weight enum 'ResNet50_Weights' for the specific method couldn't be retrieved.
+    """
     kind, _, member = name.partition(".")
     for builder in _registered.values():
         try:

@@ -17,11 +17,30 @@ __path__: list[str] = []
 
 
 def check_md5(fpath: str | os.PathLike[str], md5: str, **options: Any) -> bool:
+    """Returns whether a file has an MD5 checksum.
+
+    Args:
+        fpath: The path of the file.
+        md5: The expected checksum in hexadecimal.
+        **options: Ignored.
+
+    >>> with open("empty", "wb") as file: pass
+    >>> check_md5("empty", "d41d8cd98f00b204e9800998ecf8427e")
+    True
+    """
     return verify(fpath, f"md5:{md5}")
 
 
 def check_integrity(fpath: str | os.PathLike[str], md5: str | None = None) -> bool:
-    """Whether a file is there, and has this checksum where one is given."""
+    """Returns whether a file exists and, if a checksum is given, has it.
+
+    Args:
+        fpath: The path of the file.
+        md5: The expected MD5 checksum in hexadecimal; None checks that the file exists.
+
+    >>> check_integrity("missing")
+    False
+    """
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
@@ -32,12 +51,37 @@ def download_url(
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
-    """Brings a file into a folder, unless it is there."""
+    """Downloads a file to a folder unless it is there with the expected checksum.
+
+    Args:
+        url: The address.
+        root: The folder.
+        filename: The name of the file; by default the last part of the address.
+        md5: The expected MD5 checksum.
+        max_redirect_hops: Ignored.
+
+    >>> download_url("https://example.org/images.zip", "data")  # doctest: +SKIP
+    """
     download(url, Path(root).expanduser() / (filename or os.path.basename(url)), None if md5 is None else f"md5:{md5}")
 
 
 def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
-    """Unpacks a zip or tar file, or one file of gzip, beside itself or into a folder, and says where."""
+    """Extracts a zip or tar archive, or decompresses a gzip file.
+
+    Args:
+        from_path: The archive.
+        to_path: The folder to extract to; by default the folder of the archive.
+        remove_finished: Whether to delete the archive afterwards.
+
+    Returns:
+        The path of the folder, or of the decompressed file.
+
+    Raises:
+        RuntimeError: The file is none of these.
+
+    >>> extract_archive("images.zip", "data")  # doctest: +SKIP
+    'data'
+    """
     path = Path(from_path)
     into = Path(to_path) if to_path is not None else path.parent
     if zipfile.is_zipfile(path):
@@ -73,7 +117,18 @@ def download_and_extract_archive(
     md5: str | None = None,
     remove_finished: bool = False,
 ) -> None:
-    """Brings an archive into a folder and unpacks it."""
+    """Downloads an archive and extracts it.
+
+    Args:
+        url: The address.
+        download_root: The folder for the archive.
+        extract_root: The folder to extract to; by default download_root.
+        filename: The name of the archive; by default the last part of the address.
+        md5: The expected MD5 checksum.
+        remove_finished: Whether to delete the archive afterwards.
+
+    >>> download_and_extract_archive("https://example.org/images.zip", "data")  # doctest: +SKIP
+    """
     root = Path(download_root).expanduser()
     name = filename or os.path.basename(url)
     download_url(url, root, name, md5)
@@ -81,12 +136,30 @@ def download_and_extract_archive(
 
 
 def list_dir(root: str | os.PathLike[str], prefix: bool = False) -> list[str]:
-    """The folders in a folder."""
+    """Returns the names of the subfolders of a folder.
+
+    Args:
+        root: The folder.
+        prefix: Whether to return paths instead of names.
+
+    >>> list_dir(".")
+    []
+    """
     return [os.path.join(root, name) if prefix else name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name))]
 
 
 def list_files(root: str | os.PathLike[str], suffix: str | tuple[str, ...], prefix: bool = False) -> list[str]:
-    """The files in a folder whose names end so."""
+    """Returns the names of the files in a folder that end with a suffix.
+
+    Args:
+        root: The folder.
+        suffix: The suffix, or a tuple of them.
+        prefix: Whether to return paths instead of names.
+
+    >>> with open("a.txt", "w") as file: pass
+    >>> list_files(".", ".txt")
+    ['a.txt']
+    """
     names = [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name)) and name.endswith(suffix)]
     return [os.path.join(root, name) if prefix else name for name in names]
 

@@ -20,7 +20,11 @@ __path__: list[str] = []
 
 
 class ImageReadMode(enum.Enum):
-    """Which channels a picture is read with."""
+    """The channels that an image is converted to when it is read.
+
+    >>> ImageReadMode.RGB.value
+    3
+    """
 
     UNCHANGED = 0
     GRAY = 1
@@ -33,19 +37,50 @@ _MODES = {"GRAY": "L", "GRAY_ALPHA": "LA", "RGB": "RGB", "RGB_ALPHA": "RGBA"}
 
 
 def read_file(path: str | os.PathLike[str]) -> Tensor:
-    """The bytes of a file."""
+    """Returns the bytes of a file as a uint8 tensor.
+
+    Args:
+        path: The file.
+
+    >>> write_file("three", pyburn.tensor([1, 2, 3], dtype=pyburn.uint8))
+    >>> read_file("three")
+    tensor([1, 2, 3], dtype=pyburn.uint8)
+    """
     with open(path, "rb") as file:
         return pyburn.tensor(list(file.read()), dtype=_core.uint8)
 
 
 def write_file(filename: str | os.PathLike[str], data: Tensor) -> None:
-    """A file of these bytes."""
+    """Writes the elements of a uint8 tensor to a file.
+
+    Args:
+        filename: The file.
+        data: The bytes, a tensor (N,).
+
+    >>> write_file("three", pyburn.tensor([1, 2, 3], dtype=pyburn.uint8))
+    """
     with open(filename, "wb") as file:
         file.write(data.numpy().tobytes())
 
 
 def decode_image(input: Any, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
-    """A picture out of a file, or out of the bytes of one, as a tensor of bytes."""
+    """Decodes an image.
+
+    Args:
+        input: The bytes of an image file as a uint8 tensor, or the path of a file.
+        mode: The channels: an ImageReadMode or its name.
+        apply_exif_orientation: Whether to rotate and flip the image as its EXIF data says.
+
+    Returns:
+        A uint8 tensor (C, H, W).
+
+    Raises:
+        ValueError: The mode is unknown.
+
+    >>> write_png(pyburn.zeros(3, 2, 2, dtype=pyburn.uint8), "black.png")
+    >>> decode_image(read_file("black.png"), ImageReadMode.GRAY).shape
+    pyburn.Size([1, 2, 2])
+    """
     source = io.BytesIO(input.numpy().tobytes()) if isinstance(input, Tensor) else input
     kind = mode.upper() if isinstance(mode, str) else mode.name
     if kind not in ImageReadMode.__members__:
@@ -63,7 +98,20 @@ def decode_image(input: Any, mode: Any = ImageReadMode.UNCHANGED, apply_exif_ori
 
 
 def read_image(path: str | os.PathLike[str], mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
-    """A picture out of a file as a tensor of bytes."""
+    """Reads an image file.
+
+    Args:
+        path: The file.
+        mode: The channels: an ImageReadMode or its name.
+        apply_exif_orientation: Whether to rotate and flip the image as its EXIF data says.
+
+    Returns:
+        A uint8 tensor (C, H, W).
+
+    >>> write_png(pyburn.zeros(3, 2, 2, dtype=pyburn.uint8), "black.png")
+    >>> read_image("black.png").shape
+    pyburn.Size([3, 2, 2])
+    """
     return decode_image(os.fspath(path), mode, apply_exif_orientation)
 
 
@@ -77,12 +125,28 @@ def _write(input: Tensor, filename: str | os.PathLike[str], form: str, **options
 
 
 def write_jpeg(input: Tensor, filename: str | os.PathLike[str], quality: int = 75) -> None:
-    """A file of JPEG with a tensor of bytes."""
+    """Writes an image to a JPEG file.
+
+    Args:
+        input: A uint8 tensor (1 or 3, H, W).
+        filename: The file.
+        quality: From 1 to 100.
+
+    >>> write_jpeg(pyburn.zeros(3, 2, 2, dtype=pyburn.uint8), "black.jpg")
+    """
     _write(input, filename, "jpeg", quality=quality)
 
 
 def write_png(input: Tensor, filename: str | os.PathLike[str], compression_level: int = 6) -> None:
-    """A file of PNG with a tensor of bytes."""
+    """Writes an image to a PNG file.
+
+    Args:
+        input: A uint8 tensor (1 or 3, H, W).
+        filename: The file.
+        compression_level: From 0 (fast) to 9 (small).
+
+    >>> write_png(pyburn.zeros(3, 2, 2, dtype=pyburn.uint8), "black.png")
+    """
     _write(input, filename, "png", compress_level=compression_level)
 
 

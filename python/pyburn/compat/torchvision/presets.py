@@ -22,7 +22,7 @@ def _floats(image: Any) -> Tensor:
 
 
 class _Preset(Module):
-    """A step that prints what it is made with."""
+    """A preprocessing module whose repr shows its options."""
 
     def __repr__(self) -> str:
         lines = "".join(
@@ -32,14 +32,29 @@ class _Preset(Module):
 
 
 class ObjectDetection(_Preset):
-    """To numbers between 0 and 1."""
+    """Converts an image to a float tensor with values from 0 to 1.
+
+    >>> ObjectDetection()(pyburn.full((3, 1, 1), 255, dtype=pyburn.uint8)).flatten()
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, img: Any) -> Tensor:
         return _floats(img)
 
 
 class SemanticSegmentation(_Preset):
-    """A whole image, with its shorter side of one size, normalised."""
+    """Resizes an image so that its shorter side has a given length, and normalizes it.
+
+    Args:
+        resize_size: The length of the shorter side; None keeps the size.
+        mean: The mean of each channel, which is subtracted.
+        std: The standard deviation of each channel, by which is divided.
+        interpolation: The interpolation of resizing.
+        antialias: Whether to smooth when the image gets smaller.
+
+    >>> SemanticSegmentation(resize_size=4)(pyburn.zeros(3, 8, 16)).shape
+    pyburn.Size([3, 4, 8])
+    """
 
     def __init__(
         self,
@@ -62,7 +77,16 @@ class SemanticSegmentation(_Preset):
 
 
 class ImageClassification(SemanticSegmentation):
-    """The middle of an image, of one size and normalised."""
+    """Resizes an image, crops its center and normalizes it.
+
+    Args:
+        crop_size: The height and width of the result.
+        resize_size: The length of the shorter side before the crop.
+        **options: The options of SemanticSegmentation.
+
+    >>> ImageClassification(crop_size=4, resize_size=6)(pyburn.zeros(3, 8, 16)).shape
+    pyburn.Size([3, 4, 4])
+    """
 
     def __init__(self, *, crop_size: int, resize_size: int = 256, **options: Any) -> None:
         super().__init__(resize_size=resize_size, **options)
@@ -73,7 +97,18 @@ class ImageClassification(SemanticSegmentation):
 
 
 class VideoClassification(_Preset):
-    """Frames (N, T, C, H, W), normalised, of one size and with the channels first."""
+    """Resizes and crops the frames of videos, normalizes them and moves the channels first: (N, T, C, H, W) to (N, C, T, h, w).
+
+    Args:
+        crop_size: The size of the result as (h, w).
+        resize_size: The size before the crop as (h, w).
+        mean: The mean of each channel, which is subtracted.
+        std: The standard deviation of each channel, by which is divided.
+        interpolation: The interpolation of resizing.
+
+    >>> VideoClassification(crop_size=(4, 4), resize_size=(6, 6))(pyburn.zeros(1, 2, 3, 8, 8)).shape
+    pyburn.Size([1, 3, 2, 4, 4])
+    """
 
     def __init__(
         self,
@@ -96,7 +131,12 @@ class VideoClassification(_Preset):
 
 
 class OpticalFlow(_Preset):
-    """Two pictures, to numbers between -1 and 1."""
+    """Converts two images to float tensors with values from -1 to 1.
+
+    >>> first, second = OpticalFlow()(pyburn.zeros(3, 1, 1), pyburn.ones(3, 1, 1))
+    >>> second.flatten()
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, img1: Any, img2: Any) -> tuple[Tensor, Tensor]:
         return _floats(img1) * 2 - 1, _floats(img2) * 2 - 1

@@ -16,7 +16,20 @@ __all__ += ["roi_align", "roi_pool"]
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The indices of boxes kept, best first: each overlaps no better one that is kept by more than the threshold."""
+    """Performs non-maximum suppression.
+
+    Args:
+        boxes: Boxes (N, 4) as (x1, y1, x2, y2).
+        scores: Scores (N,).
+        iou_threshold: Boxes that overlap a better box by more than this IoU are discarded.
+
+    Returns:
+        The int64 indices of the boxes that are kept, by descending score.
+
+    >>> boxes = pyburn.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]])
+    >>> nms(boxes, pyburn.tensor([0.5, 0.9, 0.1]), 0.5)
+    tensor([1, 2])
+    """
     return _core.nms(boxes.detach(), scores.detach(), iou_threshold)
 
 
@@ -37,8 +50,22 @@ def _pair(size: Any) -> tuple[int, int]:
 def roi_align(
     input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
 ) -> Tensor:
-    """Regions of pictures brought to one size: means of samples between pixels. `boxes` has rows (image, x1, y1, x2, y2), or is a list of
-    boxes per image; they get no gradient."""
+    """Samples regions of interest with bilinear interpolation and averages the samples of each bin (Mask R-CNN).
+
+    Args:
+        input: A batch of images or feature maps (N, C, H, W).
+        boxes: Boxes (K, 5) as (image, x1, y1, x2, y2), or a list with a tensor (L, 4) per image. They get no gradient.
+        output_size: The size of the result as (h, w), or one number for both.
+        spatial_scale: The factor from the coordinates of boxes to those of input.
+        sampling_ratio: The number of samples per bin and dimension; one per pixel with -1.
+        aligned: Whether to shift coordinates by half a pixel, so that pixel centers have the coordinates 0.5, 1.5 ...
+
+    Returns:
+        A tensor (K, C, h, w).
+
+    >>> roi_align(pyburn.ones(1, 2, 4, 4), [pyburn.tensor([[0.0, 0.0, 2.0, 2.0]])], 2).shape
+    pyburn.Size([1, 2, 2, 2])
+    """
     rows = _rows(boxes, input).to(input.dtype)
     return _core.roi_align(input, rows, _pair(output_size), spatial_scale, sampling_ratio, aligned)
 
@@ -53,7 +80,21 @@ def _own_channels(pooled: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def ps_roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1) -> Tensor:
-    """roi_align where each bin has channels of its own (Light-Head R-CNN)."""
+    """Position-sensitive roi_align: each bin reads its own channels (Light-Head R-CNN).
+
+    Args:
+        input: A batch of images or feature maps (N, C, H, W).
+        boxes: Boxes (K, 5) as (image, x1, y1, x2, y2), or a list with a tensor (L, 4) per image. They get no gradient.
+        output_size: The size of the result as (h, w), or one number for both.
+        spatial_scale: The factor from the coordinates of boxes to those of input.
+        sampling_ratio: The number of samples per bin and dimension; one per pixel with -1.
+
+    Returns:
+        A tensor (K, C / (h * w), h, w).
+
+    >>> ps_roi_align(pyburn.ones(1, 8, 4, 4), [pyburn.tensor([[0.0, 0.0, 2.0, 2.0]])], 2).shape
+    pyburn.Size([1, 2, 2, 2])
+    """
     size = _pair(output_size)
     return _own_channels(roi_align(input, boxes, size, spatial_scale, sampling_ratio, aligned=True), size)
 
@@ -80,7 +121,20 @@ def _nearest(value: float) -> int:
 
 
 def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
-    """The largest values of the bins of regions, which have edges between pixels (Fast R-CNN)."""
+    """Divides regions of interest into bins and takes the maximum of each (Fast R-CNN).
+
+    Args:
+        input: A batch of images or feature maps (N, C, H, W).
+        boxes: Boxes (K, 5) as (image, x1, y1, x2, y2), or a list with a tensor (L, 4) per image. They get no gradient.
+        output_size: The size of the result as (h, w), or one number for both.
+        spatial_scale: The factor from the coordinates of boxes to those of input.
+
+    Returns:
+        A tensor (K, C, h, w).
+
+    >>> roi_pool(pyburn.ones(1, 2, 4, 4), [pyburn.tensor([[0.0, 0.0, 2.0, 2.0]])], 2).shape
+    pyburn.Size([1, 2, 2, 2])
+    """
     size = _pair(output_size)
 
     def bounds(box: Sequence[float], extents: Sequence[int]) -> Any:
@@ -91,7 +145,20 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
 
 
 def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
-    """Means of the bins of regions, each from channels of its own (R-FCN)."""
+    """Position-sensitive average pooling of regions of interest: each bin reads its own channels (R-FCN).
+
+    Args:
+        input: A batch of images or feature maps (N, C, H, W).
+        boxes: Boxes (K, 5) as (image, x1, y1, x2, y2), or a list with a tensor (L, 4) per image. They get no gradient.
+        output_size: The size of the result as (h, w), or one number for both.
+        spatial_scale: The factor from the coordinates of boxes to those of input.
+
+    Returns:
+        A tensor (K, C / (h * w), h, w).
+
+    >>> ps_roi_pool(pyburn.ones(1, 8, 4, 4), [pyburn.tensor([[0.0, 0.0, 2.0, 2.0]])], 2).shape
+    pyburn.Size([1, 2, 2, 2])
+    """
     size = _pair(output_size)
 
     def bounds(box: Sequence[float], extents: Sequence[int]) -> Any:
@@ -102,7 +169,7 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
 
 
 class _Regions(Module):
-    """A pooling of regions as a layer."""
+    """A layer that pools regions of interest."""
 
     options: tuple[str, ...]
     function: Callable[..., Any]
@@ -125,31 +192,65 @@ class _Regions(Module):
 
 
 class RoIAlign(_Regions):
-    """roi_align as a layer."""
+    """Applies roi_align as a layer.
+
+    >>> RoIAlign(2, 1.0, -1)
+    RoIAlign(output_size=2, spatial_scale=1.0, sampling_ratio=-1, aligned=False)
+    """
 
     options, function = ("output_size", "spatial_scale", "sampling_ratio", "aligned"), staticmethod(roi_align)
 
 
 class PSRoIAlign(_Regions):
-    """ps_roi_align as a layer."""
+    """Applies ps_roi_align as a layer.
+
+    >>> PSRoIAlign(2, 1.0, -1)
+    PSRoIAlign(output_size=2, spatial_scale=1.0, sampling_ratio=-1)
+    """
 
     options, function = ("output_size", "spatial_scale", "sampling_ratio"), staticmethod(ps_roi_align)
 
 
 class RoIPool(_Regions):
-    """roi_pool as a layer."""
+    """Applies roi_pool as a layer.
+
+    >>> RoIPool(2, 1.0)
+    RoIPool(output_size=2, spatial_scale=1.0)
+    """
 
     options, function = ("output_size", "spatial_scale"), staticmethod(roi_pool)
 
 
 class PSRoIPool(_Regions):
-    """ps_roi_pool as a layer."""
+    """Applies ps_roi_pool as a layer.
+
+    >>> PSRoIPool(2, 1.0)
+    PSRoIPool(output_size=2, spatial_scale=1.0)
+    """
 
     options, function = ("output_size", "spatial_scale"), staticmethod(ps_roi_pool)
 
 
 class DeformConv2d(nn.DeformConv2d):  # type: ignore[misc]
-    """A deformable convolution; how many groups its offsets have follows from their shape."""
+    """Deformable convolution. The number of offset groups follows from the shape of the offsets.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The size of the kernel.
+        stride: The step of the kernel.
+        padding: The zero padding on both sides.
+        dilation: The distance between kernel elements.
+        groups: The number of groups of channels.
+        bias: Whether to add a bias.
+
+    Raises:
+        ValueError: groups does not divide the channels.
+
+    >>> layer = DeformConv2d(2, 4, 3, padding=1)
+    >>> layer(pyburn.ones(1, 2, 5, 5), pyburn.zeros(1, 18, 5, 5)).shape
+    pyburn.Size([1, 4, 5, 5])
+    """
 
     def __init__(
         self,

@@ -50,7 +50,14 @@ def _module(name: str) -> Any:
 
 
 class Compose(_own.Compose):
-    """One transform after the other."""
+    """Applies transforms in order.
+
+    Args:
+        transforms: The transforms.
+
+    >>> Compose([Normalize([0.5], [0.5])])(pyburn.ones(1, 1, 1)).item()
+    1.0
+    """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
         super().__init__([_inner(step) for step in transforms])

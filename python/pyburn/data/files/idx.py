@@ -63,6 +63,10 @@ def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
 
     Raises:
         ValueError: The dtype or shape is not supported.
+
+    >>> pyburn.data.files.write_idx("numbers.idx", np.arange(6, dtype=np.uint8).reshape(2, 3))
+    >>> pyburn.data.files.read_idx("numbers.idx").shape
+    (2, 3)
     """
     codes = {np.dtype(text).newbyteorder("="): code for code, text in _DTYPES.items()}
     if array.dtype not in codes or not 0 < array.ndim <= 32 or max(array.shape) >= 2**32:

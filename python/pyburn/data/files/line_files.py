@@ -72,6 +72,11 @@ class LinesDataset(Dataset[Any]):
     Raises:
         FormatError: The file is gzip-compressed.
         ValueError: The encoding does not allow random access.
+
+    >>> with open("a.txt", "w") as file:
+    ...     _ = file.write("one\ntwo\n")
+    >>> pyburn.data.files.LinesDataset("a.txt")[1]
+    'two'
     """
 
     def __init__(
@@ -114,6 +119,11 @@ class JSONLinesDataset(LinesDataset):
         path: The file.
         encoding: The encoding.
         transform: Called with each value.
+
+    >>> with open("a.jsonl", "w") as file:
+    ...     _ = file.write('{"x": 1}\\n{"x": 2}\\n')
+    >>> pyburn.data.files.JSONLinesDataset("a.jsonl")[1]
+    {'x': 2}
     """
 
     def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", transform: Callable[[Any], Any] | None = None) -> None:

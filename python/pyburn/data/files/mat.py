@@ -21,7 +21,11 @@ _DEEPEST = 32
 
 
 class SparseColumns(NamedTuple):
-    """A CSC matrix, as stored by MATLAB: column j has `values[pointers[j]:pointers[j + 1]]` in the rows `rows[...]`."""
+    """A CSC matrix, as stored by MATLAB: column j has `values[pointers[j]:pointers[j + 1]]` in the rows `rows[...]`.
+
+    >>> pyburn.data.files.SparseColumns((2, 1), np.array([5.0]), np.array([1]), np.array([0, 1])).shape
+    (2, 1)
+    """
 
     shape: tuple[int, int]
     values: np.ndarray
@@ -45,6 +49,9 @@ def read_mat(file: File, names: Iterable[str] | None = None) -> dict[str, Any]:
     Raises:
         FormatError: The file is damaged or of another version.
         KeyError: There is no such variable.
+
+    >>> pyburn.data.files.read_mat("recording.mat")["data"].shape  # doctest: +SKIP
+    (1000, 28)
     """
     data = read_bytes(file)
     wanted = None if names is None else set(names)

@@ -14,8 +14,17 @@ _SIZES = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xC4: ">B", 0xC5: ">H", 0xC6: ">I"
 def unpack_message(data: bytes) -> Any:
     """Decodes MessagePack: numbers, text, bytes, lists, dicts, None.
 
+    Args:
+        data: The encoded value.
+
+    Returns:
+        The value.
+
     Raises:
         FormatError: The bytes are damaged.
+
+    >>> pyburn.data.files.unpack_message(bytes([0x93, 1, 2, 0xA1, 0x61]))
+    [1, 2, 'a']
     """
     reader = ByteReader(data, "message pack")
     try:

@@ -27,6 +27,11 @@ class NumpyDataset(Dataset[Any]):
         ValueError: No file is given, or an .npz file together with others.
         KeyError: There is no array of that name.
         FormatError: The arrays differ in their number of rows, or a file is damaged.
+
+    >>> import numpy
+    >>> numpy.save("x.npy", numpy.eye(3, dtype=numpy.float32))
+    >>> pyburn.data.files.NumpyDataset("x.npy")[1]
+    tensor([0., 1., 0.])
     """
 
     def __init__(

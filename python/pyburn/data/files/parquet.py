@@ -47,6 +47,8 @@ def read_parquet(file: File, columns: Sequence[str] | None = None) -> Table:
         ImportError: pyarrow is not installed.
         KeyError: There is no such column.
         FormatError: The file is damaged.
+
+    >>> pyburn.data.files.read_parquet("people.parquet", columns=["age"])["age"]  # doctest: +SKIP
     """
     opened = _opened(file)
     _check_columns(opened.schema_arrow.names, columns)
@@ -93,6 +95,9 @@ class ParquetDataset(Dataset[dict[str, Any]]):
         ImportError: pyarrow is not installed.
         KeyError: There is no such column.
         FormatError: The file is damaged.
+
+    >>> pyburn.data.files.ParquetDataset("people.parquet")[0]  # doctest: +SKIP
+    {'name': 'Ada', 'age': 36}
     """
 
     def __init__(

@@ -18,7 +18,11 @@ from .source import ByteReader, File, FormatError, read_bytes
 
 
 class SparseRows(NamedTuple):
-    """A CSR matrix: row i has `values[pointers[i]:pointers[i + 1]]` in the columns `columns[...]`."""
+    """A CSR matrix: row i has `values[pointers[i]:pointers[i + 1]]` in the columns `columns[...]`.
+
+    >>> pyburn.data.files.SparseRows((1, 3), np.array([5.0]), np.array([2]), np.array([0, 1])).dense()
+    array([[0., 0., 5.]], dtype=float32)
+    """
 
     shape: tuple[int, int]
     values: np.ndarray
@@ -26,7 +30,11 @@ class SparseRows(NamedTuple):
     pointers: np.ndarray
 
     def dense(self, dtype: Any = np.float32) -> np.ndarray:
-        """Returns the matrix as a dense array."""
+        """Returns the matrix as a dense array.
+
+        Args:
+            dtype: The dtype of the result.
+        """
         full = np.zeros(self.shape, dtype)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.pointers))
         np.add.at(full, (rows, self.columns), self.values.astype(dtype))
@@ -36,8 +44,18 @@ class SparseRows(NamedTuple):
 def read_pickled_arrays(file: File) -> Any:
     """Reads a pickle of numbers, text, lists, dicts, NumPy arrays and SciPy CSR matrices, without executing code.
 
+    Args:
+        file: A path, bytes or an open binary file.
+
+    Returns:
+        The value; CSR matrices are SparseRows.
+
     Raises:
         FormatError: The pickle is damaged or contains anything else.
+
+    >>> import pickle
+    >>> pyburn.data.files.read_pickled_arrays(pickle.dumps({"x": np.arange(3)}))["x"]
+    array([0, 1, 2])
     """
     reader = ByteReader(read_bytes(file), "pickle")
     with format_errors("[pickle] the file is damaged"):

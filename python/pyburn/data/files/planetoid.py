@@ -16,7 +16,11 @@ _LARGEST = 2**30
 
 
 class CitationGraph(NamedTuple):
-    """A citation graph: features, classes, links in both directions, and the masks of the split."""
+    """A citation graph: features, classes, links in both directions, and the masks of the split.
+
+    >>> pyburn.data.files.read_planetoid("data", "cora").x.shape  # doctest: +SKIP
+    (2708, 1433)
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -30,8 +34,17 @@ def read_planetoid(folder: str | os.PathLike[str], name: str) -> CitationGraph:
     """Reads the graph of `ind.<name>.*` in a folder, with the standard split: 20 training papers per class, 500 for validation, 1000 for
     testing.
 
+    Args:
+        folder: The folder.
+        name: The name of the graph, such as "cora".
+
+    Returns:
+        The graph.
+
     Raises:
         FormatError: A file is damaged.
+
+    >>> graph = pyburn.data.files.read_planetoid("data", "cora")  # doctest: +SKIP
     """
     parts = {part: read_pickled_arrays(Path(folder) / f"ind.{name}.{part}") for part in ("x", "y", "tx", "ty", "allx", "ally", "graph")}
     sparse = {part: _checked(parts[part], part, SparseRows) for part in ("x", "tx", "allx")}

@@ -69,6 +69,11 @@ class SqliteDataset(Dataset[Any]):
     Raises:
         FileNotFoundError: There is no such file.
         FormatError: The file is damaged, or has no such table.
+
+    >>> with pyburn.data.files.SqliteDatasetWriter("numbers.db") as writer:
+    ...     _ = writer.write("train", {"x": 0.5, "label": 1})
+    >>> pyburn.data.files.SqliteDataset("numbers.db", "train")[0]
+    {'x': 0.5, 'label': 1}
     """
 
     def __init__(self, db_file: str | os.PathLike[str], split: str, transform: Callable[[Any], Any] | None = None) -> None:

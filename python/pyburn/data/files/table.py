@@ -29,6 +29,10 @@ class Table:
 
     Raises:
         ValueError: The lengths differ.
+
+    >>> table = pyburn.data.files.Table({"x": np.array([1.0, 2.0]), "name": np.array(["a", "b"], object)})
+    >>> table.row(1)
+    {'x': 2.0, 'name': 'b'}
     """
 
     def __init__(self, columns: Mapping[str, np.ndarray]) -> None:
@@ -307,6 +311,10 @@ class TableDataset(Dataset[Any]):
         target: The target column. Text is encoded as category indices, with the categories in `classes`.
         features: The feature columns; by default all other numeric ones.
         transform: Applied to each item.
+
+    >>> table = pyburn.data.files.Table({"x": np.array([1.0, 2.0]), "kind": np.array(["cat", "dog"], object)})
+    >>> pyburn.data.files.TableDataset(table, target="kind")[1]
+    (tensor([2.]), tensor(1))
     """
 
     def __init__(
@@ -345,6 +353,9 @@ class CSVDataset(TableDataset):
         features: The columns of the features; None for all others.
         transform: Called with each sample.
         **options: Options of read_csv.
+
+    >>> pyburn.data.files.CSVDataset(b"x,kind\\n1.5,cat\\n2.5,dog\\n", target="kind")[1]
+    (tensor([2.5000]), tensor(1))
     """
 
     def __init__(

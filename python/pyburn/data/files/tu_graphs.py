@@ -12,7 +12,10 @@ from .source import File, FormatError, read_text
 
 
 class SmallGraph(NamedTuple):
-    """A graph: links in both directions (2, links), a class or target value, and optional labels and attributes of nodes and links."""
+    """A graph: links in both directions (2, links), a class or target value, and optional labels and attributes of nodes and links.
+
+    >>> pyburn.data.files.read_tu_folder("data/MUTAG", "MUTAG")[0]  # doctest: +SKIP
+    """
 
     edge_index: np.ndarray
     y: int | float
@@ -29,8 +32,17 @@ def read_graph_text(file: File) -> list[SmallGraph]:
     The file has the number of graphs; per graph the number of nodes and the class; per node its label, number of neighbors, neighbors and
     attributes.
 
+    Args:
+        file: A path, bytes or an open binary file.
+
+    Returns:
+        The graphs.
+
     Raises:
         FormatError: The file is damaged.
+
+    >>> len(pyburn.data.files.read_graph_text(b"1\\n2 0\\n0 1 1\\n0 1 0\\n"))
+    1
     """
     lines = read_text(file, "graphs").splitlines()
     at = 0
@@ -81,8 +93,18 @@ def read_graph_text(file: File) -> list[SmallGraph]:
 def read_tu_folder(folder: str | os.PathLike[str], name: str) -> list[SmallGraph]:
     """Reads the graphs of a folder of the TU collection: `<name>_A.txt`, `_graph_indicator.txt`, `_graph_labels.txt` and others.
 
+    Args:
+        folder: The folder.
+        name: The name of the collection, such as "MUTAG".
+
+    Returns:
+        The graphs.
+
     Raises:
         FormatError: A file is damaged, or labels are missing.
+
+    >>> len(pyburn.data.files.read_tu_folder("data/MUTAG", "MUTAG"))  # doctest: +SKIP
+    188
     """
     folder = Path(folder)
 

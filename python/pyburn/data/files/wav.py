@@ -30,6 +30,11 @@ def read_wav(file: File, normalize: bool = True, start: int = 0, frames: int = -
     Raises:
         FormatError: The file is damaged or its format is not supported.
         ValueError: start is out of range.
+
+    >>> pyburn.data.files.write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
+    >>> samples, rate = pyburn.data.files.read_wav("silence.wav")
+    >>> samples.shape, rate
+    ((1, 800), 8000)
     """
     reader = ByteReader(read_bytes(file), "wav")
     riff, _, wave = reader.unpack("<4sI4s", "the RIFF header")
@@ -101,6 +106,8 @@ def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int |
 
     Raises:
         ValueError: The shape, rate or bits is not supported, or the file would exceed 4 GiB.
+
+    >>> pyburn.data.files.write_wav("silence.wav", np.zeros((1, 800)), 8000, bits=16)
     """
     atomic_write(os.fspath(file), wav_bytes(samples, rate, bits))
 

@@ -24,6 +24,9 @@ class CitationSet(NamedSet[Data], counted="graph"):
         root: The folder of the files; None searches PYBURN_DATA and the cache.
         transform: Applied to the graph.
         download: Whether to download missing files.
+
+    >>> pyburn.data.sets.Cora()[0].num_nodes  # doctest: +SKIP
+    2708
     """
 
     name: ClassVar[str]
@@ -50,7 +53,11 @@ class CitationSet(NamedSet[Data], counted="graph"):
 
 
 class Cora(CitationSet):
-    """The Cora citation network: 2,708 machine learning papers in 7 classes, 1,433 word features, 5,278 citations."""
+    """The Cora citation network: 2,708 machine learning papers in 7 classes, 1,433 word features, 5,278 citations.
+
+    >>> pyburn.data.sets.Cora()[0].num_nodes  # doctest: +SKIP
+    2708
+    """
 
     name = "cora"
 
@@ -58,6 +65,9 @@ class Cora(CitationSet):
 class Citeseer(CitationSet):
     """The Citeseer citation network: 3,327 papers in 6 classes, 3,703 word features, 4,552 citations. Fifteen papers have no features or
     links.
+
+    >>> pyburn.data.sets.Citeseer()[0].num_nodes  # doctest: +SKIP
+    3327
     """
 
     name = "citeseer"
@@ -72,6 +82,9 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
         root: The folder of the files; None searches PYBURN_DATA and the cache.
         transform: Applied to each graph.
         download: Whether to download missing files.
+
+    >>> len(pyburn.data.sets.MUTAG())  # doctest: +SKIP
+    188
     """
 
     name: ClassVar[str]
@@ -117,12 +130,20 @@ class GraphClasses(NamedSet[Data], counted="graphs"):
 
 
 class MUTAG(GraphClasses):
-    """188 molecules, classified by whether they are mutagenic to a bacterium."""
+    """188 molecules, classified by whether they are mutagenic to a bacterium.
+
+    >>> len(pyburn.data.sets.MUTAG())  # doctest: +SKIP
+    188
+    """
 
     name = "MUTAG"
 
 
 class PROTEINS(GraphClasses):
-    """1,113 proteins, classified as enzymes or non-enzymes."""
+    """1,113 proteins, classified as enzymes or non-enzymes.
+
+    >>> len(pyburn.data.sets.PROTEINS())  # doctest: +SKIP
+    1113
+    """
 
     name = "PROTEINS"

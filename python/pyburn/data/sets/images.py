@@ -25,6 +25,9 @@ class ImageSet(LabelledSet):
         targets: The class indices.
         classes: The class names.
         class_to_idx: The class index by name.
+
+    >>> pyburn.data.sets.MNIST(train=True).data.shape  # doctest: +SKIP
+    pyburn.Size([60000, 28, 28])
     """
 
     classes: list[str]
@@ -35,7 +38,11 @@ class ImageSet(LabelledSet):
         return {name: i for i, name in enumerate(self.classes)}
 
     def pixels(self, index: int) -> np.ndarray:
-        """Returns an image as a uint8 array (height, width) or (height, width, channels)."""
+        """Returns an image as a uint8 array (height, width) or (height, width, channels).
+
+        Args:
+            index: The index of the image.
+        """
         raise NotImplementedError
 
     def _sample(self, at: int) -> tuple[Any, Any]:
@@ -70,6 +77,9 @@ class MNIST(ImageSet):
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
+
+    >>> len(pyburn.data.sets.MNIST(train=False))  # doctest: +SKIP
+    10000
     """
 
     classes = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"]
@@ -100,6 +110,9 @@ class FashionMNIST(MNIST):
     """Images of clothing in the format of MNIST, with the same arguments.
 
     Uses Debian's package dataset-fashion-mnist if it is installed.
+
+    >>> pyburn.data.sets.FashionMNIST().classes[0]  # doctest: +SKIP
+    'T-shirt/top'
     """
 
     classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
@@ -139,6 +152,9 @@ class CIFAR10(ImageSet):
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
+
+    >>> len(pyburn.data.sets.CIFAR10(train=True))  # doctest: +SKIP
+    50000
     """
 
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]

@@ -29,6 +29,8 @@ class TableSet(LabelledSet, counted="rows"):
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
+
+    >>> features, target = pyburn.data.sets.Diabetes()[0]  # doctest: +SKIP
     """
 
     feature_names: list[str]
@@ -69,6 +71,9 @@ class CaliforniaHousing(TableSet):
 
     The features are those of scikit-learn. In 207 districts the number of bedrooms is missing and replaced by the median; `table` is the
     original table.
+
+    >>> len(pyburn.data.sets.CaliforniaHousing())  # doctest: +SKIP
+    20640
     """
 
     feature_names = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude"]
@@ -96,7 +101,11 @@ class CaliforniaHousing(TableSet):
 
 
 class Diabetes(TableSet):
-    """442 patients with ten unscaled measurements, and the disease progression after one year (Efron et al. 2004)."""
+    """442 patients with ten unscaled measurements, and the disease progression after one year (Efron et al. 2004).
+
+    >>> len(pyburn.data.sets.Diabetes())  # doctest: +SKIP
+    442
+    """
 
     feature_names = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 
@@ -111,7 +120,11 @@ class Diabetes(TableSet):
 
 
 class Digits(TableSet):
-    """1,797 handwritten digits of 8 x 8 pixels with values from 0 to 16. `data` is (rows, 64), `images` the same as (rows, 8, 8)."""
+    """1,797 handwritten digits of 8 x 8 pixels with values from 0 to 16. `data` is (rows, 64), `images` the same as (rows, 8, 8).
+
+    >>> len(pyburn.data.sets.Digits())  # doctest: +SKIP
+    1797
+    """
 
     feature_names = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
     classes = [str(i) for i in range(10)]
@@ -130,7 +143,11 @@ class Digits(TableSet):
 
 
 class BreastCancer(TableSet):
-    """569 tumors with thirty measurements of their cells, malignant (0) or benign (1) (Wisconsin diagnostic)."""
+    """569 tumors with thirty measurements of their cells, malignant (0) or benign (1) (Wisconsin diagnostic).
+
+    >>> len(pyburn.data.sets.BreastCancer())  # doctest: +SKIP
+    569
+    """
 
     feature_names = [
         f"{kind} {name}"

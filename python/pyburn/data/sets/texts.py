@@ -24,6 +24,9 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
 
     Raises:
         DataNotFoundError: The file is missing and is not downloaded.
+
+    >>> pyburn.data.sets.TinyShakespeare().text[:13]  # doctest: +SKIP
+    'First Citizen'
     """
 
     def __init__(
@@ -53,7 +56,10 @@ class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
 
 
 class TextSet(LabelledSet, counted="texts"):
-    """Base class of text classification data sets: `texts`, `targets`, `classes`. Samples are (text, class index)."""
+    """Base class of text classification data sets: `texts`, `targets`, `classes`. Samples are (text, class index).
+
+    >>> text, label = pyburn.data.sets.AGNews(train=False)[0]  # doctest: +SKIP
+    """
 
     classes: list[str]
     texts: list[str]
@@ -79,6 +85,9 @@ class AGNews(TextSet):
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
         FormatError: A file is damaged.
+
+    >>> len(pyburn.data.sets.AGNews(train=True))  # doctest: +SKIP
+    120000
     """
 
     classes = ["World", "Sports", "Business", "Sci/Tech"]
@@ -111,6 +120,9 @@ class MovieReviews(TextSet):
 
     Raises:
         DataNotFoundError: The files are missing and are not downloaded.
+
+    >>> len(pyburn.data.sets.MovieReviews(train=None))  # doctest: +SKIP
+    10662
     """
 
     classes = ["negative", "positive"]

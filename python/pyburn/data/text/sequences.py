@@ -83,6 +83,9 @@ class BlockDataset(Dataset[tuple[Tensor, Tensor]]):
 
     Raises:
         ValueError: numbers is not a 1-d sequence of integers, or block or step is not positive.
+
+    >>> pyburn.data.text.BlockDataset(np.arange(9), block=4)[0]
+    (tensor([0, 1, 2, 3]), tensor([1, 2, 3, 4]))
     """
 
     def __init__(self, numbers: Any, block: int, step: int | None = None) -> None:

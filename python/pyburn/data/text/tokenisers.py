@@ -15,7 +15,12 @@ from .vocabulary import Vocabulary
 
 
 class Tokeniser:
-    """Base class of tokenizers."""
+    """Base class of tokenizers.
+
+    >>> tokeniser = pyburn.data.text.CharTokeniser.train("abc")
+    >>> tokeniser.decode(tokeniser.encode("cab"))
+    'cab'
+    """
 
     kind: ClassVar[str]
 
@@ -246,6 +251,10 @@ def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
 
     Raises:
         FormatError: The file is not a saved tokenizer.
+
+    >>> pyburn.data.text.CharTokeniser.train("abc").save("letters.json")
+    >>> pyburn.data.text.load_tokeniser("letters.json").encode("cab")
+    [2, 0, 1]
     """
     from .byte_pairs import BytePairTokeniser
 

@@ -92,6 +92,9 @@ class RandAugment(Augment):
 
     Raises:
         ValueError: The magnitude is out of range.
+
+    >>> pyburn.data.transforms.RandAugment(2, 5)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(
@@ -128,6 +131,9 @@ class TrivialAugmentWide(Augment):
         num_magnitude_bins: The number of magnitude levels.
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
+
+    >>> pyburn.data.transforms.TrivialAugmentWide()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(

@@ -28,6 +28,12 @@ def _enhanced(img: Any, what: str, factor: float) -> Any:
     return getattr(ImageEnhance, what)(img).enhance(factor)
 
 
+def _by_pillow(what: str, img: Any, *args: Any) -> Any:
+    from PIL import ImageOps
+
+    return getattr(ImageOps, what)(img, *args)
+
+
 def _checked(img: Any, factor: float, name: str) -> None:
     expect_image(img)
     if factor < 0:
@@ -238,9 +244,7 @@ def invert(img: Any) -> Any:
     expect_image(img)
     if isinstance(img, Tensor):
         return _bound(img) - img
-    from PIL import ImageOps
-
-    return ImageOps.invert(img)
+    return _by_pillow("invert", img)
 
 
 def posterize(img: Any, bits: int) -> Any:
@@ -264,9 +268,7 @@ def posterize(img: Any, bits: int) -> Any:
         if img.dtype != _core.uint8:
             raise TypeError(f"Only uint8 image tensors are supported, but found {img.dtype}")
         return img & -int(2 ** (8 - bits)) % 256
-    from PIL import ImageOps
-
-    return ImageOps.posterize(img, bits)
+    return _by_pillow("posterize", img, bits)
 
 
 def solarize(img: Any, threshold: float) -> Any:
@@ -290,9 +292,7 @@ def solarize(img: Any, threshold: float) -> Any:
         if threshold > _bound(img):
             raise TypeError("Threshold should be less than bound of img.")
         return _core.where(img >= threshold, invert(img), img)
-    from PIL import ImageOps
-
-    return ImageOps.solarize(img, threshold)  # type: ignore[arg-type]
+    return _by_pillow("solarize", img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
@@ -309,9 +309,7 @@ def autocontrast(img: Any) -> Any:
     """
     expect_image(img)
     if not isinstance(img, Tensor):
-        from PIL import ImageOps
-
-        return ImageOps.autocontrast(img)
+        return _by_pillow("autocontrast", img)
     bound, dtype = _bound(img), img.dtype if img.is_floating_point() else _core.float32
     low, high = img.amin(dim=(-2, -1), keepdim=True).to(dtype), img.amax(dim=(-2, -1), keepdim=True).to(dtype)
     flat = low == high
@@ -344,9 +342,7 @@ def equalize(img: Any) -> Any:
         for index in np.ndindex(pixels.shape[:-2]):
             made[index] = _equalized(pixels[index])
         return from_numpy(made).to(img.device)
-    from PIL import ImageOps
-
-    return ImageOps.equalize(img)
+    return _by_pillow("equalize", img)
 
 
 def _equalized(channel: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

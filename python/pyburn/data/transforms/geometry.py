@@ -18,7 +18,11 @@ Fill = float | Sequence[float] | None
 
 
 class InterpolationMode(Enum):
-    """Interpolation modes."""
+    """Interpolation modes.
+
+    >>> pyburn.data.transforms.InterpolationMode.BILINEAR.value
+    'bilinear'
+    """
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"

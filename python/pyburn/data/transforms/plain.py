@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 
 class Transform:
-    """Base class of transforms; the repr shows the constructor arguments."""
+    """Base class of transforms; the repr shows the constructor arguments.
+
+    >>> class Half(pyburn.data.transforms.Transform):
+    ...     def __call__(self, img):
+    ...         return img / 2
+    >>> Half()(4)
+    2.0
+    """
 
     def __call__(self, img: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} should implement __call__")
@@ -73,14 +80,25 @@ class ToTensor(Transform):
 
 
 class PILToTensor(Transform):
-    """Converts a Pillow image to a tensor (C, H, W) without scaling."""
+    """Converts a Pillow image to a tensor (C, H, W) without scaling.
+
+    >>> pyburn.data.transforms.PILToTensor()(pyburn.data.transforms.ToPILImage()(pyburn.zeros(1, 2, 3, dtype=pyburn.uint8))).shape
+    pyburn.Size([1, 2, 3])
+    """
 
     def __call__(self, pic: Any) -> Tensor:
         return F.pil_to_tensor(pic)
 
 
 class ToPILImage(Transform):
-    """Converts a tensor (C, H, W) or an array (H, W, C) to a Pillow image."""
+    """Converts a tensor (C, H, W) or an array (H, W, C) to a Pillow image.
+
+    Args:
+        mode: The mode of the Pillow image; by default it follows from the number of channels.
+
+    >>> pyburn.data.transforms.ToPILImage()(pyburn.zeros(3, 2, 4)).size
+    (4, 2)
+    """
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -131,80 +149,6 @@ class Normalize(Transform):
         return f"{type(self).__name__}(mean={self.mean}, std={self.std})"
 
 
-class Resize(Transform):
-    """Resizes an image.
-
-    Args:
-        size: (height, width), or the length of the shorter side.
-        interpolation: The interpolation mode.
-        max_size: The maximum length of the longer side, if size is a single number.
-        antialias: Whether to antialias when downsampling tensors.
-
-    >>> pyburn.data.transforms.Resize((4, 6))(pyburn.ones(3, 8, 8)).shape
-    pyburn.Size([3, 4, 6])
-    """
-
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
-        max_size: int | None = None,
-        antialias: bool | None = True,
-    ) -> None:
-        self.size = size
-        self.interpolation = F.InterpolationMode(interpolation) if isinstance(interpolation, str) else interpolation
-        self.max_size = max_size
-        self.antialias = antialias
-
-    def __call__(self, img: Any) -> Any:
-        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
-
-
-class CenterCrop(Transform):
-    """Crops the center of an image; a smaller image is padded with 0.
-
-    Args:
-        size: The size, as an int or (height, width).
-
-    >>> pyburn.data.transforms.CenterCrop(4)(pyburn.ones(3, 8, 8)).shape
-    pyburn.Size([3, 4, 4])
-    """
-
-    def __init__(self, size: int | Sequence[int]) -> None:
-        self.size = both(size)
-
-    def __call__(self, img: Any) -> Any:
-        return F.center_crop(img, self.size)
-
-
-class Pad(Transform):
-    """Pads an image.
-
-    Args:
-        padding: One number, (left and right, top and bottom) or (left, top, right, bottom).
-        fill: The fill value for mode "constant".
-        padding_mode: "constant", "edge", "reflect" or "symmetric".
-
-    Raises:
-        ValueError: An argument is invalid.
-
-    >>> pyburn.data.transforms.Pad(1)(pyburn.ones(1, 2, 2)).shape
-    pyburn.Size([1, 4, 4])
-    """
-
-    def __init__(self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> None:
-        if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
-            raise ValueError(f"Padding mode should be either constant, edge, reflect or symmetric: got {padding_mode!r}")
-        if not isinstance(padding, int) and len(padding) not in (1, 2, 4):
-            raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple")
-        self.padding = padding
-        self.fill = fill
-        self.padding_mode = padding_mode
-
-    def __call__(self, img: Any) -> Any:
-        return F.pad(img, self.padding, self.fill, self.padding_mode)
-
-
 class Grayscale(Transform):
     """Converts an image to grayscale, with 1 or 3 channels.
 
@@ -234,7 +178,12 @@ class RGB(Transform):
 
 
 class ToImage(Transform):
-    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W) without scaling; tensors are returned unchanged."""
+    """Converts a Pillow image or an array (H, W, C) to a tensor (C, H, W) without scaling; tensors are returned unchanged.
+
+    >>> import numpy
+    >>> pyburn.data.transforms.ToImage()(numpy.zeros((2, 3, 1), numpy.uint8)).shape
+    pyburn.Size([1, 2, 3])
+    """
 
     def __call__(self, pic: Any) -> Tensor:
         if isinstance(pic, _core.Tensor):
@@ -243,7 +192,11 @@ class ToImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """Returns its input: pyburn has no tensor subclasses for images."""
+    """Returns its input: pyburn has no tensor subclasses for images.
+
+    >>> pyburn.data.transforms.ToPureTensor()(pyburn.ones(1))
+    tensor([1.])
+    """
 
     def __call__(self, img: Any) -> Any:
         return img
@@ -258,7 +211,15 @@ class Identity(ToPureTensor):
 
 
 class ToDtype(Transform):
-    """Converts a tensor to another dtype; with `scale`, also scales its values to the range of that dtype. Other inputs are unchanged."""
+    """Converts a tensor to another dtype; with `scale`, also scales its values to the range of that dtype. Other inputs are unchanged.
+
+    Args:
+        dtype: The dtype.
+        scale: Whether values are scaled to the range of the dtype: [0, 1] for floats.
+
+    >>> pyburn.data.transforms.ToDtype(pyburn.float32, scale=True)(pyburn.tensor([255], dtype=pyburn.uint8))
+    tensor([1.])
+    """
 
     def __init__(self, dtype: DType, scale: bool = False) -> None:
         self.dtype = dtype
@@ -270,38 +231,6 @@ class ToDtype(Transform):
         return F.convert_image_dtype(img, self.dtype) if self.scale else img.to(self.dtype)
 
 
-class FiveCrop(Transform):
-    """Returns the four corner crops and the center crop, as a tuple.
-
-    Args:
-        size: The size, as an int or (height, width).
-
-    >>> len(pyburn.data.transforms.FiveCrop(4)(pyburn.ones(3, 8, 8)))
-    5
-    """
-
-    def __init__(self, size: int | Sequence[int]) -> None:
-        self.size = both(size)
-
-    def __call__(self, img: Any) -> tuple[Any, ...]:
-        return F.five_crop(img, self.size)
-
-
-class TenCrop(Transform):
-    """Returns the five crops of an image and of its mirror image.
-
-    >>> len(pyburn.data.transforms.TenCrop(4)(pyburn.ones(3, 8, 8)))
-    10
-    """
-
-    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
-        self.size = both(size)
-        self.vertical_flip = vertical_flip
-
-    def __call__(self, img: Any) -> tuple[Any, ...]:
-        return F.ten_crop(img, self.size, self.vertical_flip)
-
-
 class LinearTransformation(Transform):
     """Flattens a tensor (..., C, H, W), subtracts a mean vector and multiplies by a square matrix, for example for whitening.
 
@@ -311,6 +240,9 @@ class LinearTransformation(Transform):
 
     Raises:
         ValueError: The shapes do not match.
+
+    >>> pyburn.data.transforms.LinearTransformation(2 * pyburn.eye(2), pyburn.zeros(2))(pyburn.ones(1, 1, 2))
+    tensor([[[2., 2.]]])
     """
 
     def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
@@ -333,7 +265,14 @@ class LinearTransformation(Transform):
 
 
 class UniformTemporalSubsample(Transform):
-    """Selects `num_samples` evenly spaced frames of a video (..., T, C, H, W)."""
+    """Selects `num_samples` evenly spaced frames of a video (..., T, C, H, W).
+
+    Args:
+        num_samples: The number of frames.
+
+    >>> pyburn.data.transforms.UniformTemporalSubsample(2)(pyburn.arange(5.0).reshape(5, 1, 1, 1)).flatten()
+    tensor([0., 4.])
+    """
 
     def __init__(self, num_samples: int) -> None:
         self.num_samples = num_samples
@@ -345,6 +284,12 @@ class UniformTemporalSubsample(Transform):
 
 class Lambda(Transform):
     """Wraps a function as a transform. Spawned worker processes need one that can be pickled.
+
+    Args:
+        lambd: The function.
+
+    Raises:
+        TypeError: lambd is not callable.
 
     >>> pyburn.data.transforms.Lambda(lambda x: x * 2)(pyburn.ones(2))
     tensor([2., 2.])
@@ -360,11 +305,3 @@ class Lambda(Transform):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-def both(size: int | Sequence[int]) -> tuple[int, int]:
-    """Returns a size, which may be a single number, as (height, width)."""
-    sizes = [size] if isinstance(size, int) else list(size)
-    if len(sizes) not in (1, 2):
-        raise ValueError(f"Please provide only two dimensions (h, w) for size: got {size}")
-    return sizes[0], sizes[-1]

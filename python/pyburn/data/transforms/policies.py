@@ -13,7 +13,11 @@ from .geometry import Fill, InterpolationMode, interpolation_mode
 
 
 class AutoAugmentPolicy(Enum):
-    """The data set on which a policy was learned."""
+    """The data set on which a policy was learned.
+
+    >>> pyburn.data.transforms.AutoAugmentPolicy.IMAGENET.value
+    'imagenet'
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -61,6 +65,9 @@ class AutoAugment(Augment):
         policy: The policy.
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
+
+    >>> pyburn.data.transforms.AutoAugment()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(
@@ -98,6 +105,9 @@ class AugMix(Augment):
 
     Raises:
         ValueError: severity is out of range.
+
+    >>> pyburn.data.transforms.AugMix()(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(

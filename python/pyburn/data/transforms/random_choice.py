@@ -9,6 +9,8 @@ from ... import _core
 from ..randomness import python_random
 from .plain import Transform
 
+Range = tuple[float, float]
+
 
 def chance(p: float) -> bool:
     """Returns True with probability p."""
@@ -29,7 +31,15 @@ class WithProbability(Transform):
 
 
 class RandomApply(Transform):
-    """Applies several transforms in order, with probability p for all of them."""
+    """Applies several transforms in order, with probability p for all of them.
+
+    Args:
+        transforms: The transforms, applied in order.
+        p: The probability.
+
+    >>> pyburn.data.transforms.RandomApply([lambda x: x + 1, lambda x: x * 2], p=1.0)(1)
+    4
+    """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
         self.transforms = transforms
@@ -43,7 +53,14 @@ class RandomApply(Transform):
 
 
 class RandomOrder(Transform):
-    """Applies several transforms in random order."""
+    """Applies several transforms in random order.
+
+    Args:
+        transforms: The transforms.
+
+    >>> pyburn.data.transforms.RandomOrder([lambda x: x + 1, lambda x: x + 2])(0)
+    3
+    """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
         self.transforms = transforms
@@ -65,6 +82,9 @@ class RandomChoice(Transform):
 
     Raises:
         ValueError: The number of weights does not match.
+
+    >>> pyburn.data.transforms.RandomChoice([lambda x: x + 1, lambda x: x + 2], p=[0, 1])(0)
+    2
     """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None) -> None:

@@ -10,32 +10,52 @@ from ..randomness import python_random
 from . import functional as F
 from .plain import Transform
 from .random_choice import WithProbability, chance
-from .randomly import ColorJitter
+from .random_colour import ColorJitter
 
 
 class RandomInvert(WithProbability):
-    """Inverts the colors with probability p."""
+    """Inverts the colors with probability p.
+
+    >>> pyburn.data.transforms.RandomInvert(p=1.0)(pyburn.tensor([[[0.25]]]))
+    tensor([[[0.7500]]])
+    """
 
     def _changed(self, img: Any) -> Any:
         return F.invert(img)
 
 
 class RandomEqualize(WithProbability):
-    """Equalizes the histogram with probability p."""
+    """Equalizes the histogram with probability p.
+
+    >>> pyburn.data.transforms.RandomEqualize(p=1.0)(pyburn.arange(1024).reshape(1, 32, 32).div(8).to(pyburn.uint8)).amax()
+    tensor(255, dtype=pyburn.uint8)
+    """
 
     def _changed(self, img: Any) -> Any:
         return F.equalize(img)
 
 
 class RandomAutocontrast(WithProbability):
-    """Maximizes the contrast with probability p."""
+    """Maximizes the contrast with probability p.
+
+    >>> pyburn.data.transforms.RandomAutocontrast(p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
+    tensor([[[0., 1.]]])
+    """
 
     def _changed(self, img: Any) -> Any:
         return F.autocontrast(img)
 
 
 class RandomPosterize(WithProbability):
-    """Reduces the number of bits per channel with probability p."""
+    """Reduces the number of bits per channel with probability p.
+
+    Args:
+        bits: The number of bits that are kept, from 0 to 8.
+        p: The probability.
+
+    >>> pyburn.data.transforms.RandomPosterize(2, p=1.0)(pyburn.tensor([[[100, 200]]], dtype=pyburn.uint8))
+    tensor([[[ 64, 192]]], dtype=pyburn.uint8)
+    """
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
@@ -46,7 +66,15 @@ class RandomPosterize(WithProbability):
 
 
 class RandomSolarize(WithProbability):
-    """Inverts all values at or above a threshold with probability p."""
+    """Inverts all values at or above a threshold with probability p.
+
+    Args:
+        threshold: The threshold.
+        p: The probability.
+
+    >>> pyburn.data.transforms.RandomSolarize(0.5, p=1.0)(pyburn.tensor([[[0.25, 0.75]]]))
+    tensor([[[0.2500, 0.2500]]])
+    """
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -57,7 +85,15 @@ class RandomSolarize(WithProbability):
 
 
 class RandomAdjustSharpness(WithProbability):
-    """Adjusts the sharpness (0: blurred, 1: unchanged, 2: twice as sharp) with probability p."""
+    """Adjusts the sharpness (0: blurred, 1: unchanged, 2: twice as sharp) with probability p.
+
+    Args:
+        sharpness_factor: The factor of the sharpness.
+        p: The probability.
+
+    >>> pyburn.data.transforms.RandomAdjustSharpness(2.0, p=1.0)(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 8, 12])
+    """
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -68,7 +104,11 @@ class RandomAdjustSharpness(WithProbability):
 
 
 class RandomChannelPermutation(Transform):
-    """Permutes the channels randomly."""
+    """Permutes the channels randomly.
+
+    >>> pyburn.data.transforms.RandomChannelPermutation()(pyburn.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1)).sum()
+    tensor(6.)
+    """
 
     def __call__(self, img: Any) -> Any:
         order = list(range(F.get_image_num_channels(img)))
@@ -85,6 +125,9 @@ class RandomPhotometricDistort(Transform):
         saturation: The range of the saturation factor.
         hue: The range of the hue shift.
         p: The probability of each change.
+
+    >>> pyburn.data.transforms.RandomPhotometricDistort()(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(
@@ -112,8 +155,16 @@ class RandomPhotometricDistort(Transform):
 class GaussianNoise(Transform):
     """Adds Gaussian noise to a tensor. sigma is in units of the value range, for floats in [0, 1] and for uint8.
 
+    Args:
+        mean: The mean of the noise.
+        sigma: The standard deviation of the noise.
+        clip: Whether floats are clipped to [0, 1].
+
     Raises:
         ValueError: sigma is negative.
+
+    >>> pyburn.data.transforms.GaussianNoise(sigma=0.05)(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
@@ -133,6 +184,9 @@ class JPEG(Transform):
 
     Raises:
         ValueError: quality is out of range.
+
+    >>> pyburn.data.transforms.JPEG(50)(pyburn.zeros(3, 8, 12, dtype=pyburn.uint8)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(self, quality: int | Sequence[int]) -> None:

@@ -25,6 +25,9 @@ class RandomPerspective(WithProbability):
 
     Raises:
         ValueError: distortion_scale is not in [0, 1].
+
+    >>> pyburn.data.transforms.RandomPerspective(p=1.0)(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(
@@ -43,7 +46,13 @@ class RandomPerspective(WithProbability):
 
     @staticmethod
     def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
-        """Returns the corners of the image and their new positions."""
+        """Returns the corners of the image and their new positions.
+
+        Args:
+            width: The width of the image.
+            height: The height of the image.
+            distortion_scale: The maximum shift of the corners, as a fraction of half the size.
+        """
         draw = python_random()
         across, down = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
         starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
@@ -63,6 +72,9 @@ class ElasticTransform(Transform):
         sigma: The smoothness of the displacements.
         interpolation: The interpolation mode.
         fill: The fill value for pixels outside of the image.
+
+    >>> pyburn.data.transforms.ElasticTransform()(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 8, 12])
     """
 
     def __init__(
@@ -79,7 +91,13 @@ class ElasticTransform(Transform):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
-        """Returns a random displacement field (1, H, W, 2) for an image of (height, width)."""
+        """Returns a random displacement field (1, H, W, 2) for an image of (height, width).
+
+        Args:
+            alpha: The magnitudes of the displacement in both directions.
+            sigma: The widths of the Gaussian blur of the displacement.
+            size: (height, width).
+        """
         moves = []
         for far, slow, extent in zip(alpha, sigma, size):
             move = _core.rand(1, 1, *size) * 2 - 1
@@ -95,7 +113,17 @@ class ElasticTransform(Transform):
 
 
 class RandomResize(Transform):
-    """Resizes the shorter side to a random length in [min_size, max_size)."""
+    """Resizes the shorter side to a random length in [min_size, max_size).
+
+    Args:
+        min_size: The minimum length.
+        max_size: The end of the range of lengths.
+        interpolation: The interpolation mode.
+        antialias: Whether to smooth when the image gets smaller.
+
+    >>> pyburn.data.transforms.RandomResize(16, 17)(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 16, 24])
+    """
 
     def __init__(
         self,
@@ -112,7 +140,17 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """Resizes the shorter side to a random one of several lengths, with the longer side limited to max_size."""
+    """Resizes the shorter side to a random one of several lengths, with the longer side limited to max_size.
+
+    Args:
+        min_size: The lengths to choose from, or one length.
+        max_size: The maximum length of the longer side.
+        interpolation: The interpolation mode.
+        antialias: Whether to smooth when the image gets smaller.
+
+    >>> pyburn.data.transforms.RandomShortestSize([4])(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 4, 6])
+    """
 
     def __init__(
         self,
@@ -133,7 +171,17 @@ class RandomShortestSize(Transform):
 
 
 class ScaleJitter(Transform):
-    """Resizes the image to fit a randomly scaled target size, keeping the aspect ratio."""
+    """Resizes the image to fit a randomly scaled target size, keeping the aspect ratio.
+
+    Args:
+        target_size: The size (height, width) at scale 1.
+        scale_range: The range of the random scale.
+        interpolation: The interpolation mode.
+        antialias: Whether to smooth when the image gets smaller.
+
+    >>> pyburn.data.transforms.ScaleJitter((16, 16), scale_range=(1.0, 1.0))(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 10, 16])
+    """
 
     def __init__(
         self,
@@ -155,8 +203,16 @@ class ScaleJitter(Transform):
 class RandomZoomOut(WithProbability):
     """Places the image at a random position on a larger canvas with probability p; `side_range` is the range of the size ratio.
 
+    Args:
+        fill: The value of the canvas.
+        side_range: The range of the size ratio.
+        p: The probability.
+
     Raises:
         ValueError: side_range is invalid.
+
+    >>> pyburn.data.transforms.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(pyburn.ones(3, 8, 12)).shape
+    pyburn.Size([3, 16, 24])
     """
 
     def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:

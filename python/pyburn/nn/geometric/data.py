@@ -102,7 +102,12 @@ class Data:
     num_features = num_node_features
 
     def to(self, *args: Any, **kwargs: Any) -> Data:
-        """Moves or casts all tensors in place: to(device), to(dtype). Returns self."""
+        """Moves or casts all tensors in place: to(device), to(dtype). Returns self.
+
+        Args:
+            *args: Arguments of Tensor.to.
+            **kwargs: Options of Tensor.to.
+        """
         self._store = {k: v.to(*args, **kwargs) if isinstance(v, Tensor) else v for k, v in self._store.items()}
         return self
 
@@ -134,6 +139,12 @@ class Batch(Data):
     @classmethod
     def from_data_list(cls, data_list: Sequence[Data]) -> Batch:
         """Creates a batch from graphs.
+
+        Args:
+            data_list: The graphs.
+
+        Returns:
+            The batch: nodes and edges are concatenated, `batch` has the graph of each node.
 
         Raises:
             ValueError: There is no graph, or an attribute of the first graph is missing in another.
@@ -168,7 +179,11 @@ class Batch(Data):
         return iter(self.to_data_list())
 
     def get_example(self, index: int) -> Data:
-        """Returns one of the original graphs."""
+        """Returns one of the original graphs.
+
+        Args:
+            index: The index of the graph.
+        """
         return self._graphs[index]
 
     def to_data_list(self) -> list[Data]:

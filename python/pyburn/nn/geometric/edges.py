@@ -45,6 +45,9 @@ def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: in
         num_nodes: The number of groups.
         dim: The dimension.
 
+    Returns:
+        A tensor of the shape of src that sums to 1 in each group.
+
     >>> import pyburn
     >>> pyburn.nn.geometric.softmax(pyburn.tensor([1.0, 1.0, 5.0]), pyburn.tensor([0, 0, 1]))
     tensor([0.5000, 0.5000, 1.0000])
@@ -57,6 +60,14 @@ def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: in
 def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Tensor:
     """Counts the occurrences of each index.
 
+    Args:
+        index: The indices.
+        num_nodes: The number of nodes; by default the largest index + 1.
+        dtype: The dtype of the result.
+
+    Returns:
+        A tensor (num_nodes,).
+
     >>> import pyburn
     >>> pyburn.nn.geometric.degree(pyburn.tensor([0, 2, 2]))
     tensor([1., 0., 2.])
@@ -67,6 +78,9 @@ def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Te
 def contains_self_loops(edge_index: Tensor) -> bool:
     """Returns whether an edge connects a node to itself.
 
+    Args:
+        edge_index: The edges (2, E): sources and targets.
+
     >>> import pyburn
     >>> pyburn.nn.geometric.contains_self_loops(pyburn.tensor([[0, 1], [1, 1]]))
     True
@@ -76,6 +90,10 @@ def contains_self_loops(edge_index: Tensor) -> bool:
 
 def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
     """Removes self-loops; returns the edges and their attributes.
+
+    Args:
+        edge_index: The edges (2, E): sources and targets.
+        edge_attr: The attributes of the edges.
 
     >>> import pyburn
     >>> pyburn.nn.geometric.remove_self_loops(pyburn.tensor([[0, 1], [1, 1]]))[0].tolist()
@@ -110,6 +128,15 @@ def add_remaining_self_loops(
 ) -> tuple[Tensor, Tensor | None]:
     """Adds a self-loop to each node that has none, after all other edges; existing self-loops keep their attributes.
 
+    Args:
+        edge_index: The edges (2, E): sources and targets.
+        edge_attr: The attributes of the edges.
+        fill_value: The attribute of new self-loops: a number, a tensor or a reduction such as "mean". The default is 1.
+        num_nodes: The number of nodes; by default the largest index + 1.
+
+    Returns:
+        The edges and their attributes.
+
     >>> import pyburn
     >>> pyburn.nn.geometric.add_remaining_self_loops(pyburn.tensor([[0, 1], [0, 0]]))[0].tolist()
     [[1, 0, 1], [0, 0, 1]]
@@ -128,6 +155,18 @@ def gcn_norm(
 ) -> tuple[Tensor, Tensor]:
     """Applies the symmetric GCN normalization: adds self-loops and divides edge weights by the square roots of the degrees of both ends.
 
+    Args:
+        edge_index: The edges (2, E): sources and targets.
+        edge_weight: The weights of the edges; 1 by default.
+        num_nodes: The number of nodes; by default the largest index + 1.
+        improved: Whether self-loops have weight 2.
+        add_self_loops: Whether to add self-loops.
+        flow: "source_to_target" or "target_to_source".
+        dtype: The dtype of default weights.
+
+    Returns:
+        The edges and their weights.
+
     >>> import pyburn
     >>> pyburn.nn.geometric.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
     tensor([0.5000, 0.5000, 0.5000, 0.5000])
@@ -137,6 +176,10 @@ def gcn_norm(
 
 def to_undirected(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
     """Returns the edges in both directions, without duplicates, sorted.
+
+    Args:
+        edge_index: The edges (2, E): sources and targets.
+        num_nodes: The number of nodes; by default the largest index + 1.
 
     >>> import pyburn
     >>> pyburn.nn.geometric.to_undirected(pyburn.tensor([[0, 1], [1, 2]])).tolist()

@@ -43,26 +43,57 @@ class MessagePassing(Module):
         self.aggr, self.flow, self.node_dim = aggr, flow, node_dim
 
     def message(self, x_j: Tensor) -> Tensor:
-        """Returns the message of each edge; by default the features of the source node."""
+        """Returns the message of each edge; by default the features of the source node.
+
+        Args:
+            x_j: The features of the source of each edge.
+        """
         return x_j
 
     def aggregate(self, inputs: Tensor, index: Tensor, ptr: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-        """Aggregates the messages per target node."""
+        """Aggregates the messages per target node.
+
+        Args:
+            inputs: The messages.
+            index: The target of each edge.
+            ptr: The boundaries of the edges per target, if they are sorted.
+            dim_size: The number of targets.
+
+        Returns:
+            A row per target.
+        """
         if self.aggr is None:
             raise NotImplementedError("a layer with aggr=None defines aggregate()")
         return scatter(inputs, index, self.node_dim, dim_size, self.aggr)
 
     def update(self, inputs: Tensor) -> Tensor:
-        """Returns the new node features; by default the aggregated messages."""
+        """Returns the new node features; by default the aggregated messages.
+
+        Args:
+            inputs: The aggregated messages.
+        """
         return inputs
 
     def edge_updater(self, edge_index: Tensor, size: Any = None, **kwargs: Any) -> Tensor:
-        """Calls `edge_update` for all edges, with arguments like those of `message`."""
+        """Calls `edge_update` for all edges, with arguments like those of `message`.
+
+        Args:
+            edge_index: The edges (2, E): sources and targets.
+            size: (sources, targets) if these are different sets of nodes.
+            **kwargs: The values used by the arguments of edge_update.
+
+        Returns:
+            A value per edge.
+        """
         values = self._collect(self.edge_update, 0, edge_index, self._sizes(size), kwargs)
         return self.edge_update(**values)
 
     def edge_update(self) -> Tensor:
-        """Computes a value per edge, for layers that need one before the messages."""
+        """Computes a value per edge, for layers that need one before the messages.
+
+        Returns:
+            A value per edge.
+        """
         raise NotImplementedError("a layer that calls edge_updater() defines edge_update()")
 
     def propagate(self, edge_index: Tensor, size: Any = None, **kwargs: Any) -> Tensor:
@@ -72,6 +103,9 @@ class MessagePassing(Module):
             edge_index: The edges, (2, edges).
             size: (sources, targets) if these are different sets of nodes.
             **kwargs: The values used by the arguments of the methods.
+
+        Returns:
+            The new node features.
 
         Raises:
             ValueError: edge_index is not of shape (2, edges).

@@ -20,6 +20,9 @@ def get_total_norm(
         error_if_nonfinite: Whether to raise an error if the norm is not finite.
         foreach: Accepted for compatibility with PyTorch; has no effect.
 
+    Returns:
+        The norm, a 0-d tensor.
+
     >>> pyburn.nn.utils.get_total_norm([pyburn.tensor([3.0]), pyburn.tensor([4.0])])
     tensor(5.)
     """
@@ -77,13 +80,31 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """Deprecated alias of clip_grad_norm_."""
+    """Deprecated alias of clip_grad_norm_.
+
+    Args:
+        *args: The arguments of clip_grad_norm_.
+        **kwargs: Its options.
+
+    Returns:
+        The norm before clipping.
+
+    >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
+    >>> w.grad = pyburn.tensor([3.0, 4.0])
+    >>> pyburn.nn.utils.clip_grad_norm([w], 1.0)
+    tensor(5.)
+    """
     warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(*args, **kwargs)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clamps each element of the gradients to [-clip_value, clip_value], in place.
+
+    Args:
+        parameters: The parameters.
+        clip_value: The maximum of the absolute value.
+        foreach: Accepted for compatibility; has no effect.
 
     >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
     >>> w.grad = pyburn.tensor([3.0, -0.25])

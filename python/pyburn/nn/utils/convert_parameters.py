@@ -10,6 +10,12 @@ from ..._core import Tensor, _nn
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Concatenates the flattened parameters to a vector; differentiable.
 
+    Args:
+        parameters: The parameters.
+
+    Returns:
+        A 1-d tensor.
+
     >>> pyburn.nn.utils.parameters_to_vector(pyburn.nn.Linear(2, 3).parameters()).shape
     pyburn.Size([9])
     """
@@ -18,6 +24,10 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Makes the parameters views of slices of a vector.
+
+    Args:
+        vec: The vector.
+        parameters: The parameters.
 
     Raises:
         TypeError: vec is not a tensor.

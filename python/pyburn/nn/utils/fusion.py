@@ -45,6 +45,16 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Returns the weight and bias of the fused convolution; `transpose` for a transposed one.
 
+    Args:
+        conv_w: The weight of the convolution.
+        conv_b: Its bias, or None.
+        bn_rm: The running mean.
+        bn_rv: The running variance.
+        bn_eps: The epsilon.
+        bn_w: The scale.
+        bn_b: The offset.
+        transpose: Whether the convolution is transposed.
+
     >>> one, two = pyburn.ones(3), pyburn.full((3,), 2.0)
     >>> weight, bias = pyburn.nn.utils.fuse_conv_bn_weights(pyburn.ones(3, 2, 1, 1), None, one, one, 0.0, two, None)
     >>> bias.tolist()
@@ -56,8 +66,16 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """Returns a linear layer equivalent to `linear` followed by `bn`; both must be in evaluation mode.
 
+    Args:
+        linear: The linear layer.
+        bn: The batch normalization.
+
     Raises:
         AssertionError: A layer is in training mode, or the numbers of features do not match.
+
+    >>> linear, bn = pyburn.nn.Linear(2, 3).eval(), pyburn.nn.BatchNorm1d(3).eval()
+    >>> pyburn.nn.utils.fuse_linear_bn_eval(linear, bn)
+    Linear(in_features=2, out_features=3, bias=True)
     """
     _check_eval(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
@@ -70,7 +88,22 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
-    """Returns the weight and bias of the fused linear layer."""
+    """Returns the weight and bias of the fused linear layer.
+
+    Args:
+        linear_w: The weight of the layer.
+        linear_b: Its bias, or None.
+        bn_rm: The running mean.
+        bn_rv: The running variance.
+        bn_eps: The epsilon.
+        bn_w: The scale.
+        bn_b: The offset.
+
+    >>> one = pyburn.ones(3)
+    >>> weight, bias = pyburn.nn.utils.fuse_linear_bn_weights(pyburn.ones(3, 2), None, 0 * one, one, 0.0, 2 * one, one)
+    >>> weight[0].tolist(), bias.tolist()
+    ([2.0, 2.0], [1.0, 1.0, 1.0])
+    """
     return _nn._fuse_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 

@@ -11,6 +11,14 @@ from ..._core._nn import Module
 def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
     """Creates a module without initializing its parameters, for values that are loaded later.
 
+    Args:
+        module_cls: The class.
+        *args: The arguments of its constructor.
+        **kwargs: Its options.
+
+    Returns:
+        The module.
+
     Raises:
         RuntimeError: module_cls is not a Module class.
 

@@ -34,6 +34,9 @@ _caching = 0
 def cached() -> Iterator[None]:
     """Context manager in which each parametrized tensor is computed only once.
 
+    Returns:
+        The context manager.
+
     >>> import pyburn.nn.utils.parametrize as P
     >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
     >>> with P.cached():
@@ -51,7 +54,20 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied in order, and the input of the first one as `original` (or `original0`, ...)."""
+    """The parametrizations of one tensor, applied in order, and the input of the first one as `original` (or `original0`, ...).
+
+    Args:
+        modules: The parametrizations.
+        original: The tensor.
+        unsafe: Whether parametrizations may change its shape or dtype.
+
+    Raises:
+        ValueError: A parametrization or its right_inverse returns something unsuitable.
+
+    >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
+    >>> len(layer.parametrizations.weight)
+    1
+    """
 
     def __init__(self, modules: Sequence[Any], original: Tensor, unsafe: bool = False) -> None:
         if len(modules) == 0:
@@ -118,6 +134,10 @@ class ParametrizationList(ModuleList):
 
         Args:
             value: The new value of the tensor.
+
+        Raises:
+            RuntimeError: A parametrization has no right_inverse.
+            ValueError: A right_inverse returns something unsuitable.
         """
         with no_grad():
             new: Any = value
@@ -273,6 +293,11 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tenso
 
     Returns:
         to_module.
+
+    >>> one = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
+    >>> two = transfer_parametrizations_and_params(one, pyburn.nn.Linear(2, 3))
+    >>> is_parametrized(two, "weight")
+    True
     """
     if not is_parametrized(from_module):
         return to_module

@@ -199,7 +199,13 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing."""
+    """Prunes nothing.
+
+    >>> layer = pyburn.nn.Linear(2, 3)
+    >>> _ = Identity.apply(layer, "weight")
+    >>> layer.weight_mask.min()
+    tensor(1.)
+    """
 
     PRUNING_TYPE = "unstructured"
 

@@ -38,6 +38,9 @@ class PackedSequence(_Packed):
         batch_sizes: The number of sequences at each step.
         sorted_indices: Sorts the batch by descending length; None if it was sorted.
         unsorted_indices: The inverse permutation; None if the batch was sorted.
+
+    >>> pack_sequence([pyburn.ones(2), pyburn.ones(1)]).batch_sizes
+    tensor([2, 1])
     """
 
     def __new__(
@@ -63,39 +66,75 @@ class PackedSequence(_Packed):
         return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self) -> PackedSequence:
-        """Moves the data to the CPU."""
+        """Moves the data to the CPU.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to("cpu")
 
     def double(self) -> PackedSequence:
-        """Casts the data to float64."""
+        """Casts the data to float64.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.float64)
 
     def float(self) -> PackedSequence:
-        """Casts the data to float32."""
+        """Casts the data to float32.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.float32)
 
     def half(self) -> PackedSequence:
-        """Casts the data to float16."""
+        """Casts the data to float16.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.float16)
 
     def long(self) -> PackedSequence:
-        """Casts the data to int64."""
+        """Casts the data to int64.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.int64)
 
     def int(self) -> PackedSequence:
-        """Casts the data to int32."""
+        """Casts the data to int32.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.int32)
 
     def short(self) -> PackedSequence:
-        """Casts the data to int16."""
+        """Casts the data to int16.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.int16)
 
     def char(self) -> PackedSequence:
-        """Casts the data to int8."""
+        """Casts the data to int8.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.int8)
 
     def byte(self) -> PackedSequence:
-        """Casts the data to uint8."""
+        """Casts the data to uint8.
+
+        Returns:
+            The packed sequences.
+        """
         return self.to(_core.uint8)
 
 

@@ -42,6 +42,20 @@ class SpectralNorm:
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
     """Divides a weight by its spectral norm before each call; parametrizations.spectral_norm is the newer interface.
 
+    Args:
+        module: The module.
+        name: The name of the weight.
+        n_power_iterations: The number of power iterations per call.
+        eps: A small number that avoids division by zero.
+        dim: The dimension that becomes the rows of the matrix; by default 0, and 1 for transposed convolutions.
+
+    Returns:
+        The module.
+
+    Raises:
+        RuntimeError: The weight has a spectral norm already.
+        ValueError: n_power_iterations is not positive, the weight is None, or the parameters have no shape yet.
+
     >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
     >>> list(layer.state_dict())
     ['bias', 'weight_orig', 'weight_u', 'weight_v']
@@ -71,6 +85,13 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Makes the weight a plain parameter again, with its current value.
+
+    Args:
+        module: The module.
+        name: The name of the weight.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: The weight has no spectral norm.

@@ -28,6 +28,18 @@ class WeightNorm:
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Replaces a weight by magnitude `weight_g` times direction `weight_v`; parametrizations.weight_norm is the newer interface.
 
+    Args:
+        module: The module.
+        name: The name of the weight.
+        dim: The dimension with separate magnitudes; None for a single one.
+
+    Returns:
+        The module.
+
+    Raises:
+        RuntimeError: The weight has a weight norm already.
+        ValueError: The parameters have no shape yet.
+
     >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
     >>> [name for name, _ in layer.named_parameters()]
     ['bias', 'weight_g', 'weight_v']
@@ -48,6 +60,13 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Makes the weight a plain parameter again.
+
+    Args:
+        module: The module.
+        name: The name of the weight.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: The weight has no weight norm.

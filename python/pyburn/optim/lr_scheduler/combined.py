@@ -84,7 +84,11 @@ class SequentialLR(_CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Undoes the initial step of the constructors."""
+        """Undoes the initial step of the constructors.
+
+        Args:
+            sched: The scheduler; by default this one.
+        """
         scheduler = self if sched is None else sched
         if isinstance(scheduler, _CombinedLR):
             for inner in scheduler._schedulers:

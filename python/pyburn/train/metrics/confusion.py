@@ -32,6 +32,11 @@ class ClassCounts(Metric):
 
     Raises:
         ValueError: An option has an invalid value.
+
+    >>> precision = pyburn.train.metrics.Precision(task="binary")
+    >>> precision.update([0.9, 0.8], [1, 0])
+    >>> precision.state["hits"].tolist(), precision.state["false_alarms"].tolist()
+    ([1], [1])
     """
 
     def __init__(
@@ -306,6 +311,11 @@ class HammingScore(HammingLoss):
     Args:
         name: The name of the metric.
         **options: Options of ClassCounts.
+
+    >>> score = pyburn.train.metrics.HammingScore()
+    >>> score.update([[0.9, 0.2], [0.1, 0.8]], [[1, 1], [0, 1]])
+    >>> score.compute()
+    0.75
     """
 
     higher_is_better = True

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import Tensor, arange, where
+from ..._core import Tensor, arange, float64, where
 from ...nn.functional import log_softmax
+from ...tensor import from_numpy
 from .metric import (
     MOST_WAITING,
     Ratio,
@@ -20,6 +21,7 @@ from .metric import (
     class_axis_on_device,
     kept_sum,
     kept_targets,
+    numbers,
     probabilities,
 )
 
@@ -71,14 +73,20 @@ class Loss(Mean):
 
     Args:
         name: The name of the metric.
+
+    >>> loss = pyburn.train.metrics.Loss()
+    >>> loss.update(1.0, 32)
+    >>> loss.update(4.0, 16)
+    >>> loss.compute()
+    2.0
     """
 
     def __init__(self, name: str = "loss") -> None:
         super().__init__(name, higher_is_better=False)
 
 
-class _Share(Ratio):
-    """The fraction of samples that are correct."""
+class _OfClasses(Ratio):
+    """A mean over samples with a class as their target: by default, the fraction that is right."""
 
     live = True
 
@@ -86,11 +94,28 @@ class _Share(Ratio):
         return {"right": 0, "count": 0}
 
     def take(self, sums: dict[str, Sequence[Any]]) -> None:
-        check_targets(sums)
+        check_targets(self, sums)
         super().take(sums)
 
 
-class Accuracy(_Share):
+class _OfScores(_OfClasses):
+    """A mean over samples with a score per class. Arrays become tensors, so that there is one formula: `sums`."""
+
+    ignore_index: int | None
+
+    def measure(self, output: Any, target: Any) -> None:
+        scores, truth = as_rows(output, target, self.ignore_index)
+        if scores.ndim != 2:
+            raise ValueError(f"[{type(self).__name__}] expected scores with an axis of classes")
+        truth = as_classes(truth, "targets")
+        if truth.max(initial=-1) >= scores.shape[1]:
+            raise ValueError(f"[{type(self).__name__}] there are {scores.shape[1]} classes: got target {truth.max()}")
+        if len(truth):
+            sums = self.sums(from_numpy(scores.astype(np.float64)), from_numpy(truth)) or {}
+            self.take({name: numbers([value]) for name, value in sums.items()})
+
+
+class Accuracy(_OfClasses):
     """The fraction of samples whose class was predicted correctly.
 
     Args:
@@ -145,7 +170,7 @@ def _counted(target: Tensor, kept: Tensor | None, classes: int) -> dict[str, Any
     return {"count": count, "lowest": target.amin(), "highest": target.amax(), "classes": classes}
 
 
-class TopKAccuracy(_Share):
+class TopKAccuracy(_OfScores):
     """The fraction of samples whose class is among the `k` highest scores.
 
     Args:
@@ -177,25 +202,12 @@ class TopKAccuracy(_Share):
         classes = scores.shape[-1]
         own = scores.gather(-1, place.long())
         ahead = (scores > own) | ((scores == own) & (arange(classes, device=output.device) < place))
+        # A NaN score ranks below every other score.
         right = kept_sum((ahead.sum(-1) < self.k) & (own == own).squeeze(-1), kept)
         return {"right": right, **_counted(target, kept, classes)}
 
-    def measure(self, output: Any, target: Any) -> None:
-        scores, truth = as_rows(output, target, self.ignore_index)
-        if scores.ndim != 2:
-            raise ValueError("[TopKAccuracy] expected scores with an axis of classes")
-        truth = as_classes(truth, "targets")
-        if truth.size and truth.max() >= scores.shape[1]:
-            raise ValueError(f"[TopKAccuracy] there are {scores.shape[1]} classes: got target {truth.max()}")
-        own = np.take_along_axis(scores, truth[:, None], axis=1)
-        classes = np.arange(scores.shape[1])
-        ahead = ((scores > own) | ((scores == own) & (classes < truth[:, None]))).sum(axis=1)
-        # A NaN score ranks below every other score.
-        self.state["right"] += int(((ahead < self.k) & ~np.isnan(own[:, 0].astype(np.float64))).sum())
-        self.state["count"] += len(truth)
 
-
-class Perplexity(Ratio):
+class Perplexity(_OfScores):
     """Perplexity: the exponential of the mean cross-entropy.
 
     Args:
@@ -210,7 +222,7 @@ class Perplexity(Ratio):
     """
 
     higher_is_better = False
-    live = True
+    initial = Ratio.initial
 
     def __init__(self, name: str = "perplexity", *, ignore_index: int | None = -100, log_probabilities: bool = False) -> None:
         self.ignore_index, self.log_probabilities = ignore_index, log_probabilities
@@ -221,29 +233,11 @@ class Perplexity(Ratio):
         if axis is None:
             return None
         target, kept = kept_targets(target, self.ignore_index)
-        logs = output.detach().movedim(axis, -1).float()
+        logs = output.detach().movedim(axis, -1)
+        logs = logs if logs.dtype == float64 else logs.float()
         logs = logs if self.log_probabilities else log_softmax(logs, dim=-1)
         own = logs.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
         return {"total": kept_sum(-own, kept), **_counted(target, kept, logs.shape[-1])}
-
-    def take(self, sums: dict[str, Sequence[Any]]) -> None:
-        check_targets(sums)
-        super().take(sums)
-
-    def measure(self, output: Any, target: Any) -> None:
-        scores, truth = as_rows(output, target, self.ignore_index)
-        if scores.ndim != 2:
-            raise ValueError("[Perplexity] expected logits with an axis of classes")
-        truth = as_classes(truth, "targets")
-        if truth.size and truth.max() >= scores.shape[1]:
-            raise ValueError(f"[Perplexity] there are {scores.shape[1]} classes: got target {truth.max()}")
-        scores = scores.astype(np.float64)
-        own = np.take_along_axis(scores, truth[:, None], axis=1)[:, 0]
-        if not self.log_probabilities and len(scores):
-            highest = scores.max(axis=1)
-            own = own - highest - np.log(np.exp(scores - highest[:, None]).sum(axis=1))
-        self.state["total"] -= float(own.sum())
-        self.state["count"] += len(truth)
 
     def compute(self) -> float:
         mean = super().compute()

@@ -153,7 +153,7 @@ class Metric:
         for _, group in itertools.groupby(waiting, key=_kind):
             batches = list(group)
             if isinstance(batches[0], dict):
-                self.take({name: _numbers([sums[name] for sums in batches]) for name in batches[0]})
+                self.take({name: numbers([sums[name] for sums in batches]) for name in batches[0]})
                 continue
             output, target = (array(cat(list(column))) for column in zip(*batches))
             lengths = [len(output)] if self.exact else [len(batch[0]) for batch in batches]
@@ -232,7 +232,7 @@ def _kind(batch: Any) -> Any:
     return [(part.dtype, tuple(part.shape)[1:], part.device) for part in batch]
 
 
-def _numbers(amounts: list[Any]) -> Sequence[Any]:
+def numbers(amounts: list[Any]) -> Sequence[Any]:
     """Returns one value per batch: numbers, or rows of an array."""
     if not isinstance(amounts[0], Tensor):
         return amounts
@@ -319,7 +319,7 @@ def widest_float(device: Any) -> Any:
     return float64
 
 
-def check_targets(sums: dict[str, Sequence[Any]]) -> None:
+def check_targets(metric: Metric, sums: dict[str, Sequence[Any]]) -> None:
     """Removes the range of the targets from the sums and checks it.
 
     Raises:
@@ -327,10 +327,10 @@ def check_targets(sums: dict[str, Sequence[Any]]) -> None:
     """
     lowest = min(sums.pop("lowest"))
     if lowest < 0:
-        raise ValueError(f"[metrics] numbers of classes start at 0 (ignore_index leaves some out): got {lowest} in targets")
+        raise ValueError(f"[{type(metric).__name__}] numbers of classes start at 0 (ignore_index leaves some out): got {lowest} in targets")
     for highest, classes in zip(sums.pop("highest", ()), sums.pop("classes", ())):
         if highest >= classes:
-            raise ValueError(f"[metrics] there are {classes} classes: got target {highest}")
+            raise ValueError(f"[{type(metric).__name__}] there are {classes} classes: got target {highest}")
 
 
 def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -171,7 +171,14 @@ class EventWriter:
         self.tensor(tag, text, "text", step=step, when=when)
 
     def image(self, tag: str, png: bytes, step: int, when: float | None = None) -> None:
-        """Writes an encoded PNG image."""
+        """Writes an encoded PNG image.
+
+        Args:
+            tag: The name.
+            png: The encoded image.
+            step: The step.
+            when: The time in seconds since 1970; by default now.
+        """
         width, height, channels = *struct.unpack(">II", png[16:24]), {0: 1, 2: 3, 4: 2, 6: 4}.get(png[25], 3)
         self._summary([{1: tag, 4: {1: height, 2: width, 3: channels, 4: png}}], step, when)
 
@@ -190,7 +197,15 @@ class EventWriter:
             self._summary([{1: tag, 5: found}], step, when)
 
     def audio(self, tag: str, samples: Any, rate: int, step: int, when: float | None = None) -> None:
-        """Writes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV."""
+        """Writes audio of shape (frames,) or (channels, frames), from -1 to 1, as 16-bit WAV.
+
+        Args:
+            tag: The name.
+            samples: The samples.
+            rate: The number of samples per second.
+            step: The step.
+            when: The time in seconds since 1970; by default now.
+        """
         data, channels, frames = wav(samples, rate)
         self._summary([{1: tag, 6: {1: np.float32(rate), 2: channels, 3: frames, 4: data, 5: "audio/wav"}}], step, when)
 
@@ -217,7 +232,11 @@ class EventWriter:
         self._summary([{1: tag, 8: tensor, 9: {1: {1: plugin, 2: content or None}}}], step, when)
 
     def graph(self, nodes: Iterable[dict[int, Any]]) -> None:
-        """Writes a graph: NodeDef messages by field number."""
+        """Writes a graph: NodeDef messages by field number.
+
+        Args:
+            nodes: The nodes.
+        """
         self._add({1: time.time(), 4: pack({1: list(nodes), 4: {1: 22}})})
 
     def flush(self) -> OSError | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import socket
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .append_file import AppendFile, replace_bytes, replace_text
+from .append_file import AppendFile, replace_text
 from .claim import claim, holds_run
 from .environment import environment
 from .events import EventWriter
@@ -21,7 +20,7 @@ from .lock import RunLock
 from .plain_values import number, plain
 from .reader import RunRecord
 from .samples import png, write_samples
-from .scalar_files import KINDS, ScalarFiles, stays
+from .scalar_files import KINDS, ScalarFiles, cut_lines, last_time
 from .tables import checked_table
 
 FORMAT = 1
@@ -87,7 +86,7 @@ class Run:
         # Wall-clock time dates a run; durations use the monotonic clock, so that changing the system time does not affect them.
         now, created = time.time(), before.get("created")
         self._opened = self._flushed = self._noted = time.monotonic()
-        self._seconds_before = 0.0 if created is None else max(now - created, _last_time(self.folder / "metrics.jsonl"))
+        self._seconds_before = 0.0 if created is None else max(now - created, last_time(self.folder / "metrics.jsonl"))
         self.status: dict[str, Any] = {
             "format": FORMAT,
             "name": name or before.get("name") or self.folder.resolve().name,
@@ -114,7 +113,7 @@ class Run:
         self._log = AppendFile(self.folder / "log.txt")
         if exists and resume is not True:
             self._scalars.cut_after(int(resume), resume_epoch)
-            _cut_lines(self._tables.path, int(resume), resume_epoch)
+            cut_lines(self._tables.path, int(resume), resume_epoch)
         self._from_step = int(resume) + 1 if exists and resume is not True else None
         self._events = EventWriter(self.folder, from_step=self._from_step) if tensorboard else None
         self._tensorboard = tensorboard
@@ -136,6 +135,9 @@ class Run:
 
         Returns:
             The Run.
+
+        Raises:
+            FileExistsError: No free name is left.
         """
         stamp = time.strftime("%Y%m%d-%H%M%S")
         for number_ in range(1000):
@@ -345,6 +347,11 @@ class Run:
     def finish(self, state: str = "finished", message: str = "", *, report: bool = True) -> None:
         """Writes all data, the final state and the report, and releases the lock.
 
+        Args:
+            state: The final state.
+            message: What is shown with it.
+            report: Whether to write report.html.
+
         Raises:
             ValueError: state is unknown.
         """
@@ -375,23 +382,3 @@ class Run:
         if self._told != str(error):
             self._told = str(error)
             self.tell(f"the run cannot be written to {self.folder}: {error}. What waits is kept in memory and tried again.")
-
-
-def _last_time(path: Path) -> float:
-    """Returns the time of the last complete line, or 0."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - (1 << 16)))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return 0.0
-    for line in reversed(lines):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            return max(0.0, float(json.loads(line)["time"]))
-    return 0.0
-
-
-def _cut_lines(path: Path, step: int, epoch: int | None) -> None:
-    if path.exists():
-        lines = path.read_bytes().splitlines(keepends=True)
-        replace_bytes(path, b"".join(line for line in lines if stays(line, step, epoch)))

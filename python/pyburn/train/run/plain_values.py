@@ -20,6 +20,12 @@ def number(value: Any) -> float:
 def plain(value: Any) -> Any:
     """Converts configs, tensors, arrays, paths and containers to dicts, lists, numbers and strings; anything else to its str.
 
+    Args:
+        value: The value.
+
+    Returns:
+        A value that JSON can hold.
+
     >>> pyburn.train.run.plain({"size": pyburn.Size([2, 3]), "loss": float("nan"), 3: None})
     {'size': [2, 3], 'loss': 'NaN', '3': None}
     """

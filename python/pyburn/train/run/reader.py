@@ -97,18 +97,32 @@ class RunRecord:
         return sorted(series_of_file(path) for path in files)
 
     def series(self, kind: str, split: str, name: str) -> np.ndarray:
-        """Returns a series as rows of step, epoch, time and value, in the order logged; no rows if there is no such series."""
+        """Returns a series as rows of step, epoch, time and value, in the order logged; no rows if there is no such series.
+
+        Args:
+            kind: "step" or "epoch".
+            split: Such as "train".
+            name: The name of the metric.
+        """
         try:
             return rows_of(read_inside(self.folder, series_file(kind, split, name), MOST_SERIES_BYTES))
         except OSError:
             return np.zeros((0, 4))
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Yields the lines of metrics.jsonl."""
+        """Yields the lines of metrics.jsonl.
+
+        Returns:
+            An iterator over dicts.
+        """
         return self._lines("metrics.jsonl")
 
     def tables(self) -> Iterator[dict[str, Any]]:
-        """Yields the lines of tables.jsonl."""
+        """Yields the lines of tables.jsonl.
+
+        Returns:
+            An iterator over dicts.
+        """
         return map(checked_table_line, self._lines("tables.jsonl"))
 
     def latest_tables(self) -> list[dict[str, Any]]:
@@ -135,7 +149,11 @@ class RunRecord:
         return sorted((one for one in found if one), key=lambda one: one.get("step") or 0)
 
     def image(self, name: str) -> bytes:
-        """Returns the content of an image of predictions/. Raises OSError if there is none."""
+        """Returns the content of an image of predictions/. Raises OSError if there is none.
+
+        Args:
+            name: The file name.
+        """
         return read_inside(self.folder, f"predictions/{name}")
 
     def checkpoints(self) -> list[dict[str, Any]]:
@@ -147,8 +165,17 @@ class RunRecord:
 def read_run(folder: str | os.PathLike[str]) -> RunRecord:
     """Opens the run in a folder for reading.
 
+    Args:
+        folder: The folder.
+
+    Returns:
+        The run.
+
     Raises:
         FileNotFoundError: The folder has no run.json.
+
+    >>> pyburn.train.run.read_run("runs/first").state  # doctest: +SKIP
+    'finished'
     """
     record = RunRecord(folder)
     if not (record.folder / "run.json").exists():
@@ -162,6 +189,8 @@ def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
     Args:
         root: The folder to search.
         depth: The maximum depth of subfolders.
+
+    >>> [run.name for run in pyburn.train.run.list_runs("runs")]  # doctest: +SKIP
     """
     found: list[RunRecord] = []
     waiting = [(Path(root), 0)]

@@ -46,6 +46,9 @@ def _by_split(item: tuple[str, str, str]) -> tuple[int, str, str]:
 def write_report(folder: str | os.PathLike[str]) -> Path:
     """Writes report.html from the other files of a run folder, and returns its path.
 
+    Args:
+        folder: The folder of the run.
+
     >>> with pyburn.train.Run("runs/third") as run:
     ...     run.log({"loss": 0.5}, step=1)
     >>> pyburn.train.write_report("runs/third").name

@@ -24,6 +24,9 @@ def png(image: Any) -> bytes:
         image: Of shape (height, width), (height, width, channels) or (channels, height, width), with 1, 3 or 4 channels. Floats are in [0,
             1].
 
+    Returns:
+        The content of a PNG file.
+
     Raises:
         ValueError: The shape is not one of these.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
+import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -68,10 +70,7 @@ class ScalarFiles:
 
     def cut_after(self, step: int, epoch: int | None = None) -> None:
         """Removes entries after a step, and epoch entries after `epoch`, since a resumed run logs them again."""
-        path = self._lines.path
-        if path.exists():
-            kept = [line for line in path.read_bytes().splitlines(keepends=True) if stays(line, step, epoch)]
-            replace_bytes(path, b"".join(kept))
+        cut_lines(self._lines.path, step, epoch)
         for path in (self.folder / "series").glob("*/*/*.f64"):
             rows = rows_of(read_inside(self.folder, path.relative_to(self.folder).as_posix(), MOST_SERIES_BYTES))
             late = (rows[:, 1] > epoch) & (series_of_file(path)[0] == "epoch") if epoch is not None else False
@@ -79,6 +78,27 @@ class ScalarFiles:
             if kept_rows.nbytes != path.stat().st_size:
                 replace_bytes(path, kept_rows.tobytes())
         self._table.cut_after(step, epoch)
+
+
+def cut_lines(path: Path, step: int, epoch: int | None) -> None:
+    """Removes lines after a step, and epoch lines after `epoch`."""
+    if path.exists():
+        lines = path.read_bytes().splitlines(keepends=True)
+        replace_bytes(path, b"".join(line for line in lines if stays(line, step, epoch)))
+
+
+def last_time(path: Path) -> float:
+    """Returns the time of the last complete line, or 0."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - (1 << 16)))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return 0.0
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            return max(0.0, float(json.loads(line)["time"]))
+    return 0.0
 
 
 def stays(line: bytes, step: int, epoch: int | None) -> bool:

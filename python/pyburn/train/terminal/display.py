@@ -26,6 +26,11 @@ class TerminalDashboard(Callback):
     """Live dashboard with curves, metrics and system load; keys to stop, pause and switch views. Needs the extra `dashboard`.
 
     If the screen cannot be opened, a progress bar is shown instead. After training, the results are printed as lines.
+
+    Raises:
+        ImportError: textual is not installed.
+
+    >>> learner.fit(data, epochs=1, display="dashboard")  # doctest: +SKIP
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,11 @@
-"""Nested lists, tuples and dicts of model inputs and outputs."""
+"""Nested lists, tuples and dicts, such as the inputs and outputs of models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from ._core import Tensor
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -13,6 +15,11 @@ def leaves(value: Any) -> Iterator[Any]:
             yield from leaves(item)
     elif value is not None:
         yield value
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Returns the leaves that are tensors."""
+    return [leaf for leaf in leaves(value) if isinstance(leaf, Tensor)]
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:

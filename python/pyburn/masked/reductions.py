@@ -1,35 +1,18 @@
-"""Masked reductions and normalizations: elements where the mask is False are ignored. The mask broadcasts."""
+"""Reductions that ignore the elements where the mask is False."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import _core, linalg
-from ._core import Tensor
-from .tensor.number_info import iinfo
+from .. import _core, linalg
+from .._core import Tensor
+from .masks import least, let_through, most
 
 if TYPE_CHECKING:
-    from ._types import DTypeLike
-
-__all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm", "normalize",
-    "prod", "softmax", "softmin", "std", "sum", "var",
-]  # fmt: skip
+    from .._types import DTypeLike
 
 Axes = int | Sequence[int] | None
-
-
-def _let_through(input: Tensor, mask: Tensor | None, instead: Any) -> Tensor:
-    return input if mask is None else _core.where(_core.broadcast_to(mask, input.shape), input, instead)
-
-
-def _least(input: Tensor) -> Any:
-    return -float("inf") if input.is_floating_point() else iinfo(input.dtype).min
-
-
-def _most(input: Tensor) -> Any:
-    return float("inf") if input.is_floating_point() else iinfo(input.dtype).max
 
 
 def _axes(dim: Axes, input: Tensor) -> tuple[int, ...]:
@@ -59,7 +42,7 @@ def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeL
     >>> pyburn.masked.sum(pyburn.tensor([1, 2, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(5)
     """
-    x = _let_through(input, mask, 0)
+    x = let_through(input, mask, 0)
     return _core.sum(x, _axes(dim, x), keepdim, dtype=_summing(input, dtype))
 
 
@@ -79,7 +62,7 @@ def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
     >>> pyburn.masked.prod(pyburn.tensor([3, 0, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(12)
     """
-    x = _let_through(input, mask, 1).to(_summing(input, dtype))
+    x = let_through(input, mask, 1).to(_summing(input, dtype))
     for axis in sorted((d % (x.ndim or 1) for d in _axes(dim, x)), reverse=True):
         x = _core.prod(x, axis, keepdim)
     return x
@@ -101,7 +84,7 @@ def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
     >>> pyburn.masked.amax(pyburn.tensor([3, 9, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(4)
     """
-    x = _let_through(input, mask, _least(input))
+    x = let_through(input, mask, least(input))
     return _core.amax(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
 
 
@@ -121,7 +104,7 @@ def amin(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DType
     >>> pyburn.masked.amin(pyburn.tensor([3, 1, 4]), mask=pyburn.tensor([True, False, True]))
     tensor(3)
     """
-    x = _let_through(input, mask, _most(input))
+    x = let_through(input, mask, most(input))
     return _core.amin(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
 
 
@@ -143,7 +126,7 @@ def argmax(
     >>> pyburn.masked.argmax(pyburn.tensor([3.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(2.)
     """
-    return _core.argmax(_let_through(input, mask, _least(input)), dim, keepdim).to(dtype or input.dtype)
+    return _core.argmax(let_through(input, mask, least(input)), dim, keepdim).to(dtype or input.dtype)
 
 
 def argmin(
@@ -164,7 +147,7 @@ def argmin(
     >>> pyburn.masked.argmin(pyburn.tensor([3.0, 1.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
     tensor(0.)
     """
-    return _core.argmin(_let_through(input, mask, _most(input)), dim, keepdim).to(dtype or input.dtype)
+    return _core.argmin(let_through(input, mask, most(input)), dim, keepdim).to(dtype or input.dtype)
 
 
 def mean(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
@@ -216,7 +199,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DTypeL
     tensor(1.)
     """
     x = input if input.is_floating_point() else input.float()
-    middle = _core.nanmedian(_let_through(x, mask, float("nan")), dim, keepdim)[0]
+    middle = _core.nanmedian(let_through(x, mask, float("nan")), dim, keepdim)[0]
     if input.is_floating_point():
         return middle
     if bool(_core.isnan(middle).any()):
@@ -320,30 +303,8 @@ def norm(
     >>> pyburn.masked.norm(pyburn.tensor([3.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
     tensor(5.)
     """
-    x = _let_through(input, mask, float("inf") if ord == -float("inf") else 0)
+    x = let_through(input, mask, float("inf") if ord == -float("inf") else 0)
     return linalg.vector_norm(x, ord, _axes(dim, x), keepdim, dtype=dtype or input.dtype)
-
-
-def normalize(
-    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DTypeLike | None = None, mask: Tensor | None = None
-) -> Tensor:
-    """Divides the elements by their norm along dim; masked elements become 0.
-
-    Args:
-        input: The tensor.
-        ord: The order of the norm.
-        dim: The dimension.
-        eps: The minimum of the divisor.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.normalize(pyburn.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=pyburn.tensor([True, False, True]))
-    tensor([0.6000, 0.0000, 0.8000])
-    """
-    return _let_through(input, mask, 0) / _core.clamp(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), min=eps)
 
 
 def logsumexp(
@@ -364,122 +325,5 @@ def logsumexp(
     >>> pyburn.masked.logsumexp(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, False]))
     tensor(0.)
     """
-    x = _let_through(input, mask, _least(input))
+    x = let_through(input, mask, least(input))
     return _core.logsumexp(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
-
-
-def logaddexp(
-    input: Tensor,
-    other: Tensor,
-    *,
-    dtype: DTypeLike | None = None,
-    input_mask: Tensor | None = None,
-    other_mask: Tensor | None = None,
-) -> Tensor:
-    """Computes log(exp(input) + exp(other)); masked elements are treated as the lowest value.
-
-    Args:
-        input: The first tensor.
-        other: The second tensor.
-        dtype: The dtype of the result.
-        input_mask: A bool tensor; elements of input where it is False do not count.
-        other_mask: A bool tensor; elements of other where it is False do not count.
-
-    Returns:
-        A tensor of the broadcast shape.
-
-    >>> pyburn.masked.logaddexp(pyburn.zeros(1), pyburn.zeros(1), input_mask=pyburn.tensor([False]))
-    tensor([0.])
-    """
-    one, two = _let_through(input, input_mask, _least(input)), _let_through(other, other_mask, _least(other))
-    return _core.logaddexp(one, two).to(dtype or input.dtype)
-
-
-def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Computes the cumulative sum along dim, without masked elements.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.cumsum(pyburn.tensor([1, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
-    tensor([1, 1, 5])
-    """
-    return _core.cumsum(_let_through(input, mask, 0), dim, dtype=dtype or input.dtype)
-
-
-def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Computes the cumulative product along dim, without masked elements.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.cumprod(pyburn.tensor([3, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
-    tensor([ 3,  3, 12])
-    """
-    return _core.cumprod(_let_through(input, mask, 1), dim, dtype=dtype or input.dtype)
-
-
-def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Applies softmax along dim; masked elements get probability 0.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.softmax(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, True]))
-    tensor([0.5000, 0.0000, 0.5000])
-    """
-    return _core.softmax(_let_through(input, mask, _least(input)), dim, dtype=dtype or input.dtype)
-
-
-def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Computes the logarithm of softmax along dim; masked elements are treated as the lowest value.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.log_softmax(pyburn.zeros(1), 0)
-    tensor([0.])
-    """
-    return _core.log_softmax(_let_through(input, mask, _least(input)), dim, dtype=dtype or input.dtype)
-
-
-def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
-    """Applies softmax to the negated elements along dim; masked elements get probability 0.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to compute in.
-        mask: A bool tensor that broadcasts with input; elements where it is False do not count.
-
-    Returns:
-        A tensor of the shape of input.
-
-    >>> pyburn.masked.softmin(pyburn.zeros(2), 0)
-    tensor([0.5000, 0.5000])
-    """
-    return _core.softmin(_let_through(input, mask, _most(input)), dim, dtype=dtype or input.dtype)
