@@ -157,6 +157,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/interpolate.cpp
   src/pyburn/backends/cpu/attention.cpp
   src/pyburn/backends/cpu/pool.cpp
+  src/pyburn/backends/cpu/pool_pixels.cpp
   src/pyburn/backends/cpu/unfold.cpp
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
@@ -187,6 +188,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/linalg.cpp
   src/pyburn/backends/cpu/linalg_spectral.cpp
   src/pyburn/backends/cpu/optimise.cpp
+  src/pyburn/backends/cpu/packed_weights.cpp
   src/pyburn/backends/cpu/pointwise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp

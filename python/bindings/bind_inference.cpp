@@ -299,6 +299,11 @@ void bind_inference(nb::module_& m) {
             const GilRelease released;
             return summary(*s.session, {given.data(), size_t(given.size())});
           })
+      .def("_save",
+          [](const SessionObject& s, const std::string& path, bool packed) {
+            const GilRelease released;
+            s.session->save(path, packed);
+          })
       .def_prop_ro("graph", [](const SessionObject& s) { return GraphObject{Ref<Graph>(const_cast<Graph*>(&s.session->graph()))}; })
       .def_prop_ro("device", [](const SessionObject& s) { return device_object(s.session->device()); });
 }

@@ -136,7 +136,7 @@ def test_quantised_weights_are_not_folded_to_floats(tmp_path):
 
 
 def test_graph_files_of_an_older_version_say_what_to_do():
-    with pytest.raises(pyburn.FormatError, match="got 1, expected 4; save the model again"):
+    with pytest.raises(pyburn.FormatError, match="got 1, expected 5; save the model again"):
         inference.load(ROOT / "tests/golden/graph_version_1.graph")
 
 

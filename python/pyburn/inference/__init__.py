@@ -129,9 +129,15 @@ def load(path: str | os.PathLike[str], device: Any = None) -> Session:
     return _core._load_session(os.fspath(path), target)
 
 
-def _save(self: Session, path: str | os.PathLike[str]) -> None:
-    """Saves the graph and its constants to a file."""
-    self.graph.save(os.fspath(path))
+def _save(self: Session, path: str | os.PathLike[str], packed: bool = True) -> None:
+    """Saves the graph and its constants to a file.
+
+    Args:
+        path: The file.
+        packed: Whether to save packed weights, too. They make the file two to five times as large. A process with the same kernels and
+            instruction set maps them from the file instead of packing, which takes most of the time of loading; others ignore them.
+    """
+    self._save(os.fspath(path), packed)
 
 
 def _profile(self: Session, *inputs: Tensor, runs: int = 20) -> Profile:

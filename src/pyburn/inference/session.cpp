@@ -105,7 +105,7 @@ Session::Session(Ref<Graph> graph, Device& device, bool copies_constants) : devi
 std::unique_ptr<Session> Session::load(const std::string& path, Device& device) {
   return std::unique_ptr<Session>(new Session(load_graph(path, device), device, false));  // not shared with others
 }
-void Session::save(const std::string& path) const { save_graph(graph(), path); }
+void Session::save(const std::string& path, bool packed) const { save_graph(graph(), path, packed); }
 
 std::shared_ptr<PreparedProgram> Session::prepared(std::span<const TensorHandle> inputs) {
   InputList list;

@@ -34,7 +34,8 @@ class Session {
   Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, true) {}
   // Constants of a large file stay in its mapping; what is computed from them takes memory.
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
-  void save(const std::string& path) const;
+  // `packed`: with the packed weights of what is prepared, which makes the file larger, and loading it on such a machine much faster.
+  void save(const std::string& path, bool packed = true) const;
 
   // Inputs on device(). Any number of threads at once; where the graph writes to state of its own, calls share that state and run one after
   // the other. Contexts have states of their own.

@@ -1,35 +1,50 @@
 // Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage,
 // one entry at a time.
 #pragma once
+#include <memory>
+#include <optional>
+#include <span>
+
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn::cpu {
 
-struct Derived final : Counted {
-  explicit Derived(int64_t bytes) : buffer(bytes) {}
+class Derived final : public Counted {
+ public:
+  explicit Derived(int64_t bytes) : own_(std::in_place, bytes), bytes_(own_->data(), size_t(bytes)) {}
+  // Computed before, such as packed weights in a mapped file. Only read.
+  Derived(std::span<std::byte> bytes, std::shared_ptr<const void> owner) : owner_(std::move(owner)), bytes_(bytes) {}
   template <class T>
   T* data() {
-    return reinterpret_cast<T*>(buffer.data());
+    return reinterpret_cast<T*>(bytes_.data());
   }
-  ScratchBuffer<std::byte> buffer;
+  std::span<const std::byte> bytes() const { return bytes_; }
+
   uint32_t writes = 0;
   Layout layout;  // version of the tensor it was computed from
   DType dtype = DType::float32;
   Dims key;  // what else the value depends on
+
+ private:
+  std::optional<ScratchBuffer<std::byte>> own_;
+  std::shared_ptr<const void> owner_;
+  std::span<std::byte> bytes_;
 };
 
 ForkSafeMutex& derived_mutex();
 
-// The cached result for x and this key; null if there is none or x has been written to since.
-inline Ref<Derived> kept_for(const TensorHandle& x, const Dims& key) {
+// The cached result of this size for x and this key; null if there is none or x has been written to since.
+inline Ref<Derived> kept_for(const TensorHandle& x, const Dims& key, int64_t bytes) {
   Storage& storage = *x.storage();
   if (storage.exposed) return {};
   const std::lock_guard lock(derived_mutex());
   if (!storage.derived) return {};
   auto& kept = static_cast<Derived&>(*storage.derived);
-  const bool same = kept.writes == storage.writes() && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout();
+  const bool same = kept.writes == storage.writes() && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout() &&
+                    int64_t(kept.bytes().size()) == bytes;  // what came from a file may have any size
   return same ? Ref<Derived>(&kept) : Ref<Derived>();
 }
 
@@ -43,8 +58,9 @@ template <class T, class Make>
 Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elements, Make make) {
   Storage& storage = *x.storage();
   const uint32_t writes = storage.writes();
-  if (Ref<Derived> kept = kept_for(x, key)) return kept;
-  Ref<Derived> fresh(new Derived(elements * int64_t(sizeof(T))));
+  const int64_t bytes = Checked(elements) * int64_t(sizeof(T));
+  if (Ref<Derived> kept = kept_for(x, key, bytes)) return kept;
+  Ref<Derived> fresh(new Derived(bytes));
   fresh->writes = writes;
   fresh->layout = x.layout();
   fresh->dtype = x.dtype();

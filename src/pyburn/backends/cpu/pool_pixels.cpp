@@ -1,0 +1,116 @@
+// Pooling where channels come last: the rows of a row of windows are joined first, then the pixels of the joined row.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/pool_pixels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "pyburn/backends/cpu/pool_pixels.h"
+#include "pyburn/backends/cpu/pool_windows-inl.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/thread_pool.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class Fold>
+void join_into(float* HWY_RESTRICT to, const float* HWY_RESTRICT from, int64_t n) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t lanes = kVector<float>;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(Fold::join_lanes(hn::LoadU(d, to + i), hn::LoadU(d, from + i)), d, to + i);
+  for (; i < n; ++i) to[i] = Fold::join(to[i], from[i]);
+}
+
+// One row of windows. `joined` has room for a row of x.
+template <class Fold>
+void join_row(const PoolWindows& w, int64_t channels, const float* x, int64_t row, float* y, float* HWY_RESTRICT joined) {
+  const int64_t width = w.x.in * channels, first = w.y.first(row), last = w.y.last(row);
+  if (first >= last) std::fill_n(joined, width, Fold::template start<float>);
+  for (int64_t i = first; i < last; i += w.y.dilation) {
+    if (i == first) std::copy_n(x + i * width, width, joined);
+    else join_into<Fold>(joined, x + i * width, width);
+  }
+  for (int64_t o = 0; o < w.x.out; ++o, y += channels) {
+    const int64_t begin = w.x.first(o), end = w.x.last(o);
+    if (begin >= end) std::fill_n(y, channels, Fold::template start<float>);
+    for (int64_t k = begin; k < end; k += w.x.dilation) {
+      if (k == begin) std::copy_n(joined + k * channels, channels, y);
+      else join_into<Fold>(y, joined + k * channels, channels);
+    }
+  }
+}
+
+void max_rows(const PoolWindows& w, const PixelImages& p, int64_t begin, int64_t end, float* joined) {
+  const int64_t row = w.x.out * p.channels;
+  for (int64_t i = begin; i < end; ++i)
+    join_row<Largest>(w, p.channels, p.x + i / w.y.out * w.plane() * p.channels, i % w.y.out, p.y + i * row, joined);
+}
+
+void mean_rows(const PoolWindows& w, const PixelImages& p, int64_t begin, int64_t end, float* joined) {
+  const int64_t row = w.x.out * p.channels;
+  for (int64_t i = begin; i < end; ++i) {
+    float* y = p.y + i * row;
+    join_row<Total>(w, p.channels, p.x + i / w.y.out * w.plane() * p.channels, i % w.y.out, y, joined);
+    for (int64_t o = 0; o < w.x.out; ++o)
+      for (int64_t c = 0; c < p.channels; ++c) y[o * p.channels + c] /= divisor_of<float>(w, 0, i % w.y.out, o);
+  }
+}
+
+// The mean of all pixels, for channels [first, last).
+void mean_of_all(const PoolWindows& w, const PixelImages& p, int64_t image, int64_t first, int64_t last) {
+  const float* x = p.x + image * w.plane() * p.channels + first;
+  float* y = p.y + image * p.channels + first;
+  std::fill_n(y, last - first, 0.0f);
+  for (int64_t i = 0; i < w.plane(); ++i, x += p.channels) join_into<Total>(y, x, last - first);
+  const float divisor = divisor_of<float>(w, 0, 0, 0);
+  for (int64_t c = 0; c < last - first; ++c) y[c] /= divisor;
+}
+
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+namespace {
+
+HWY_EXPORT(max_rows);
+HWY_EXPORT(mean_rows);
+HWY_EXPORT(mean_of_all);
+
+// rows(begin, end, buffer of a row of x) for the rows of windows of all images.
+template <class Rows>
+void pool_rows(const PoolWindows& w, const PixelImages& p, Rows rows) {
+  const int64_t work = (w.elements() / w.y.out + w.x.in) * p.channels;
+  parallel_for(p.images * w.y.out, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+    ScratchBuffer<float> joined(w.x.in * p.channels);
+    rows(begin, end, joined.data());
+  });
+}
+
+}  // namespace
+
+void max_pool_pixels(const PoolWindows& w, const PixelImages& p) {
+  pool_rows(w, p, [&](int64_t begin, int64_t end, float* joined) { HWY_DYNAMIC_DISPATCH(max_rows)(w, p, begin, end, joined); });
+}
+
+void avg_pool_pixels(const PoolWindows& w, const PixelImages& p) {
+  if (!w.whole())
+    return pool_rows(w, p, [&](int64_t begin, int64_t end, float* joined) { HWY_DYNAMIC_DISPATCH(mean_rows)(w, p, begin, end, joined); });
+  constexpr int64_t kChannels = 128;  // at a time: long enough runs of memory
+  const int64_t parts = (p.channels + kChannels - 1) / kChannels;
+  parallel_for(p.images * parts, std::max<int64_t>(1, kGrain / (kChannels * w.plane())), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % parts * kChannels;
+      HWY_DYNAMIC_DISPATCH(mean_of_all)(w, p, i / parts, first, std::min(first + kChannels, p.channels));
+    }
+  });
+}
+
+}  // namespace pyburn::cpu
+#endif
