@@ -161,6 +161,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/unfold.cpp
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/derived_cache.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
   src/pyburn/backends/cpu/conv/depthwise_pixels.cpp
   src/pyburn/backends/cpu/conv/small_planes.cpp

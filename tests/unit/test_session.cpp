@@ -87,9 +87,8 @@ Ref<Graph> captured(const PackedLayers& layers) {
 }
 std::vector<const std::byte*> packed_places(const Graph& g) {
   std::vector<const std::byte*> places;
-  Ref<Counted> owner;
   for (const auto& [v, t] : g.constants)
-    if (const auto packed = cpu::packed_weights_of(t, owner)) places.push_back(packed->bytes.data());
+    for (const cpu::PackedWeights& packed : cpu::packed_weights_of(t)) places.push_back(packed.bytes.data());
   return places;
 }
 
@@ -134,15 +133,29 @@ TEST(PackedWeights, OfAnotherSizeAreIgnored) {
   const Tensors in{numbers(cpu(), {2, 32, 28, 28}, 4)};
   const Tensor expected = session.run(in)[0];
   for (const auto& [v, t] : session.graph().constants) {
-    Ref<Counted> owner;
-    auto packed = cpu::packed_weights_of(t, owner);
-    ASSERT_TRUE(packed);
-    packed->bytes = packed->bytes.first(packed->bytes.size() / 2);
-    cpu::adopt_packed_weights(t, *packed, std::make_shared<Ref<Counted>>(owner));
+    auto packed = cpu::packed_weights_of(t);
+    ASSERT_EQ(packed.size(), 1u);
+    packed[0].bytes = packed[0].bytes.first(packed[0].bytes.size() / 2);
+    t.impl()->storage->derived = {};
+    cpu::adopt_packed_weights(t, packed[0]);
   }
   session.save(file.path);
   EXPECT_EQ(packed_places(*load_graph(file.path, cpu())).size(), 3u);
   expect_same(Session::load(file.path, cpu())->run(in)[0], expected);
+}
+
+// Images of two sizes want two forms of one weight: neither is packed again when they take turns.
+TEST(PackedWeights, OfSeveralSizesAreKeptSideBySide) {
+  const Tensor w = numbers(cpu(), {40, 32, 3, 3}, 1);
+  const CapturedFunction f = [&](const Tensors& in) -> Tensors { return {conv2d(in[0], w, {}, Dims{1}, Dims{1})}; };
+  Session session(capture(cpu(), {{{Shape{1, 32, -1, -1}, DType::float32}, "image"}}, f, {}), cpu());
+  const Tensors large{numbers(cpu(), {1, 32, 28, 28}, 2)}, small{numbers(cpu(), {1, 32, 5, 5}, 3)};
+  session.run(large), session.run(small);
+  const auto places = packed_places(session.graph());
+  EXPECT_EQ(places.size(), 2u);
+  expect_close(session.run(large)[0], f(large)[0]);
+  expect_close(session.run(small)[0], f(small)[0]);
+  EXPECT_EQ(places, packed_places(session.graph()));
 }
 
 TEST(GraphFile, RefusesWhatIsNotWhole) {

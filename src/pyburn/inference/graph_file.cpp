@@ -112,7 +112,6 @@ class Image {
   struct PackedConstant {
     uint64_t constant;  // the offset of its elements
     cpu::PackedWeights weights;
-    Ref<Counted> owner;
     uint64_t offset;
   };
 
@@ -121,13 +120,12 @@ class Image {
     return std::exchange(end_, end_ + aligned(uint64_t(bytes_of(t.dtype(), t.numel()))));
   }
   void find_packed_weights() {
-    for (const auto& [t, constant] : constants_) {
-      Ref<Counted> owner;
-      const std::optional<cpu::PackedWeights> weights = cpu::packed_weights_of(t, owner);
-      if (!weights) continue;
-      packed_.push_back({constant, *weights, owner, end_});
-      end_ += aligned(weights->bytes.size());
-    }
+    for (const auto& [t, constant] : constants_)
+      for (cpu::PackedWeights& weights : cpu::packed_weights_of(t)) {
+        const uint64_t size = aligned(weights.bytes.size());
+        packed_.push_back({constant, std::move(weights), end_});
+        end_ += size;
+      }
   }
   void write_packed_weights(WireWriter& w) const {
     w.count(packed_.size());
@@ -172,7 +170,7 @@ class Elements {
       const Layout layout = decode_layout(r);
       const uint64_t wanted = r.count(), offset = r.count();
       const io::SharedBytes packed = part(offset, wanted);
-      if (usable) cpu::adopt_packed_weights(constant->second, {key, layout, packed.view()}, packed.owner());
+      if (usable) cpu::adopt_packed_weights(constant->second, {key, layout, packed.view(), packed.owner()});
     }
   }
 

@@ -29,9 +29,10 @@ class SessionContext {
 
 class Session {
  public:
-  // The session keeps the constants as they are now: training the model later does not change it. A graph without free extents is
-  // prepared at once, weights packed.
-  Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, true) {}
+  // The session keeps the constants as they are now: training the model later does not change it. With `taken` it does not copy them:
+  // nobody else writes to them. A graph without free extents is prepared at once, weights packed.
+  enum class Constants : uint8_t { copied, taken };
+  Session(Ref<Graph> graph, Device& device, Constants constants = Constants::copied);
   // Constants of a large file stay in its mapping; what is computed from them takes memory.
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
   // `packed`: with the packed weights of what is prepared, which makes the file larger, and loading it on such a machine much faster.
@@ -53,7 +54,6 @@ class Session {
 
  private:
   friend SessionContext;
-  Session(Ref<Graph> graph, Device& device, bool copies_constants);
   Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher);
 
   Ref<Graph> graph_;

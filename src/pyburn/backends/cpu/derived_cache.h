@@ -1,5 +1,5 @@
-// Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage,
-// one entry at a time.
+// Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage, the
+// last few: images of other sizes may want another form of one weight.
 #pragma once
 #include <memory>
 #include <optional>
@@ -27,6 +27,7 @@ class Derived final : public Counted {
   Layout layout;  // version of the tensor it was computed from
   DType dtype = DType::float32;
   Dims key;  // what else the value depends on
+  Ref<Derived> older;
 
  private:
   std::optional<ScratchBuffer<std::byte>> own_;
@@ -37,16 +38,9 @@ class Derived final : public Counted {
 ForkSafeMutex& derived_mutex();
 
 // The cached result of this size for x and this key; null if there is none or x has been written to since.
-inline Ref<Derived> kept_for(const TensorHandle& x, const Dims& key, int64_t bytes) {
-  Storage& storage = *x.storage();
-  if (storage.exposed) return {};
-  const std::lock_guard lock(derived_mutex());
-  if (!storage.derived) return {};
-  auto& kept = static_cast<Derived&>(*storage.derived);
-  const bool same = kept.writes == storage.writes() && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout() &&
-                    int64_t(kept.bytes().size()) == bytes;  // what came from a file may have any size
-  return same ? Ref<Derived>(&kept) : Ref<Derived>();
-}
+Ref<Derived> kept_for(const TensorHandle& x, const Dims& key, int64_t bytes);
+// Puts a result before the others, which are dropped where x has been written to, or where there are too many.
+void keep(const TensorHandle& x, const Ref<Derived>& fresh);
 
 inline bool is_anything_kept(const TensorHandle& x) {
   const std::lock_guard lock(derived_mutex());
@@ -66,8 +60,7 @@ Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elemen
   fresh->dtype = x.dtype();
   fresh->key = key;
   make(fresh->data<T>());
-  const std::lock_guard lock(derived_mutex());
-  if (!storage.exposed) storage.derived = fresh;
+  keep(x, fresh);
   return fresh;
 }
 

@@ -43,12 +43,11 @@ class Probes {
     in.add(x);
     in.add(weight);
     pack_constant_weight(op, in, y);
-    Ref<Counted> owner;
-    const std::optional<PackedWeights> packed = packed_weights_of(weight, owner);
-    if (!packed) return mix(0);
-    for (int64_t k : packed->key) mix(uint64_t(k));
-    const float* elements = reinterpret_cast<const float*>(packed->bytes.data());
-    for (size_t i = 0; i < packed->bytes.size() / sizeof(float); ++i) mix(uint64_t(int64_t(elements[i] * 16)));  // rounding does not matter
+    for (const PackedWeights& packed : packed_weights_of(weight)) {
+      for (int64_t k : packed.key) mix(uint64_t(k));
+      const float* elements = reinterpret_cast<const float*>(packed.bytes.data());
+      for (size_t i = 0; i < packed.bytes.size() / sizeof(float); ++i) mix(uint64_t(int64_t(elements[i] * 16)));  // without rounding errors
+    }
   }
   void linear(int64_t outputs, int64_t inputs) {
     const NoAttrs attrs;
@@ -67,28 +66,27 @@ class Probes {
 
 }  // namespace
 
-std::optional<PackedWeights> packed_weights_of(const TensorHandle& x, Ref<Counted>& owner) {
+std::vector<PackedWeights> packed_weights_of(const TensorHandle& x) {
   const Storage& storage = *x.storage();
-  if (storage.owner != &cpu_backend() || storage.exposed) return {};
+  std::vector<PackedWeights> found;
+  if (storage.owner != &cpu_backend() || storage.exposed) return found;
   const std::lock_guard lock(derived_mutex());
-  if (!storage.derived) return {};
-  const auto& kept = static_cast<const Derived&>(*storage.derived);
-  if (kept.writes != storage.writes() || kept.dtype != x.dtype()) return {};
-  owner = storage.derived;
-  return PackedWeights{kept.key, kept.layout, kept.bytes()};
+  for (auto* kept = static_cast<Derived*>(storage.derived.get()); kept; kept = kept->older.get())
+    if (kept->writes == storage.writes() && kept->dtype == x.dtype())
+      found.push_back({kept->key, kept->layout, kept->bytes(), std::make_shared<Ref<Derived>>(kept)});
+  return found;
 }
 
-void adopt_packed_weights(const TensorHandle& x, const PackedWeights& packed, std::shared_ptr<const void> owner) {
-  Storage& storage = *x.storage();
-  if (storage.owner != &cpu_backend() || storage.exposed) return;
+void adopt_packed_weights(const TensorHandle& x, const PackedWeights& packed) {
+  const Storage& storage = *x.storage();
+  if (storage.owner != &cpu_backend()) return;
   const std::span<std::byte> bytes(const_cast<std::byte*>(packed.bytes.data()), packed.bytes.size());
-  Ref<Derived> derived(new Derived(bytes, std::move(owner)));
+  Ref<Derived> derived(new Derived(bytes, packed.owner));
   derived->writes = storage.writes();
   derived->layout = packed.layout;
   derived->dtype = x.dtype();
   derived->key = packed.key;
-  const std::lock_guard lock(derived_mutex());
-  storage.derived = derived;
+  keep(x, derived);
 }
 
 const std::string& packed_form() {
