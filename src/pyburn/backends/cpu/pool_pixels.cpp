@@ -17,32 +17,33 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
+// to = the join of a and b; `to` may be a.
 template <class Fold>
-void join_into(float* HWY_RESTRICT to, const float* HWY_RESTRICT from, int64_t n) {
+HWY_INLINE void join(float* to, const float* a, const float* b, int64_t n) {
   const hn::ScalableTag<float> d;
   constexpr int64_t lanes = kVector<float>;
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(Fold::join_lanes(hn::LoadU(d, to + i), hn::LoadU(d, from + i)), d, to + i);
-  for (; i < n; ++i) to[i] = Fold::join(to[i], from[i]);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(Fold::join_lanes(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, to + i);
+  for (; i < n; ++i) to[i] = Fold::join(a[i], b[i]);
 }
+
+// to = the join of `count` runs of n elements, which are `step` apart.
+template <class Fold>
+HWY_INLINE void join_runs(float* to, const float* from, int64_t step, int64_t count, int64_t n) {
+  if (count < 1) return (void)std::fill_n(to, n, Fold::template start<float>);
+  if (count == 1) return (void)std::copy_n(from, n, to);
+  join<Fold>(to, from, from + step, n);
+  for (int64_t k = 2; k < count; ++k) join<Fold>(to, to, from + k * step, n);
+}
+int64_t taps(const PoolAxis& a, int64_t o) { return (std::max<int64_t>(0, a.last(o) - a.first(o)) + a.dilation - 1) / a.dilation; }
 
 // One row of windows. `joined` has room for a row of x.
 template <class Fold>
-void join_row(const PoolWindows& w, int64_t channels, const float* x, int64_t row, float* y, float* HWY_RESTRICT joined) {
-  const int64_t width = w.x.in * channels, first = w.y.first(row), last = w.y.last(row);
-  if (first >= last) std::fill_n(joined, width, Fold::template start<float>);
-  for (int64_t i = first; i < last; i += w.y.dilation) {
-    if (i == first) std::copy_n(x + i * width, width, joined);
-    else join_into<Fold>(joined, x + i * width, width);
-  }
-  for (int64_t o = 0; o < w.x.out; ++o, y += channels) {
-    const int64_t begin = w.x.first(o), end = w.x.last(o);
-    if (begin >= end) std::fill_n(y, channels, Fold::template start<float>);
-    for (int64_t k = begin; k < end; k += w.x.dilation) {
-      if (k == begin) std::copy_n(joined + k * channels, channels, y);
-      else join_into<Fold>(y, joined + k * channels, channels);
-    }
-  }
+void join_row(const PoolWindows& w, int64_t channels, const float* x, int64_t row, float* y, float* joined) {
+  const int64_t width = w.x.in * channels;
+  join_runs<Fold>(joined, x + w.y.first(row) * width, w.y.dilation * width, taps(w.y, row), width);
+  for (int64_t o = 0; o < w.x.out; ++o, y += channels)
+    join_runs<Fold>(y, joined + w.x.first(o) * channels, w.x.dilation * channels, taps(w.x, o), channels);
 }
 
 void max_rows(const PoolWindows& w, const PixelImages& p, int64_t begin, int64_t end, float* joined) {
@@ -66,7 +67,7 @@ void mean_of_all(const PoolWindows& w, const PixelImages& p, int64_t image, int6
   const float* x = p.x + image * w.plane() * p.channels + first;
   float* y = p.y + image * p.channels + first;
   std::fill_n(y, last - first, 0.0f);
-  for (int64_t i = 0; i < w.plane(); ++i, x += p.channels) join_into<Total>(y, x, last - first);
+  for (int64_t i = 0; i < w.plane(); ++i, x += p.channels) join<Total>(y, y, x, last - first);
   const float divisor = divisor_of<float>(w, 0, 0, 0);
   for (int64_t c = 0; c < last - first; ++c) y[c] /= divisor;
 }
