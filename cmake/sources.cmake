@@ -142,6 +142,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/passes/passes.cpp
   src/pyburn/graph/passes/recognise_activations.cpp
   src/pyburn/graph/passes/recognise_norms.cpp
+  src/pyburn/graph/passes/set_precision.cpp
   src/pyburn/graph/passes/values_for_writes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp

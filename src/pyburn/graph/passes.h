@@ -25,6 +25,10 @@ Ref<Graph> recognise_norms(const Graph&);
 // Removes nodes and constants whose results are not used. Nodes that write are kept.
 Ref<Graph> drop_dead_nodes(const Graph&);
 
+// Not one of them, because it changes results: products, convolutions, attention and recurrent steps compute in this dtype (float32, float16,
+// bfloat16), and their weights are kept in it. Everything else, and what goes in and out, stays as it is.
+Ref<Graph> with_precision(const Graph&, DType);
+
 // In the order in which a session applies them.
 std::span<const GraphPass> all_passes();
 Ref<Graph> simplify(const Graph&);  // keeps the operations: only folds constants and removes dead nodes

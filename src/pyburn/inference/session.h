@@ -49,6 +49,7 @@ class Session {
   // values.
   std::shared_ptr<PreparedProgram> prepared(std::span<const TensorHandle> inputs);
 
+  bool is_prepared() const { return bool(prepared_); }  // false on a stack of decorators: there are no steps to watch
   const Graph& graph() const { return *graph_; }
   Device& device() const { return device_; }
 
