@@ -123,6 +123,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/aliases.cpp
   src/pyburn/graph/choose_layouts.cpp
   src/pyburn/graph/cone.cpp
+  src/pyburn/graph/constant_row.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/extents.cpp
   src/pyburn/graph/fit_extents.cpp
@@ -141,6 +142,8 @@ set(PYBURN_SOURCES
   src/pyburn/graph/passes/merge_equal_nodes.cpp
   src/pyburn/graph/passes/passes.cpp
   src/pyburn/graph/passes/recognise_activations.cpp
+  src/pyburn/graph/passes/recognise_attention.cpp
+  src/pyburn/graph/passes/recognise_linear.cpp
   src/pyburn/graph/passes/recognise_norms.cpp
   src/pyburn/graph/passes/set_precision.cpp
   src/pyburn/graph/passes/values_for_writes.cpp

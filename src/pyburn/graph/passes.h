@@ -22,6 +22,10 @@ Ref<Graph> merge_equal_nodes(const Graph&);
 Ref<Graph> recognise_activations(const Graph&);
 // Layer normalisations that are written out.
 Ref<Graph> recognise_norms(const Graph&);
+// Products with a constant matrix, and a bias, become `linear`.
+Ref<Graph> recognise_linear(const Graph&);
+// Attention that is written out, for many tokens. Queries that see no key get 0 instead of NaN, as from `attention`.
+Ref<Graph> recognise_attention(const Graph&);
 // Removes nodes and constants whose results are not used. Nodes that write are kept.
 Ref<Graph> drop_dead_nodes(const Graph&);
 
