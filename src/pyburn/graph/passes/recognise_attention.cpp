@@ -153,7 +153,7 @@ class Finder {
     const DType dtype = DType::float32;
     for (ValueId v : {queries_, keys_, value_})
       if (editor_.meta(v).dtype != dtype) return false;
-    const Shape& k = editor_.meta(keys_).shape;
+    const Shape k = editor_.meta(keys_).shape;
     const Permute turn{{0, 1, 3, 2}};
     const ValueId turned = editor_.insert_before(
         product_, Operation(OpRef{&op::permute, &turn}), {keys_}, Meta{Shape{k[0], k[1], k[3], k[2]}, dtype});

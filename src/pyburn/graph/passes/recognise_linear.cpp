@@ -36,7 +36,7 @@ void recognise(GraphEditor& editor, int32_t i) {
   const ValueId x = n.in[0], matrix = constant_matrix(editor, n.in[1]), product = n.out[0];
   if (matrix < 0 || editor.may_be_written(product) || editor.may_be_written(x)) return;
   const Meta result = editor.meta(product);
-  const Shape& s = editor.meta(matrix).shape;
+  const Shape s = editor.meta(matrix).shape;
   const ValueId rows = behind_reshape(editor, product);
   const RowFollower added = row_follower(editor, rows, op::add, s[1]);
   const Permute turned{{1, 0}};
