@@ -245,6 +245,34 @@ TEST(GraphPasses, RecogniseNormsLeavesTheirNeighbours) {
   });
 }
 
+TEST(GraphPasses, FoldScalesReachesTheLinearLayerBehindAFlattening) {
+  const Tensor w = numbers(cpu(), {5, 24}, 1), b = numbers(cpu(), {5}, 2);
+  const Tensor scale = numbers(cpu(), {1, 4, 1, 1}, 3), shift = numbers(cpu(), {1, 4, 1, 1}, 4);
+  const auto becomes = [](const CapturedFunction& f, Names names) {
+    const Ref<Graph> g = captured(f, {3, 4, 2, 3}), found = drop_dead_nodes(*fold_scales(*g));
+    EXPECT_EQ(operations(*found), names) << to_text(*g);
+    expect_same_results(g, found, {3, 4, 2, 3});
+  };
+  const auto flat = [](const Tensor& x) -> Tensor { return reshape(relu(x), Dims{3, 24}); };
+  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * scale + shift, Dims{3, 24}), w, b)}; },
+      {"relu", "reshape", "linear"});
+  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) + shift, Dims{3, 24}), w)}; },
+      {"relu", "reshape", "linear"});
+  const Tensor by_row = numbers(cpu(), {1, 5}, 5);
+  becomes([&](const Tensors& in) -> Tensors { return {linear(flat(in[0]), w, b) * by_row + by_row}; }, {"relu", "reshape", "linear"});
+  // Another user of the scaled image, rows that are not images, a scale along another axis.
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        const Tensor x = relu(in[0]) * scale;
+        return {linear(reshape(x, Dims{3, 24}), w), exp(x)};
+      },
+      {"relu", "mul", "reshape", "linear", "exp"});
+  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * scale, Dims{6, 12}), narrow(w, 1, 0, 12))}; },
+      {"relu", "mul", "reshape", "linear"});
+  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * numbers(cpu(), {2, 1}, 6), Dims{3, 24}), w)}; },
+      {"relu", "mul", "reshape", "linear"});
+}
+
 TEST(GraphPasses, RecogniseLinearFindsProductsWithConstantMatrices) {
   const Tensor w = numbers(cpu(), {6, 5}, 1), b = numbers(cpu(), {5}, 2), other = numbers(cpu(), {3, 4, 5}, 3);
   const auto becomes = [](const CapturedFunction& f, Dims shape, Names names) {

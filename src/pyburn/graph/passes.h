@@ -14,7 +14,8 @@ struct GraphPass {
 Ref<Graph> values_for_writes(const Graph&);
 // Constant folding, unless the result takes more memory than its inputs.
 Ref<Graph> fold_constants(const Graph&);
-// Folds channel scales and shifts after a convolution, such as batch normalisation, into its weight and bias.
+// Folds channel scales and shifts, such as batch normalisation, into weight and bias of the convolution or linear layer before them, or of a
+// linear layer that reads them flattened.
 Ref<Graph> fold_scales(const Graph&);
 // Common subexpression elimination: one node for equal operations on equal inputs.
 Ref<Graph> merge_equal_nodes(const Graph&);
