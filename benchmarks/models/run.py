@@ -111,7 +111,8 @@ def main() -> None:
                     lines.append({"model": model.name, "batch": batch, "threads": threads} | figures)
                     print(
                         f"{model.name:20} {batch:5} {threads:7} {ours['run'] * 1e3:10.3f} {theirs['run'] * 1e3:9.3f} {ratio['run']:6.2f}"
-                        f" {ratio['load']:6.2f} {ratio['first']:6.2f} {ratio['ready']:11.2f} {ratio['memory']:7.2f} {figures['difference']:11.1e}",
+                        f" {ratio['load']:6.2f} {ratio['first']:6.2f} {ratio['ready']:11.2f} {ratio['memory']:7.2f}"
+                        f" {figures['difference']:11.1e}",
                         flush=True,
                     )
     if ratios:

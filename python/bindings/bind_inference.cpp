@@ -232,7 +232,8 @@ void bind_inference(nb::module_& m) {
   nb::class_<Profile>(m, "Profile",
       "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: "
       "The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which "
-      "they first run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, "
+      "they first run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> "
+      "session.profile(pyburn.ones(1, "
       "2), runs=3).runs\n3")
       .def("__str__", [](const Profile& p) { return to_text(p); })
       .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })

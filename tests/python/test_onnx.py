@@ -340,7 +340,11 @@ def test_gradients_flow_through_loops() -> None:
 def test_a_session_of_a_file_keeps_weights_of_its_own(tmp_path: Path, padding: int) -> None:
     rng = np.random.default_rng(padding)
     w, table = rng.standard_normal((300, 200), np.float32), rng.standard_normal((200, 150), np.float32)
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "b"], ["s"]), helper.make_node("MatMul", ["s", "t"], ["y"])]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Add", ["h", "b"], ["s"]),
+        helper.make_node("MatMul", ["s", "t"], ["y"]),
+    ]
     # The name moves the elements in the file by some bytes: they are aligned for one padding only.
     tensors = {"w": w, "b": np.ones(200, np.float32), "t": table}
     proto = model_of(nodes, {"x": ["n", 300]}, {"y": ["n", 150]}, tensors)

@@ -254,9 +254,15 @@ TEST(GraphPasses, FoldScalesReachesTheLinearLayerBehindAFlattening) {
     expect_same_results(g, found, {3, 4, 2, 3});
   };
   const auto flat = [](const Tensor& x) -> Tensor { return reshape(relu(x), Dims{3, 24}); };
-  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * scale + shift, Dims{3, 24}), w, b)}; },
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * scale + shift, Dims{3, 24}), w, b)};
+      },
       {"relu", "reshape", "linear"});
-  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) + shift, Dims{3, 24}), w)}; },
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) + shift, Dims{3, 24}), w)};
+      },
       {"relu", "reshape", "linear"});
   const Tensor by_row = numbers(cpu(), {1, 5}, 5);
   becomes([&](const Tensors& in) -> Tensors { return {linear(flat(in[0]), w, b) * by_row + by_row}; }, {"relu", "reshape", "linear"});
@@ -267,9 +273,15 @@ TEST(GraphPasses, FoldScalesReachesTheLinearLayerBehindAFlattening) {
         return {linear(reshape(x, Dims{3, 24}), w), exp(x)};
       },
       {"relu", "mul", "reshape", "linear", "exp"});
-  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * scale, Dims{6, 12}), narrow(w, 1, 0, 12))}; },
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * scale, Dims{6, 12}), narrow(w, 1, 0, 12))};
+      },
       {"relu", "mul", "reshape", "linear"});
-  becomes([&](const Tensors& in) -> Tensors { return {linear(reshape(relu(in[0]) * numbers(cpu(), {2, 1}, 6), Dims{3, 24}), w)}; },
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * numbers(cpu(), {2, 1}, 6), Dims{3, 24}), w)};
+      },
       {"relu", "mul", "reshape", "linear"});
 }
 
@@ -331,12 +343,14 @@ TEST(GraphPasses, RecogniseAttentionLeavesOthers) {
     EXPECT_EQ(operations(*recognise_attention(*g)), operations(*g));
   };
   const auto scores = [](const Tensor& x) -> Tensor { return matmul(x, transpose(x, 2, 3)); };
-  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -1), in[0])}; }, {1, 2, 16, 8});     // few tokens
-  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -2), in[0])}; }, {1, 2, 512, 8});    // over queries
-  stays([&](const Tensors& in) -> Tensors {  // the shares are a result, too
-    const Tensor p = softmax(scores(in[0]), -1);
-    return {matmul(p, in[0]), p};
-  }, {1, 2, 512, 8});
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -1), in[0])}; }, {1, 2, 16, 8});   // few tokens
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -2), in[0])}; }, {1, 2, 512, 8});  // over queries
+  stays(
+      [&](const Tensors& in) -> Tensors {  // the shares are a result, too
+        const Tensor p = softmax(scores(in[0]), -1);
+        return {matmul(p, in[0]), p};
+      },
+      {1, 2, 512, 8});
   stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(2.0 / scores(in[0]), -1), in[0])}; }, {1, 2, 512, 8});
   stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(where(gt(scores(in[0]), 0.0), scores(in[0]), -1.0), -1), in[0])}; },
       {1, 2, 512, 8});

@@ -82,9 +82,7 @@ struct PackedLayers {
     return {linear(mean(relu(conv2d(y, w2, {}, Dims{2}, Dims{1})), Dims{2, 3}), w3)};
   }
 };
-Ref<Graph> captured(const PackedLayers& layers) {
-  return capture(cpu(), {{{Shape{2, 32, 28, 28}, DType::float32}, "image"}}, layers, {});
-}
+Ref<Graph> captured(const PackedLayers& layers) { return capture(cpu(), {{{Shape{2, 32, 28, 28}, DType::float32}, "image"}}, layers, {}); }
 std::vector<const std::byte*> packed_places(const Graph& g) {
   std::vector<const std::byte*> places;
   for (const auto& [v, t] : g.constants)

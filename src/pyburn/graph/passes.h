@@ -14,8 +14,8 @@ struct GraphPass {
 Ref<Graph> values_for_writes(const Graph&);
 // Constant folding, unless the result takes more memory than its inputs.
 Ref<Graph> fold_constants(const Graph&);
-// Folds channel scales and shifts, such as batch normalisation, into weight and bias of the convolution or linear layer before them, or of a
-// linear layer that reads them flattened.
+// Folds channel scales and shifts, such as batch normalisation, into weight and bias of the convolution or linear layer before them, or of
+// a linear layer that reads them flattened.
 Ref<Graph> fold_scales(const Graph&);
 // Common subexpression elimination: one node for equal operations on equal inputs.
 Ref<Graph> merge_equal_nodes(const Graph&);
@@ -30,8 +30,8 @@ Ref<Graph> recognise_attention(const Graph&);
 // Removes nodes and constants whose results are not used. Nodes that write are kept.
 Ref<Graph> drop_dead_nodes(const Graph&);
 
-// Not one of them, because it changes results: products, convolutions, attention and recurrent steps compute in this dtype (float32, float16,
-// bfloat16), and their weights are kept in it. Everything else, and what goes in and out, stays as it is.
+// Not one of them, because it changes results: products, convolutions, attention and recurrent steps compute in this dtype (float32,
+// float16, bfloat16), and their weights are kept in it. Everything else, and what goes in and out, stays as it is.
 Ref<Graph> with_precision(const Graph&, DType);
 
 // In the order in which a session applies them.

@@ -14,7 +14,7 @@ namespace pyburn {
 // Loop, a NonZero), or a value is not a tensor, the model itself runs.
 class OnnxSession {
  public:
-  // Constants::taken: nobody else changes the model, so that its weights need not be copied.
+  // Constants::taken: no other code changes the model, so that its weights need not be copied.
   explicit OnnxSession(Ref<onnx::Model> model, Session::Constants constants = Session::Constants::copied)
       : model_(std::move(model)), constants_(constants) {}
 

@@ -156,7 +156,8 @@ Tensors PreparedGraph::run(Inputs inputs, std::span<const TensorHandle> constant
   for (size_t i = 0; i < graph_->constants.size(); ++i)
     run.set(graph_->constants[i].first, constants.empty() ? graph_->constants[i].second : constants[i]);
   const LevelScope scope(leaf_);
-  for (const std::unique_ptr<Stage>& stage : stages_) stage->part ? run_part(*stage, run, constants, watcher) : run_alone(*stage, run, watcher);
+  for (const std::unique_ptr<Stage>& stage : stages_)
+    stage->part ? run_part(*stage, run, constants, watcher) : run_alone(*stage, run, watcher);
   if (stages_.size() > 1) run.run_updates();
   Tensors outputs = run.outputs();
   for (TensorHandle& out : outputs)  // what is given out must not change with the state

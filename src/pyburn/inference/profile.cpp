@@ -192,10 +192,11 @@ std::string chrome_trace(const Profile& p) {
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const StepProfile& s = p.steps[i];
     for (const auto& [start, end] : s.calls) {
-      text += separator + "{\"name\": \"" + s.name + "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " +
-              fixed(double(start) * 1e-3, 3) + ", \"dur\": " + fixed(double(end - start) * 1e-3, 3) +
-              ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" + to_text(s.shape) +
-              "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) + "}}";
+      text += separator + "{\"name\": \"" + s.name +
+              "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + fixed(double(start) * 1e-3, 3) +
+              ", \"dur\": " + fixed(double(end - start) * 1e-3, 3) + ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" +
+              to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) +
+              "}}";
       separator = ",\n";
     }
   }

@@ -30,7 +30,7 @@ class SessionContext {
 class Session {
  public:
   // The session keeps the constants as they are now: training the model later does not change it. With `taken` it does not copy them:
-  // nobody else writes to them. A graph without free extents is prepared at once, weights packed.
+  // no other code writes to them. A graph without free extents is prepared at once, weights packed.
   enum class Constants : uint8_t { copied, taken };
   Session(Ref<Graph> graph, Device& device, Constants constants = Constants::copied);
   // Constants of a large file stay in its mapping; what is computed from them takes memory.

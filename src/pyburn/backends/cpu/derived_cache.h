@@ -1,5 +1,5 @@
-// Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage, the
-// last few: images of other sizes may want another form of one weight.
+// Caches values computed from the elements of a tensor, such as packed weights, while the elements are unchanged. Stored on the storage,
+// the last few: images of other sizes may want another form of one weight.
 #pragma once
 #include <memory>
 #include <optional>

@@ -15,8 +15,8 @@
 namespace pyburn::cpu {
 namespace {
 
-// Packs the weights of small layers, one for each kernel that packs, and hashes what comes out. So a kernel that packs otherwise, in another
-// build or on another processor, gives another hash, and no number has to be kept up to date by hand.
+// Packs the weights of small layers, one for each kernel that packs, and hashes what comes out. So a kernel that packs otherwise, in
+// another build or on another processor, gives another hash, and no number has to be kept up to date by hand.
 class Probes {
  public:
   uint64_t hash() {

@@ -10,8 +10,8 @@
 namespace pyburn::cpu {
 
 struct PackedWeights {
-  Dims key;       // which kernel they were packed for
-  Layout layout;  // of the tensor as the kernel saw it
+  Dims key;                           // which kernel they were packed for
+  Layout layout;                      // of the tensor as the kernel saw it
   std::span<const std::byte> bytes;   // aligned to 64
   std::shared_ptr<const void> owner;  // of the bytes
 };

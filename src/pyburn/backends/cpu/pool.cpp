@@ -233,7 +233,7 @@ void for_planes(const PoolWindows& w, int64_t planes, Body body) {
   });
 }
 
-// Images in an order that nobody sees: those of a graph whose convolutions want their channels last.
+// Images of a graph whose convolutions want their channels last.
 bool has_channels_last(const TensorHandle& x) {
   const Shape& s = x.shape();
   return x.dtype() == DType::float32 && x.layout().strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};

@@ -62,14 +62,39 @@ void mean_rows(const PoolWindows& w, const PixelImages& p, int64_t begin, int64_
   }
 }
 
+// y = the sum of n pixels, which are `step` apart, for `vectors` vectors of channels; `abreast` pixels are summed side by side, because
+// each sum waits for the one before.
+template <int vectors, int abreast>
+HWY_INLINE void sum_pixels(const float* x, int64_t step, int64_t n, float* y) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t lanes = kVector<float>;
+  hn::Vec<decltype(d)> sums[vectors * abreast];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + abreast <= n; i += abreast, x += abreast * step) HWY_UNROLL(4)
+  for (int k = 0; k < vectors * abreast; ++k) sums[k] = hn::Add(sums[k], hn::LoadU(d, x + k / vectors * step + k % vectors * lanes));
+  for (; i < n; ++i, x += step)
+    for (int v = 0; v < vectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, x + v * lanes));
+  for (int k = vectors; k < vectors * abreast; ++k) sums[k % vectors] = hn::Add(sums[k % vectors], sums[k]);
+  for (int v = 0; v < vectors; ++v) hn::StoreU(sums[v], d, y + v * lanes);
+}
+
 // The mean of all pixels, for channels [first, last).
 void mean_of_all(const PoolWindows& w, const PixelImages& p, int64_t image, int64_t first, int64_t last) {
+  constexpr int64_t lanes = kVector<float>;
   const float* x = p.x + image * w.plane() * p.channels + first;
   float* y = p.y + image * p.channels + first;
-  std::fill_n(y, last - first, 0.0f);
-  for (int64_t i = 0; i < w.plane(); ++i, x += p.channels) join<Total>(y, y, x, last - first);
+  const int64_t channels = last - first;
+  int64_t c = 0;
+  for (; c + 4 * lanes <= channels; c += 4 * lanes) sum_pixels<4, 2>(x + c, p.channels, w.plane(), y + c);
+  for (; c + lanes <= channels; c += lanes) sum_pixels<1, 8>(x + c, p.channels, w.plane(), y + c);
+  for (; c < channels; ++c) {
+    float sum = 0;
+    for (int64_t i = 0; i < w.plane(); ++i) sum += x[i * p.channels + c];
+    y[c] = sum;
+  }
   const float divisor = divisor_of<float>(w, 0, 0, 0);
-  for (int64_t c = 0; c < last - first; ++c) y[c] /= divisor;
+  for (c = 0; c < channels; ++c) y[c] /= divisor;
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class Finder {
     if (i < 0 || (&editor_.node(i).op.info() != &op::reshape && &editor_.node(i).op.info() != &op::view)) return -1;
     const ValueId from = editor_.node(i).in[0];
     const Shape &s = editor_.meta(from).shape, &joined = editor_.meta(v).shape;
-    const bool fits = s.rank() == 4 && joined.rank() == 3 && s[0] == scores[0] && s[1] == scores[1] && s[2] == joined[1] && s[3] == joined[2];
+    const bool fits =
+        s.rank() == 4 && joined.rank() == 3 && s[0] == scores[0] && s[1] == scores[1] && s[2] == joined[1] && s[3] == joined[2];
     return fits && is_free(from) && is_free(v) ? from : -1;
   }
 
@@ -155,8 +156,8 @@ class Finder {
       if (editor_.meta(v).dtype != dtype) return false;
     const Shape k = editor_.meta(keys_).shape;
     const Permute turn{{0, 1, 3, 2}};
-    const ValueId turned = editor_.insert_before(
-        product_, Operation(OpRef{&op::permute, &turn}), {keys_}, Meta{Shape{k[0], k[1], k[3], k[2]}, dtype});
+    const ValueId turned =
+        editor_.insert_before(product_, Operation(OpRef{&op::permute, &turn}), {keys_}, Meta{Shape{k[0], k[1], k[3], k[2]}, dtype});
     if (mask_hides_) mask_ = negated(mask_);
     const Attention attrs{false, scale_};
     const Meta metas[] = {editor_.meta(result_), {Shape{scores[0], scores[1], scores[2]}, dtype}};

@@ -1,5 +1,5 @@
-// Products with a constant matrix, as other frameworks write linear layers, become `linear`, whose weight is packed once; a constant that is
-// added to the rows becomes the bias.
+// Products with a constant matrix, as other frameworks write linear layers, become `linear`, whose weight is packed once; a constant that
+// is added to the rows becomes the bias.
 #include "pyburn/graph/constant_row.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/ops/binary.h"

@@ -87,8 +87,9 @@ class Caster {
   void add_constant(const TensorHandle& t, ValueId of, ValueId result) {
     InputList in;
     in.add(t);
-    const size_t at = size_t(std::find_if(graph_->constants.begin(), graph_->constants.end(), [&](const auto& c) { return c.first == of; }) -
-                             graph_->constants.begin());
+    const size_t at = size_t(std::find_if(graph_->constants.begin(), graph_->constants.end(), [&](const auto& c) {
+      return c.first == of;
+    }) - graph_->constants.begin());
     const std::string name = at < graph_->constant_names.size() ? graph_->constant_names[at] : "";
     graph_->constants.emplace_back(result, call(op::cast, CastTo{dtype_}, in));
     if (!graph_->constant_names.empty()) graph_->constant_names.resize(graph_->constants.size()), graph_->constant_names.back() = name;
