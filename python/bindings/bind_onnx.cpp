@@ -91,6 +91,17 @@ std::string summary_of(OnnxSession& self, nb::handle inputs) {
   return summary(*session, {tensors.data(), size_t(tensors.size())});
 }
 
+Profile profile_of(OnnxSession& self, nb::handle inputs, int runs) {
+  Values given;
+  for (nb::handle input : inputs) given.push_back(value_from(input));
+  const GilRelease released;
+  const std::shared_ptr<Session> session = self.captured(given);
+  require<UnsupportedOp>(
+      bool(session), "[Session.profile] the model runs operation by operation, without prepared steps: {}", self.why_not(given));
+  const Tensors tensors = self.captured_inputs(given);
+  return profile(*session, {tensors.data(), size_t(tensors.size())}, runs);
+}
+
 // (name, type as text, element type, extents as numbers and names, or None) of each.
 nb::list infos(const std::vector<onnx::ValueInfo>& values) {
   nb::list list;
@@ -161,7 +172,8 @@ void bind_onnx(nb::module_& m) {
             new (self) OnnxSession(Ref<Model>(&model), taken ? Session::Constants::taken : Session::Constants::copied);
           })
       .def("run", run<OnnxSession>, "inputs"_a)
-      .def("summary", summary_of, "inputs"_a);
+      .def("summary", summary_of, "inputs"_a)
+      .def("profile", profile_of, "inputs"_a, "runs"_a);
   o.def("load", load, "source"_a, "device"_a.none(), "in_file"_a = false);
   o.def("operators", [] {
     nb::list rows;

@@ -356,6 +356,8 @@ def test_a_session_of_a_file_keeps_weights_of_its_own(tmp_path: Path, padding: i
     expected = (x.numpy() @ w + 1) @ table
     np.testing.assert_allclose(session(x).numpy(), expected, rtol=1e-4, atol=2e-3)
     assert session.model is session.model
+    profile = session.profile(x, runs=2)
+    assert sum(step["multiply_adds"] for step in profile.steps) == 3 * 300 * 200 + 3 * 200 * 150
     with pyburn.no_grad():
         session.model.w.zero_()
     np.testing.assert_allclose(session(x).numpy(), expected, rtol=1e-4, atol=2e-3)

@@ -77,6 +77,19 @@ class Session:
         """
         return self._session.summary([to_core(value) for value in inputs])
 
+    def profile(self, *inputs: Any, runs: int = 20) -> _core.Profile:
+        """Runs the session several times and measures each step.
+
+        Args:
+            *inputs: The inputs, in order.
+            runs: How many runs to measure; times are medians.
+
+        Raises:
+            UnsupportedOp: The model runs operation by operation for these inputs.
+        """
+        result: _core.Profile = self._session.profile([to_core(value) for value in inputs], runs)
+        return result
+
     def _run(self, inputs: list[Any]) -> list[Any]:
         return [from_core(value) for value in self._session.run([to_core(value) for value in inputs])]
 

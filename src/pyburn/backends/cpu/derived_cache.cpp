@@ -26,7 +26,13 @@ void keep(const TensorHandle& x, const Ref<Derived>& fresh) {
   const std::lock_guard lock(derived_mutex());
   if (storage.exposed) return;
   auto* newest = static_cast<Derived*>(storage.derived.get());
-  if (newest && newest->writes == fresh->writes) fresh->older = Ref<Derived>(newest);
+  if (newest && newest->writes == fresh->writes) {
+    for (const Derived* other = newest; other; other = other->older.get()) {
+      const bool same = other->key == fresh->key && other->layout == fresh->layout && other->bytes().size() == fresh->bytes().size();
+      if (same && other->dtype == fresh->dtype) return;  // another thread was as quick
+    }
+    fresh->older = Ref<Derived>(newest);
+  }
   storage.derived = fresh;
   Derived* last = fresh.get();
   for (int i = 1; i < kMost && last; ++i) last = last->older.get();
