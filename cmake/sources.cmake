@@ -123,6 +123,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/aliases.cpp
   src/pyburn/graph/choose_layouts.cpp
   src/pyburn/graph/cone.cpp
+  src/pyburn/graph/constant_row.cpp
   src/pyburn/graph/drawing.cpp
   src/pyburn/graph/extents.cpp
   src/pyburn/graph/fit_extents.cpp
@@ -141,7 +142,10 @@ set(PYBURN_SOURCES
   src/pyburn/graph/passes/merge_equal_nodes.cpp
   src/pyburn/graph/passes/passes.cpp
   src/pyburn/graph/passes/recognise_activations.cpp
+  src/pyburn/graph/passes/recognise_attention.cpp
+  src/pyburn/graph/passes/recognise_linear.cpp
   src/pyburn/graph/passes/recognise_norms.cpp
+  src/pyburn/graph/passes/set_precision.cpp
   src/pyburn/graph/passes/values_for_writes.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/extremum.cpp
@@ -157,9 +161,11 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/interpolate.cpp
   src/pyburn/backends/cpu/attention.cpp
   src/pyburn/backends/cpu/pool.cpp
+  src/pyburn/backends/cpu/pool_pixels.cpp
   src/pyburn/backends/cpu/unfold.cpp
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/derived_cache.cpp
   src/pyburn/backends/cpu/conv/depthwise.cpp
   src/pyburn/backends/cpu/conv/depthwise_pixels.cpp
   src/pyburn/backends/cpu/conv/small_planes.cpp
@@ -187,6 +193,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/linalg.cpp
   src/pyburn/backends/cpu/linalg_spectral.cpp
   src/pyburn/backends/cpu/optimise.cpp
+  src/pyburn/backends/cpu/packed_weights.cpp
   src/pyburn/backends/cpu/pointwise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp

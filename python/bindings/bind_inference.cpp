@@ -5,6 +5,7 @@
 #include "objects.h"
 #include "pyburn/graph/drawing.h"
 #include "pyburn/graph/multiply_adds.h"
+#include "pyburn/graph/passes.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/control_flow.h"
 #include "pyburn/inference/graph_file.h"
@@ -159,6 +160,12 @@ void bind_inference(nb::module_& m) {
           "to_svg", [](const GraphObject& g) { return to_svg(*g.graph); },
           "Returns a drawing of the graph as SVG: boxes are operations, lines are values.")
       .def("_repr_svg_", [](const GraphObject& g) { return to_svg(*g.graph); })
+      .def("_with_precision",
+          [](const GraphObject& g, nb::handle dtype) {
+            const DType to = to_dtype(dtype.ptr());
+            const GilRelease released;
+            return GraphObject{with_precision(*g.graph, to)};
+          })
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
           "Saves the graph and its constants to one file.");
@@ -225,7 +232,8 @@ void bind_inference(nb::module_& m) {
   nb::class_<Profile>(m, "Profile",
       "The result of `Session.profile`: how long each step takes. str() gives a table, slowest steps first.\n\nAttributes:\n    seconds: "
       "The median time of a run.\n    runs: The number of measured runs.\n    steps: A dictionary for each step, in the order in which "
-      "they run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> session.profile(pyburn.ones(1, "
+      "they first run.\n\n>>> session = pyburn.inference.compile(pyburn.nn.Linear(2, 3), pyburn.ones(1, 2))\n>>> "
+      "session.profile(pyburn.ones(1, "
       "2), runs=3).runs\n3")
       .def("__str__", [](const Profile& p) { return to_text(p); })
       .def("__repr__", [](const Profile& p) { return format("<pyburn.inference.Profile of {} steps>", int64_t(p.steps.size())); })
@@ -249,6 +257,7 @@ void bind_inference(nb::module_& m) {
               row["multiply_adds"] = s.multiply_adds;
               row["bytes"] = s.bytes;
               row["limit_share"] = s.limit_share;
+              row["calls"] = s.calls.size();
               rows.append(row);
             }
             return rows;
@@ -298,6 +307,11 @@ void bind_inference(nb::module_& m) {
             const Tensors given = tensors_of(inputs);
             const GilRelease released;
             return summary(*s.session, {given.data(), size_t(given.size())});
+          })
+      .def("_save",
+          [](const SessionObject& s, const std::string& path, bool packed) {
+            const GilRelease released;
+            s.session->save(path, packed);
           })
       .def_prop_ro("graph", [](const SessionObject& s) { return GraphObject{Ref<Graph>(const_cast<Graph*>(&s.session->graph()))}; })
       .def_prop_ro("device", [](const SessionObject& s) { return device_object(s.session->device()); });

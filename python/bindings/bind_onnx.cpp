@@ -91,6 +91,17 @@ std::string summary_of(OnnxSession& self, nb::handle inputs) {
   return summary(*session, {tensors.data(), size_t(tensors.size())});
 }
 
+Profile profile_of(OnnxSession& self, nb::handle inputs, int runs) {
+  Values given;
+  for (nb::handle input : inputs) given.push_back(value_from(input));
+  const GilRelease released;
+  const std::shared_ptr<Session> session = self.captured(given);
+  require<UnsupportedOp>(
+      bool(session), "[Session.profile] the model runs operation by operation, without prepared steps: {}", self.why_not(given));
+  const Tensors tensors = self.captured_inputs(given);
+  return profile(*session, {tensors.data(), size_t(tensors.size())}, runs);
+}
+
 // (name, type as text, element type, extents as numbers and names, or None) of each.
 nb::list infos(const std::vector<onnx::ValueInfo>& values) {
   nb::list list;
@@ -124,13 +135,13 @@ nb::dict description(const Model& self) {
   return d;
 }
 
-nb::object load(nb::handle source, nb::handle device) {
+nb::object load(nb::handle source, nb::handle device, bool in_file) {
   Device& target = device_or_default(device);
   Ref<Model> model;
   if (PyObject_HasAttrString(source.ptr(), "__fspath__") || PyUnicode_Check(source.ptr())) {
     const std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
     const GilRelease released;
-    model = onnx::load(std::filesystem::path(path), target);
+    model = onnx::load(std::filesystem::path(path), target, in_file ? onnx::Weights::in_file : onnx::Weights::in_memory);
   } else {
     const io::SharedBytes bytes = bytes_to_read(source);
     const GilRelease released;
@@ -156,10 +167,14 @@ void bind_onnx(nb::module_& m) {
       });
   wrap_methods(class_of(typeid(Model)));
   nb::class_<OnnxSession>(o, "_Session")
-      .def("__init__", [](OnnxSession* self, Model& model) { new (self) OnnxSession(Ref<Model>(&model)); })
+      .def("__init__",
+          [](OnnxSession* self, Model& model, bool taken) {
+            new (self) OnnxSession(Ref<Model>(&model), taken ? Session::Constants::taken : Session::Constants::copied);
+          })
       .def("run", run<OnnxSession>, "inputs"_a)
-      .def("summary", summary_of, "inputs"_a);
-  o.def("load", load, "source"_a, "device"_a.none());
+      .def("summary", summary_of, "inputs"_a)
+      .def("profile", profile_of, "inputs"_a, "runs"_a);
+  o.def("load", load, "source"_a, "device"_a.none(), "in_file"_a = false);
   o.def("operators", [] {
     nb::list rows;
     for (const onnx::Operator* row : onnx::all_operators())

@@ -1,5 +1,6 @@
 """Capture, save, load and run: from Python, and from a C++ program without Python."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -136,7 +137,7 @@ def test_quantised_weights_are_not_folded_to_floats(tmp_path):
 
 
 def test_graph_files_of_an_older_version_say_what_to_do():
-    with pytest.raises(pyburn.FormatError, match="got 1, expected 4; save the model again"):
+    with pytest.raises(pyburn.FormatError, match="got 1, expected 5; save the model again"):
         inference.load(ROOT / "tests/golden/graph_version_1.graph")
 
 
@@ -194,6 +195,68 @@ def test_profile_summary_and_drawing(tmp_path):
         session.profile(x, runs=0)
     with pytest.raises(pyburn.UnsupportedOp, match="operation by operation"):
         inference.compile(net.to("fusion(cpu)"), x.to("fusion(cpu)")).profile(x.to("fusion(cpu)"))
+
+
+def test_profile_of_a_session_that_runs_in_parts(tmp_path):
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+
+    def program(x):
+        y = net(x)
+        picked = pyburn.nonzero(y.sum(1) > 0)[:, 0]
+        (total,) = inference.while_loop(lambda t: t.sum() < 100.0, lambda t: (t * 2.0 + 1.0,), (y.abs(),))
+        return pyburn.index_select(y, 0, picked).exp(), total
+
+    x = pyburn.ones(3, 4)
+    session = inference.compile(program, x)
+    profile = session.profile(x, runs=2)
+    names = [step["name"] for step in profile.steps]
+    assert any("linear" in name for name in names) and "nonzero" in names and "while_loop" not in names
+    total = session(x)[1]
+    start = net(x).abs()
+    rounds = next(n for n in itertools.count() if pyburn.allclose((start + 1) * 2**n - 1, total))
+    assert rounds > 0 and rounds in [step["calls"] for step in profile.steps]
+    assert sum(step["multiply_adds"] for step in profile.steps) == 3 * 4 * 8
+    assert f"{rounds} calls" in str(profile)
+    profile.save_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len(events) == sum(step["calls"] for step in profile.steps)
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.first, self.second = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Linear(8, 16), nn.Linear(16, 5)
+
+    def forward(self, x):
+        return self.second(nn.functional.relu(self.first(self.norm(self.conv(x)).mean((2, 3)))))
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("bfloat16", 3e-2), ("float16", 4e-3), (pyburn.float32, 1e-6)])
+def test_precision_of_products_and_their_weights(tmp_path, precision, tolerance):
+    pyburn.manual_seed(3)
+    model, x = Mixed().eval(), pyburn.randn(4, 3, 9, 9)
+    session = inference.compile(model, x, precision=precision, dynamic={0: [0]})
+    got, expected = session(x), model(x)
+    assert got.dtype == pyburn.float32 and pyburn.allclose(got, expected, atol=tolerance, rtol=tolerance)
+    wanted = getattr(pyburn, precision) if isinstance(precision, str) else precision
+    weights = {t.dtype for t in session.graph.constants.values() if t.ndim > 1}
+    assert weights == {wanted}
+    if wanted != pyburn.float32:
+        assert not pyburn.equal(got, expected)  # it was computed in this precision
+    session.save(tmp_path / "model.graph")
+    assert pyburn.equal(inference.load(tmp_path / "model.graph")(x[:2]), session(x[:2]))
+
+
+def test_precision_of_a_model_in_half_precision():
+    pyburn.manual_seed(4)
+    model, x = nn.Linear(64, 8).to(pyburn.bfloat16), pyburn.randn(3, 64).to(pyburn.bfloat16)
+    session = inference.compile(model, x, precision="float32")
+    assert session(x).dtype == pyburn.bfloat16
+    assert {t.dtype for t in session.graph.constants.values()} == {pyburn.float32}
+    assert pyburn.allclose(session(x), model(x), atol=2e-2)
+    for wrong in ("int8", pyburn.float64):
+        with pytest.raises(pyburn.DTypeError, match="expected float32, float16 or bfloat16"):
+            inference.compile(model, x, precision=wrong)
 
 
 @pytest.mark.parametrize("device", ["cpu", "fusion(cpu)", "inner(cpu)", "numpy", "remote(cpu)"])

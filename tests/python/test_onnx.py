@@ -336,6 +336,35 @@ def test_gradients_flow_through_loops() -> None:
     assert [t.shape for t in model(x, pyburn.tensor(0))] == [(2,), (0,)]
 
 
+@pytest.mark.parametrize("padding", range(4))
+def test_a_session_of_a_file_keeps_weights_of_its_own(tmp_path: Path, padding: int) -> None:
+    rng = np.random.default_rng(padding)
+    w, table = rng.standard_normal((300, 200), np.float32), rng.standard_normal((200, 150), np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Add", ["h", "b"], ["s"]),
+        helper.make_node("MatMul", ["s", "t"], ["y"]),
+    ]
+    # The name moves the elements in the file by some bytes: they are aligned for one padding only.
+    tensors = {"w": w, "b": np.ones(200, np.float32), "t": table}
+    proto = model_of(nodes, {"x": ["n", 300]}, {"y": ["n", 150]}, tensors)
+    proto.producer_name = "p" * (1 + padding)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    session = pyburn.onnx.session(path)
+    x = pyburn.randn(3, 300)
+    expected = (x.numpy() @ w + 1) @ table
+    np.testing.assert_allclose(session(x).numpy(), expected, rtol=1e-4, atol=2e-3)
+    assert session.model is session.model
+    profile = session.profile(x, runs=2)
+    assert sum(step["multiply_adds"] for step in profile.steps) == 3 * 300 * 200 + 3 * 200 * 150
+    with pyburn.no_grad():
+        session.model.w.zero_()
+    np.testing.assert_allclose(session(x).numpy(), expected, rtol=1e-4, atol=2e-3)
+    np.testing.assert_allclose(session(x[:2]).numpy(), expected[:2], rtol=1e-4, atol=2e-3)
+    assert path.read_bytes() == proto.SerializeToString()
+
+
 # ---- models of others
 
 

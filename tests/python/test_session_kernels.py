@@ -178,3 +178,54 @@ def test_constants_that_are_written_count_at_once(network, tmp_path):
     weight.mul_(2.0)
     bias = network[5].bias.detach().numpy()
     numpy.testing.assert_allclose(loaded(x).numpy() - bias, 2 * (before - bias), rtol=1e-4, atol=1e-4)
+
+
+class Resampled(nn.Module):
+    """Pooling and resizing between convolutions that want their channels last."""
+
+    def __init__(self, channels, between):
+        super().__init__()
+        self.widen, self.depthwise = nn.Conv2d(6, channels, 1), nn.Conv2d(channels, channels, 3, padding=1, groups=channels)
+        self.between, self.project = between, nn.Conv2d(channels, 7, 1)
+
+    def forward(self, x):
+        return self.project(self.between(F.relu(self.depthwise(self.widen(x)))))
+
+
+@pytest.mark.parametrize("channels", [8, 16, 37, 130])
+@pytest.mark.parametrize(
+    "between",
+    [
+        nn.MaxPool2d(2),
+        nn.MaxPool2d(3, 2, 1),
+        nn.MaxPool2d(3, 1, 1, dilation=2),
+        nn.MaxPool2d((2, 5), (3, 2), (1, 2), ceil_mode=True),
+        nn.MaxPool2d(7, 4),
+        nn.AdaptiveMaxPool2d((3, 5)),
+        nn.AdaptiveMaxPool2d(1),
+        nn.AvgPool2d(2),
+        nn.AvgPool2d(3, 2, 1),
+        nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False),
+        nn.AvgPool2d(2, divisor_override=3),
+        nn.AdaptiveAvgPool2d((3, 5)),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Upsample(scale_factor=2),
+        nn.Upsample(size=(5, 30)),
+        nn.Upsample(size=(20, 7), mode="bilinear"),
+        nn.Upsample(size=(20, 7), mode="bicubic", align_corners=True),
+    ],
+    ids=repr,
+)
+def test_pooling_and_resizing_with_channels_last(channels, between):
+    pyburn.manual_seed(channels)
+    assert_near(*session_and_reference(Resampled(channels, between), pyburn.randn(2, 6, 13, 11)), depth=channels)
+
+
+def test_maxima_of_images_with_channels_last_keep_nan():
+    pyburn.manual_seed(5)
+    model = Resampled(24, nn.MaxPool2d(3, 2, 1)).eval()
+    x = pyburn.randn(1, 6, 9, 9)
+    x[0, 0, 4, 4] = float("nan")
+    got = inference.compile(model, x)(x)
+    assert pyburn.allclose(got, model(x), equal_nan=True, atol=1e-5)
+    assert got.isnan().any() and not got.isnan().all()

@@ -1,6 +1,7 @@
 // Passes: what a graph computes stays, what it consists of changes.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "device_fixture.h"
@@ -242,6 +243,117 @@ TEST(GraphPasses, RecogniseNormsLeavesTheirNeighbours) {
     const Tensor c = in[0] - mean(in[0], Dims{-1}, true);
     return {c / (sqrt(mean(c * c, Dims{-1}, true)) + 1e-2)};
   });
+}
+
+TEST(GraphPasses, FoldScalesReachesTheLinearLayerBehindAFlattening) {
+  const Tensor w = numbers(cpu(), {5, 24}, 1), b = numbers(cpu(), {5}, 2);
+  const Tensor scale = numbers(cpu(), {1, 4, 1, 1}, 3), shift = numbers(cpu(), {1, 4, 1, 1}, 4);
+  const auto becomes = [](const CapturedFunction& f, Names names) {
+    const Ref<Graph> g = captured(f, {3, 4, 2, 3}), found = drop_dead_nodes(*fold_scales(*g));
+    EXPECT_EQ(operations(*found), names) << to_text(*g);
+    expect_same_results(g, found, {3, 4, 2, 3});
+  };
+  const auto flat = [](const Tensor& x) -> Tensor { return reshape(relu(x), Dims{3, 24}); };
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * scale + shift, Dims{3, 24}), w, b)};
+      },
+      {"relu", "reshape", "linear"});
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) + shift, Dims{3, 24}), w)};
+      },
+      {"relu", "reshape", "linear"});
+  const Tensor by_row = numbers(cpu(), {1, 5}, 5);
+  becomes([&](const Tensors& in) -> Tensors { return {linear(flat(in[0]), w, b) * by_row + by_row}; }, {"relu", "reshape", "linear"});
+  // Another user of the scaled image, rows that are not images, a scale along another axis.
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        const Tensor x = relu(in[0]) * scale;
+        return {linear(reshape(x, Dims{3, 24}), w), exp(x)};
+      },
+      {"relu", "mul", "reshape", "linear", "exp"});
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * scale, Dims{6, 12}), narrow(w, 1, 0, 12))};
+      },
+      {"relu", "mul", "reshape", "linear"});
+  becomes(
+      [&](const Tensors& in) -> Tensors {
+        return {linear(reshape(relu(in[0]) * numbers(cpu(), {2, 1}, 6), Dims{3, 24}), w)};
+      },
+      {"relu", "mul", "reshape", "linear"});
+}
+
+TEST(GraphPasses, RecogniseLinearFindsProductsWithConstantMatrices) {
+  const Tensor w = numbers(cpu(), {6, 5}, 1), b = numbers(cpu(), {5}, 2), other = numbers(cpu(), {3, 4, 5}, 3);
+  const auto becomes = [](const CapturedFunction& f, Dims shape, Names names) {
+    const Ref<Graph> g = captured(f, shape), found = drop_dead_nodes(*recognise_linear(*g));
+    EXPECT_EQ(operations(*found), names) << to_text(*g);
+    expect_same_results(g, found, shape);
+  };
+  const Names linear{"linear"}, copied{"reshape", "linear", "reshape"};
+  becomes([&](const Tensors& in) -> Tensors { return {matmul(in[0], w)}; }, {4, 6}, linear);
+  becomes([&](const Tensors& in) -> Tensors { return {matmul(in[0], w) + b}; }, {4, 6}, linear);
+  becomes([&](const Tensors& in) -> Tensors { return {b + matmul(in[0], w)}; }, {1, 4, 6}, linear);
+  becomes([&](const Tensors& in) -> Tensors { return {matmul(in[0], w) + b}; }, {3, 4, 6}, copied);
+  becomes([&](const Tensors& in) -> Tensors { return {matmul(in[0], w) + other}; }, {3, 4, 6}, {"reshape", "linear", "reshape", "add"});
+  becomes([&](const Tensors& in) -> Tensors { return {matmul(in[0], w) - b}; }, {4, 6}, {"linear", "sub"});
+}
+
+TEST(GraphPasses, RecogniseLinearLeavesOthers) {
+  const Tensor w = numbers(cpu(), {6, 6}, 1), several = numbers(cpu(), {3, 6, 5}, 2);
+  const auto stays = [](const CapturedFunction& f) {
+    const Ref<Graph> g = captured(f, {3, 6, 6});
+    EXPECT_EQ(operations(*drop_dead_nodes(*recognise_linear(*g))), operations(*g));
+  };
+  stays([&](const Tensors& in) -> Tensors { return {matmul(in[0], several)}; });
+  stays([&](const Tensors& in) -> Tensors { return {matmul(w, in[0])}; });
+  stays([&](const Tensors& in) -> Tensors { return {matmul(in[0], in[0])}; });
+  const Ref<Graph> g = captured([&](const Tensors& in) -> Tensors { return {matmul(in[0], transpose(w, 0, 1))}; }, {4, 6});
+  expect_same_results(g, recognise_linear(*g), {4, 6});
+}
+
+TEST(GraphPasses, RecogniseAttentionFindsItForManyTokens) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor added = numbers(cpu(), {1, 1, 512, 512}, 1), seen = ge(numbers(cpu(), {512, 512}, 2), -0.5);
+  const Tensor low = full(Dims{}, -infinity, {}, &cpu()), root = full(Dims{}, 2.0, {}, &cpu());
+  const auto scores = [](const Tensor& x) -> Tensor { return matmul(x, transpose(x * 0.5, 2, 3)); };
+  const auto mixed = [](const Tensor& s, const Tensor& x) -> Tensors { return {matmul(softmax(s, -1), x + 1.0)}; };
+  const auto becomes = [](const CapturedFunction& f) {
+    const Ref<Graph> g = captured(f, {1, 2, 512, 8}), found = drop_dead_nodes(*recognise_attention(*g));
+    const Names names = operations(*found);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "attention"), 1) << to_text(*g);
+    for (const char* gone : {"softmax", "bmm", "where"}) EXPECT_EQ(std::count(names.begin(), names.end(), gone), 0) << gone << to_text(*g);
+    expect_same_results(g, found, {1, 2, 512, 8});
+  };
+  becomes([&](const Tensors& in) -> Tensors { return mixed(scores(in[0]), in[0]); });
+  becomes([&](const Tensors& in) -> Tensors { return mixed(scores(in[0]) / 3.0, in[0]); });
+  becomes([&](const Tensors& in) -> Tensors { return mixed(scores(in[0]) * 0.25 + added, in[0]); });
+  becomes([&](const Tensors& in) -> Tensors { return mixed(added + scores(in[0]), in[0]); });
+  becomes([&](const Tensors& in) -> Tensors { return mixed(where(seen, scores(in[0]) * 0.1, -infinity), in[0]); });
+  becomes([&](const Tensors& in) -> Tensors { return mixed(where(seen, -infinity, scores(in[0])), in[0]); });
+  // As ONNX files have it.
+  becomes([&](const Tensors& in) -> Tensors { return mixed(where(seen, low, scores(in[0]) / root), in[0]); });
+}
+
+TEST(GraphPasses, RecogniseAttentionLeavesOthers) {
+  const auto stays = [](const CapturedFunction& f, Dims shape) {
+    const Ref<Graph> g = captured(f, shape);
+    EXPECT_EQ(operations(*recognise_attention(*g)), operations(*g));
+  };
+  const auto scores = [](const Tensor& x) -> Tensor { return matmul(x, transpose(x, 2, 3)); };
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -1), in[0])}; }, {1, 2, 16, 8});   // few tokens
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(scores(in[0]), -2), in[0])}; }, {1, 2, 512, 8});  // over queries
+  stays(
+      [&](const Tensors& in) -> Tensors {  // the shares are a result, too
+        const Tensor p = softmax(scores(in[0]), -1);
+        return {matmul(p, in[0]), p};
+      },
+      {1, 2, 512, 8});
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(2.0 / scores(in[0]), -1), in[0])}; }, {1, 2, 512, 8});
+  stays([&](const Tensors& in) -> Tensors { return {matmul(softmax(where(gt(scores(in[0]), 0.0), scores(in[0]), -1.0), -1), in[0])}; },
+      {1, 2, 512, 8});
 }
 
 }  // namespace

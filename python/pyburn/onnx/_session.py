@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
-from ._model import Model, ValueInfo, load
+from ._model import Model, ValueInfo
 from ._values import from_core, in_order, to_core
 
 __all__ = ["Session", "session"]
@@ -27,12 +28,24 @@ class Session:
     >>> outputs = session.run({"image": pyburn.randn(1, 3, 224, 224)})  # doctest: +SKIP
     """
 
+    _public: Model | None = None  # a copy of the model, where the session has one of its own
+
     def __init__(self, model: Model) -> None:
-        self.model = model.eval()
+        self._prepare(model.eval(), taken=False)
+
+    def _prepare(self, model: Model, taken: bool) -> None:
+        self._model, self._taken = model, taken
         self.inputs: list[ValueInfo] = model.inputs  # type: ignore[attr-defined]
         self.outputs: list[ValueInfo] = model.outputs  # type: ignore[attr-defined]
         self._names = [value.name for value in self.inputs]
-        self._session = _core._onnx._Session(model)
+        self._session = _core._onnx._Session(model, taken)
+
+    @property
+    def model(self) -> Model:
+        """The model that the session was made of. Changing its weights does not change the session."""
+        if self._taken and self._public is None:
+            self._public = copy.deepcopy(self._model)
+        return self._public if self._taken else self._model
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Runs the session.
@@ -64,6 +77,19 @@ class Session:
         """
         return self._session.summary([to_core(value) for value in inputs])
 
+    def profile(self, *inputs: Any, runs: int = 20) -> _core.Profile:
+        """Runs the session several times and measures each step.
+
+        Args:
+            *inputs: The inputs, in order.
+            runs: How many runs to measure; times are medians.
+
+        Raises:
+            UnsupportedOp: The model runs operation by operation for these inputs.
+        """
+        result: _core.Profile = self._session.profile([to_core(value) for value in inputs], runs)
+        return result
+
     def _run(self, inputs: list[Any]) -> list[Any]:
         return [from_core(value) for value in self._session.run([to_core(value) for value in inputs])]
 
@@ -76,7 +102,10 @@ def session(source: str | os.PathLike[str] | bytes, device: Any = None) -> Sessi
     """Loads an ONNX model as a Session, for inference.
 
     Args:
-        source: The path of the file, or its bytes.
+        source: The path of the file, or its bytes. Large weights stay in the mapped file where they can be read in place: it must not
+            change while the session lives.
         device: The device; None for the default one.
     """
-    return Session(load(source, device))
+    made = Session.__new__(Session)
+    made._prepare(_core._onnx.load(source, device, True), taken=True)  # nobody else has this model: its weights need no copy
+    return made

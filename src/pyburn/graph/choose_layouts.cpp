@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "pyburn/ops/conv.h"
+#include "pyburn/ops/interpolate.h"
 #include "pyburn/ops/pool.h"
 #include "pyburn/support/checked.h"
 
@@ -88,9 +89,11 @@ class Chooser {
     }
     const bool whole_planes = &op == &op::avg_pool && n.out[0].layout.shape.rank() == 4 && !is_image(n.out[0].layout.shape);
     if (whole_planes || op.kind == Kind::reduce) return;  // their results have no order
+    const bool resizes = &op == &op::resize_axis && n.op.ref().as<Resize>().dim >= 2;
+    const bool any_order = op.kind == Kind::elementwise || &op == &op::max_pool || &op == &op::avg_pool || resizes;
     int32_t together = -1;
-    for (const LoweredOperand& o : n.in) join(o, op.kind == Kind::elementwise, together);
-    for (const LoweredOperand& o : n.out) join(o, op.kind == Kind::elementwise, together);
+    for (const LoweredOperand& o : n.in) join(o, any_order, together);
+    for (const LoweredOperand& o : n.out) join(o, any_order, together);
   }
   void join(const LoweredOperand& o, bool any_order, int32_t& together) {
     if (o.slot < 0) return;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
+#include <utility>
 
+#include "pyburn/backends/cpu/packed_weights.h"
 #include "pyburn/inference/graph_check.h"
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/shared_bytes.h"
@@ -13,10 +16,10 @@ namespace pyburn {
 namespace {
 
 // Header, structure, constants. The structure: the names of the operations (so that all missing ones are known before the first of
-// them is read), and the wire form of the graph. The elements of constants follow, aligned, so that a mapped file is read where it is
-// touched; they have no checksum, because that would touch them all.
+// them is read), the wire form of the graph, and a list of packed weights. The elements of constants follow, and the packed weights,
+// aligned, so that a mapped file is read where it is touched; they have no checksum, because that would touch them all.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr uint64_t kAlignment = 64;
 struct Header {
   char magic[8];
@@ -76,13 +79,15 @@ void read_names(WireReader& r) {
 
 class Image {
  public:
-  explicit Image(const Graph& graph) {
+  Image(const Graph& graph, bool packed) {
     OpNames names;
     WireWriter w(names);
     w.extend(sizeof(Header));
     w.place_constant = [this](const TensorHandle& t) { return place(t); };
     write_names(w, graph);
     encode(w, graph);
+    if (packed) find_packed_weights();
+    write_packed_weights(w);
     head_ = w.take();
     const uint64_t structure = head_.size() - sizeof(Header);
     head_.resize(aligned(head_.size()));
@@ -92,27 +97,93 @@ class Image {
   }
   void write(const std::function<void(BytesView)>& write) const {
     write(head_);
-    for (const TensorHandle& t : constants_) {
+    for (const auto& [t, offset] : constants_) {
       std::vector<std::byte> bytes = host_bytes(t);
       bytes.resize(aligned(bytes.size()));
       write(bytes);
     }
+    for (const PackedConstant& p : packed_) {
+      write(p.weights.bytes);
+      write(Bytes(aligned(p.weights.bytes.size()) - p.weights.bytes.size()));
+    }
   }
 
  private:
+  struct PackedConstant {
+    uint64_t constant;  // the offset of its elements
+    cpu::PackedWeights weights;
+    uint64_t offset;
+  };
+
   uint64_t place(const TensorHandle& t) {
-    const uint64_t offset = end_;
-    constants_.push_back(t);
-    end_ += aligned(uint64_t(bytes_of(t.dtype(), t.numel())));
-    return offset;
+    constants_.emplace_back(t, end_);
+    return std::exchange(end_, end_ + aligned(uint64_t(bytes_of(t.dtype(), t.numel()))));
   }
+  void find_packed_weights() {
+    for (const auto& [t, constant] : constants_)
+      for (cpu::PackedWeights& weights : cpu::packed_weights_of(t)) {
+        const uint64_t size = aligned(weights.bytes.size());
+        packed_.push_back({constant, std::move(weights), end_});
+        end_ += size;
+      }
+  }
+  void write_packed_weights(WireWriter& w) const {
+    w.count(packed_.size());
+    if (!packed_.empty()) w.text(cpu::packed_form());
+    for (const PackedConstant& p : packed_) {
+      w.count(p.constant);
+      encode(w, p.weights.key);
+      encode(w, p.weights.layout);
+      w.count(p.weights.bytes.size());
+      w.count(p.offset);
+    }
+  }
+
   Bytes head_;
-  std::vector<TensorHandle> constants_;
+  std::vector<std::pair<TensorHandle, uint64_t>> constants_;
+  std::vector<PackedConstant> packed_;
   uint64_t end_ = 0;
 };
 
 // Small constants are read into memory: they share their pages with others.
 constexpr uint64_t kMapped = 64 << 10;
+
+// What follows the structure.
+class Elements {
+ public:
+  Elements(io::SharedBytes bytes, Device& device) : bytes_(std::move(bytes)), device_(device) {}
+
+  TensorHandle constant(const Meta& m, uint64_t offset) {
+    const uint64_t wanted = io::size_in_bytes(m, "a constant");
+    const TensorHandle t = part(offset, wanted).tensor(m, device_, wanted >= kMapped);
+    constants_.emplace(offset, t);
+    return t;
+  }
+  // Used in place from a mapped file; others are packed again, which is as quick as a copy.
+  void read_packed_weights(WireReader& r) {
+    const int64_t n = r.length();
+    const bool usable = n > 0 && r.text() == cpu::packed_form() && bytes_.is_mapped();
+    for (int64_t i = 0; i < n; ++i) {
+      const auto constant = constants_.find(r.count());
+      require<FormatError>(constant != constants_.end(), "[graph_file] packed weights belong to no constant");
+      const Dims key = decode_dims(r);
+      const Layout layout = decode_layout(r);
+      const uint64_t wanted = r.count(), offset = r.count();
+      const io::SharedBytes packed = part(offset, wanted);
+      if (usable) cpu::adopt_packed_weights(constant->second, {key, layout, packed.view(), packed.owner()});
+    }
+  }
+
+ private:
+  io::SharedBytes part(uint64_t offset, uint64_t wanted) const {
+    require<FormatError>(offset % kAlignment == 0 && offset <= bytes_.size() && wanted <= bytes_.size() - offset,
+        "[graph_file] a constant lies outside of the file: got {} bytes at {} of {}", wanted, offset, uint64_t(bytes_.size()));
+    return bytes_.part(size_t(offset), size_t(wanted));
+  }
+  const io::SharedBytes bytes_;
+  Device& device_;
+  std::unordered_map<uint64_t, TensorHandle> constants_;  // by offset
+};
 
 // `file` begins where its memory is aligned, or its constants are copied.
 Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
@@ -130,17 +201,13 @@ Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
       size, h.structure, h.constants);
   const BytesView structure = bytes.subspan(sizeof h, size_t(h.structure));
   require<FormatError>(h.checksum == checksum(structure), "[graph_file] the file is damaged: its checksum does not match");
-  const io::SharedBytes constants = file.part(size_t(size - h.constants), size_t(h.constants));
+  Elements elements(file.part(size_t(size - h.constants), size_t(h.constants)), device);
   OpNames names;
   WireReader r(structure, names);
-  r.find_constant = [&](const Meta& m, uint64_t offset) {
-    const uint64_t wanted = io::size_in_bytes(m, "a constant");
-    require<FormatError>(offset % kAlignment == 0 && offset <= h.constants && wanted <= h.constants - offset,
-        "[graph_file] a constant lies outside of the file: got {} bytes at {} of {}", wanted, offset, h.constants);
-    return constants.part(size_t(offset), size_t(wanted)).tensor(m, device, wanted >= kMapped);
-  };
+  r.find_constant = [&](const Meta& m, uint64_t offset) { return elements.constant(m, offset); };
   read_names(r);
   Ref<Graph> graph = decode_graph(r);
+  elements.read_packed_weights(r);
   r.end();
   check_nodes(*graph, device);  // the checksum finds damage; it does not make the file trustworthy
   return graph;
@@ -148,9 +215,9 @@ Ref<Graph> read_graph(const io::SharedBytes& file, Device& device) {
 
 }  // namespace
 
-Bytes graph_to_bytes(const Graph& graph) {
+Bytes graph_to_bytes(const Graph& graph, bool packed) {
   Bytes bytes;
-  Image(graph).write([&](BytesView part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
+  Image(graph, packed).write([&](BytesView part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
   return bytes;
 }
 
@@ -168,8 +235,8 @@ void seal_graph_bytes(std::span<std::byte> bytes) {
 
 Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) { return read_graph(io::SharedBytes::borrowed(bytes), device); }
 
-void save_graph(const Graph& graph, const std::string& path) {
-  const Image image(graph);
+void save_graph(const Graph& graph, const std::string& path, bool packed) {
+  const Image image(graph, packed);
   io::atomic_write(path, [&](io::AtomicFile& file) { image.write([&](BytesView part) { file.write(part); }); });
 }
 

@@ -69,7 +69,7 @@ OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, bool
     return outputs;
   };
   try {
-    return {key, std::make_shared<Session>(capture(device, inputs, run, options), device), ""};
+    return {key, std::make_shared<Session>(capture(device, inputs, run, options), device, constants_), ""};
   } catch (const CaptureError& e) {
     return {key, nullptr, e.what()};
   }

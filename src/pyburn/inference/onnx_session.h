@@ -14,7 +14,9 @@ namespace pyburn {
 // Loop, a NonZero), or a value is not a tensor, the model itself runs.
 class OnnxSession {
  public:
-  explicit OnnxSession(Ref<onnx::Model> model) : model_(std::move(model)) {}
+  // Constants::taken: no other code changes the model, so that its weights need not be copied.
+  explicit OnnxSession(Ref<onnx::Model> model, Session::Constants constants = Session::Constants::copied)
+      : model_(std::move(model)), constants_(constants) {}
 
   onnx::Values run(std::span<const onnx::Value> inputs);  // any number of threads at once
   // What runs for these inputs; null where the model itself does, and then why_not() says why.
@@ -45,6 +47,7 @@ class OnnxSession {
   bool is_pinned(const Meta& meta) const { return pins_ && may_be_pinned(meta); }
 
   Ref<onnx::Model> model_;
+  Session::Constants constants_;
   ForkSafeMutex mutex_;
   std::list<Known> known_;         // the last used first
   std::shared_ptr<Session> open_;  // for all sizes that the file leaves open

@@ -45,10 +45,10 @@ struct PreparedGraph::Inside {
   Operation op;
   std::vector<std::pair<Ref<Graph>, std::unique_ptr<PreparedGraph>>> graphs;
 
-  Tensors run(const Graph& g, Inputs inputs) const {
+  Tensors run(const Graph& g, Inputs inputs, StepWatcher* watcher) const {
     extents_of(g, inputs);  // they fit
     const auto known = std::find_if(graphs.begin(), graphs.end(), [&](const auto& entry) { return entry.first.get() == &g; });
-    return known->second->run(inputs);
+    return known->second->run(inputs, {}, watcher);
   }
 };
 
@@ -116,7 +116,7 @@ void PreparedGraph::run_part(Stage& stage, GraphRun& run, std::span<const Tensor
   for (ValueId v : stage.part->inputs) in.add(run[v]), given.push_back(run[v]);
   const auto program = stage.is_prepared ? prepare(stage, key_of(run.extents(), in), run.extents(), shapes_of(in)) : nullptr;
   if (!program) {
-    for (const GraphNode& n : stage.part->nodes) run.run(n);
+    for (const GraphNode& n : stage.part->nodes) run_node(n, run, watcher);
     if (stages_.size() == 1) run.run_updates();
     return;
   }
@@ -125,9 +125,16 @@ void PreparedGraph::run_part(Stage& stage, GraphRun& run, std::span<const Tensor
   for (size_t k = 0; k < stage.part->outputs.size(); ++k) run.set(stage.part->outputs[k], std::move(results[int64_t(k)]));
 }
 
-void PreparedGraph::run_alone(Stage& stage, GraphRun& run) {
+void PreparedGraph::run_node(const GraphNode& node, GraphRun& run, StepWatcher* watcher) {
+  const int64_t start = watcher ? steady_nanoseconds() : 0;
+  run.run(node);
+  if (watcher) watcher->step(node, node.out.empty() ? Shape{} : run[node.out[0]].shape(), start, steady_nanoseconds());
+}
+
+// The steps of the graphs inside are those of the node.
+void PreparedGraph::run_alone(Stage& stage, GraphRun& run, StepWatcher* watcher) {
   const GraphNode& node = graph_->nodes[size_t(stage.node)];
-  if (!is_control_flow(node.op.info())) return run.run(node);
+  if (!is_control_flow(node.op.info())) return run_node(node, run, watcher);
   InputList in;
   for (ValueId v : node.in) in.add(run[v]);
   const Key key = node.patches.empty() ? Key{} : key_of(run.extents(), in);
@@ -139,7 +146,7 @@ void PreparedGraph::run_alone(Stage& stage, GraphRun& run) {
     return fresh;
   });
   run.set_results(node, naming(node.op.info(), [&] {
-    return run_control_flow(inside->op.ref(), in, [&](const Graph& g, Inputs given) { return inside->run(g, given); });
+    return run_control_flow(inside->op.ref(), in, [&](const Graph& g, Inputs given) { return inside->run(g, given, watcher); });
   }));
 }
 
@@ -149,7 +156,8 @@ Tensors PreparedGraph::run(Inputs inputs, std::span<const TensorHandle> constant
   for (size_t i = 0; i < graph_->constants.size(); ++i)
     run.set(graph_->constants[i].first, constants.empty() ? graph_->constants[i].second : constants[i]);
   const LevelScope scope(leaf_);
-  for (const std::unique_ptr<Stage>& stage : stages_) stage->part ? run_part(*stage, run, constants, watcher) : run_alone(*stage, run);
+  for (const std::unique_ptr<Stage>& stage : stages_)
+    stage->part ? run_part(*stage, run, constants, watcher) : run_alone(*stage, run, watcher);
   if (stages_.size() > 1) run.run_updates();
   Tensors outputs = run.outputs();
   for (TensorHandle& out : outputs)  // what is given out must not change with the state

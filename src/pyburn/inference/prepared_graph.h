@@ -54,7 +54,8 @@ class PreparedGraph {
   using Key = SmallVector<int64_t, 8>;
   std::shared_ptr<PreparedProgram> prepare(Stage& stage, const Key& key, std::span<const int64_t> extents, std::span<const Shape> inputs);
   void run_part(Stage& stage, GraphRun& run, std::span<const TensorHandle> constants, StepWatcher* watcher);
-  void run_alone(Stage& stage, GraphRun& run);
+  void run_node(const GraphNode& node, GraphRun& run, StepWatcher* watcher);
+  void run_alone(Stage& stage, GraphRun& run, StepWatcher* watcher);
 
   Ref<Graph> graph_;
   Device& device_;

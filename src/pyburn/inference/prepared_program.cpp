@@ -16,8 +16,6 @@ namespace {
 
 using Role = LoweredSlot::Role;
 
-int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 // A part of an arena.
 class ArenaStorage final : public Storage {
  public:
@@ -39,6 +37,10 @@ TensorHandle contiguous(const TensorHandle& x, Backend& backend) {
 }
 
 }  // namespace
+
+int64_t steady_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // The tensors of all nodes, and the memory of what is made on the way.
 class PreparedProgram::Context {
@@ -216,14 +218,14 @@ Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, std::span<con
   context->bind_inputs(inputs, constants);
   for (size_t i = 0; i < program_.nodes.size(); ++i) {
     if (i % 64 == 0) check_interrupt();
-    const int64_t start = watcher ? now() : 0;
+    const int64_t start = watcher ? steady_nanoseconds() : 0;
     try {
       context->run_node(i);
     } catch (Error& e) {
       e.prefix(program_.nodes[i].op.info().function());
       throw;
     }
-    if (watcher) watcher->step(i, start, now());
+    if (watcher) watcher->step(*this, i, start, steady_nanoseconds());
   }
   Tensors results = context->take_outputs();
   const std::lock_guard lock(mutex_);

@@ -8,14 +8,19 @@
 
 namespace pyburn {
 
-// Called after each step of a run.
+class PreparedProgram;
+
+// Called after each step of a run, with nanoseconds of the steady clock.
 class StepWatcher {
  public:
-  virtual void step(size_t index, int64_t start, int64_t end) = 0;  // nanoseconds of the steady clock
+  virtual void step(const PreparedProgram& program, size_t index, int64_t start, int64_t end) = 0;
+  // A node that runs by itself, because its work follows from values.
+  virtual void step(const GraphNode& node, const Shape& result, int64_t start, int64_t end) = 0;
 
  protected:
   ~StepWatcher() = default;
 };
+int64_t steady_nanoseconds();
 
 class PreparedProgram {
  public:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <numeric>
+#include <unordered_map>
 
 #include "pyburn/graph/multiply_adds.h"
 #include "pyburn/ops/fused.h"
@@ -61,15 +62,61 @@ int64_t bytes_of(const LoweredOperand& o) {
   return pyburn::bytes_of(o.dtype, elements);
 }
 
+// Sums the calls of each step in a run. A step is a node of a prepared program, or a node of the graph.
 class Recorder final : public StepWatcher {
  public:
-  explicit Recorder(size_t steps) : seconds(steps), last(steps) {}
-  void step(size_t i, int64_t start, int64_t end) override {
-    seconds[i].push_back(double(end - start) * 1e-9);
-    last[i] = {start, end};
+  void begin_run() {
+    ++run_;
+    for (Entry& e : entries_) e.profile.calls.clear(), e.profile.multiply_adds = e.profile.bytes = 0;
   }
-  std::vector<std::vector<double>> seconds;
-  std::vector<std::pair<int64_t, int64_t>> last;
+  void step(const PreparedProgram& program, size_t index, int64_t start, int64_t end) override {
+    const LoweredNode& node = program.program().nodes[index];
+    Entry& entry = entry_of(&node, node.op, start);
+    for (const LoweredOperand& o : node.in) entry.profile.bytes += bytes_of(o);
+    for (const LoweredOperand& o : node.out) entry.profile.bytes += bytes_of(o);
+    entry.profile.multiply_adds += cost_of(node);
+    add(entry, node.out.empty() ? Shape{} : node.out[0].layout.shape, start, end);
+  }
+  void step(const GraphNode& node, const Shape& result, int64_t start, int64_t end) override {
+    add(entry_of(&node, node.op, start), result, start, end);
+  }
+  // Those that were met in the last run.
+  std::vector<StepProfile> steps(const MachineLimits& limits) {
+    std::vector<StepProfile> found;
+    for (Entry& e : entries_) {
+      StepProfile& s = e.profile;
+      if (s.calls.empty()) continue;
+      s.seconds = median(e.seconds);
+      const double least = std::max(double(s.multiply_adds) / limits.multiply_adds, double(s.bytes) / limits.bytes);
+      s.limit_share = s.seconds > 0 ? least / s.seconds : 0;
+      found.push_back(std::move(s));
+    }
+    return found;
+  }
+
+ private:
+  struct Entry {
+    StepProfile profile;
+    std::vector<double> seconds;  // per run that met it
+    int run = -1;
+  };
+  Entry& entry_of(const void* step, const Operation& op, int64_t start) {
+    const auto [it, fresh] = places_.try_emplace(step, entries_.size());
+    if (fresh) entries_.push_back({{.name = name_of(op)}, {}, -1});
+    if (started_ != run_) started_ = run_, first_ = start;
+    return entries_[it->second];
+  }
+  void add(Entry& entry, const Shape& shape, int64_t start, int64_t end) {
+    if (entry.run != run_) entry.run = run_, entry.seconds.push_back(0);
+    entry.seconds.back() += double(end - start) * 1e-9;
+    entry.profile.shape = shape;
+    entry.profile.calls.emplace_back(start - first_, end - first_);
+  }
+
+  std::unordered_map<const void*, size_t> places_;
+  std::vector<Entry> entries_;
+  int run_ = 0, started_ = -1;
+  int64_t first_ = 0;
 };
 
 std::string fixed(double v, int digits) {
@@ -82,13 +129,6 @@ std::string padded(const std::string& text, size_t width, bool left = false) {
   return left ? text + gap : gap + text;
 }
 std::string megabytes(int64_t bytes) { return fixed(double(bytes) / 1e6, 2) + " MB"; }
-
-PreparedProgram& prepared_or_fail(const std::shared_ptr<PreparedProgram>& program) {
-  require<UnsupportedOp>(bool(program),
-      "[Session] it runs operation by operation, because the device has decorators or a size depends on values: there are no steps to "
-      "show");
-  return *program;
-}
 
 }  // namespace
 
@@ -107,31 +147,20 @@ std::string name_of(const Operation& op) {
 
 Profile profile(Session& session, std::span<const TensorHandle> inputs, int runs) {
   require<ValueError>(runs > 0, "[Session.profile] expected at least one run: got {}", runs);
-  const std::shared_ptr<PreparedProgram> program = session.prepared(inputs);
-  const std::vector<LoweredNode>& nodes = prepared_or_fail(program).program().nodes;
+  require<UnsupportedOp>(session.is_prepared(),
+      "[Session.profile] {} has decorators, so that the session runs operation by operation: there are no prepared steps to measure",
+      session.device().name());
   const MachineLimits& limits = machine_limits();
   for (int i = 0; i < 3; ++i) session.run(inputs);
-  Recorder recorder(nodes.size());
+  Recorder recorder;
   std::vector<double> whole;
   for (int i = 0; i < runs; ++i) {
+    recorder.begin_run();
     const auto start = Clock::now();
     session.run(inputs, &recorder);
     whole.push_back(std::chrono::duration<double>(Clock::now() - start).count());
   }
-  Profile result{.steps = {}, .seconds = median(whole), .runs = runs};
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const LoweredNode& node = nodes[i];
-    int64_t bytes = 0;
-    for (const LoweredOperand& o : node.in) bytes += bytes_of(o);
-    for (const LoweredOperand& o : node.out) bytes += bytes_of(o);
-    const int64_t cost = cost_of(node);
-    const double seconds = median(recorder.seconds[i]);
-    const double least = std::max(double(cost) / limits.multiply_adds, double(bytes) / limits.bytes);
-    result.steps.push_back(
-        {name_of(node.op), node.out.empty() ? Shape{} : node.out[0].layout.shape, seconds, cost, bytes, seconds > 0 ? least / seconds : 0,
-            recorder.last[i].first - recorder.last[0].first, recorder.last[i].second - recorder.last[0].first});
-  }
-  return result;
+  return {.steps = recorder.steps(limits), .seconds = median(whole), .runs = runs};
 }
 
 std::string to_text(const Profile& p, int rows) {
@@ -150,7 +179,8 @@ std::string to_text(const Profile& p, int rows) {
     text += padded(name, width, true) + padded(std::to_string(order[i]), 7) + padded(fixed(s.seconds * 1e6, 1), 9) +
             padded(fixed(100 * s.seconds / p.seconds, 1) + "%", 7) +
             padded(s.multiply_adds ? fixed(double(s.multiply_adds) / s.seconds * 1e-9, 1) : "-", 9) +
-            padded(fixed(100 * s.limit_share, 0) + "%", 10) + "  " + to_text(s.shape) + "\n";
+            padded(fixed(100 * s.limit_share, 0) + "%", 10) + "  " + to_text(s.shape) +
+            (s.calls.size() > 1 ? format(", {} calls", int64_t(s.calls.size())) : "") + "\n";
   }
   if (shown < order.size()) text += format("... and {} faster steps\n", int64_t(order.size() - shown));
   return text;
@@ -158,13 +188,17 @@ std::string to_text(const Profile& p, int rows) {
 
 std::string chrome_trace(const Profile& p) {
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
+  std::string separator = "\n";
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const StepProfile& s = p.steps[i];
-    text += std::string(i ? "," : "") + "\n{\"name\": \"" + s.name +
-            "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + fixed(double(s.start) * 1e-3, 3) +
-            ", \"dur\": " + fixed(double(s.end - s.start) * 1e-3, 3) + ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" +
-            to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) +
-            "}}";
+    for (const auto& [start, end] : s.calls) {
+      text += separator + "{\"name\": \"" + s.name +
+              "\", \"cat\": \"step\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + fixed(double(start) * 1e-3, 3) +
+              ", \"dur\": " + fixed(double(end - start) * 1e-3, 3) + ", \"args\": {\"step\": " + std::to_string(i) + ", \"shape\": \"" +
+              to_text(s.shape) + "\", \"multiply_adds\": " + std::to_string(s.multiply_adds) + ", \"bytes\": " + std::to_string(s.bytes) +
+              "}}";
+      separator = ",\n";
+    }
   }
   return text + "\n]}\n";
 }

@@ -8,6 +8,7 @@
 #include "pyburn/graph/passes.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/ordinary_pages.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 #include "pyburn/runtime/transfer.h"
@@ -88,9 +89,10 @@ Tensors SessionContext::run(std::span<const TensorHandle> inputs, StepWatcher* w
   return session_.run(inputs, constants_, watcher);
 }
 
-Session::Session(Ref<Graph> graph, Device& device, bool copies_constants) : device_(device), leaf_(plain_leaf(device)) {
+Session::Session(Ref<Graph> graph, Device& device, Constants constants) : device_(device), leaf_(plain_leaf(device)) {
+  const OrdinaryPages pages;
   check(*graph);
-  graph_ = optimise(copies_constants ? *with_own_constants(*graph, device) : *graph);
+  graph_ = optimise(constants == Constants::copied ? *with_own_constants(*graph, device) : *graph);
   const std::vector<bool> written = values_that_may_be_written(*graph_);
   for (const auto& [v, t] : graph_->constants) state_.push_back(written[size_t(v)]);
   has_state_ = std::find(state_.begin(), state_.end(), true) != state_.end();
@@ -103,9 +105,9 @@ Session::Session(Ref<Graph> graph, Device& device, bool copies_constants) : devi
 }
 
 std::unique_ptr<Session> Session::load(const std::string& path, Device& device) {
-  return std::unique_ptr<Session>(new Session(load_graph(path, device), device, false));  // not shared with others
+  return std::make_unique<Session>(load_graph(path, device), device, Constants::taken);
 }
-void Session::save(const std::string& path) const { save_graph(graph(), path); }
+void Session::save(const std::string& path, bool packed) const { save_graph(graph(), path, packed); }
 
 std::shared_ptr<PreparedProgram> Session::prepared(std::span<const TensorHandle> inputs) {
   InputList list;

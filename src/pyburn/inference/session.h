@@ -29,12 +29,14 @@ class SessionContext {
 
 class Session {
  public:
-  // The session keeps the constants as they are now: training the model later does not change it. A graph without free extents is
-  // prepared at once, weights packed.
-  Session(Ref<Graph> graph, Device& device) : Session(std::move(graph), device, true) {}
+  // The session keeps the constants as they are now: training the model later does not change it. With `taken` it does not copy them:
+  // no other code writes to them. A graph without free extents is prepared at once, weights packed.
+  enum class Constants : uint8_t { copied, taken };
+  Session(Ref<Graph> graph, Device& device, Constants constants = Constants::copied);
   // Constants of a large file stay in its mapping; what is computed from them takes memory.
   static std::unique_ptr<Session> load(const std::string& path, Device& device = default_device());
-  void save(const std::string& path) const;
+  // `packed`: with the packed weights of what is prepared, which makes the file larger, and loading it on such a machine much faster.
+  void save(const std::string& path, bool packed = true) const;
 
   // Inputs on device(). Any number of threads at once; where the graph writes to state of its own, calls share that state and run one after
   // the other. Contexts have states of their own.
@@ -47,12 +49,12 @@ class Session {
   // values.
   std::shared_ptr<PreparedProgram> prepared(std::span<const TensorHandle> inputs);
 
+  bool is_prepared() const { return bool(prepared_); }  // false on a stack of decorators: there are no steps to watch
   const Graph& graph() const { return *graph_; }
   Device& device() const { return device_; }
 
  private:
   friend SessionContext;
-  Session(Ref<Graph> graph, Device& device, bool copies_constants);
   Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher);
 
   Ref<Graph> graph_;

@@ -22,6 +22,7 @@ class SharedBytes {
   SharedBytes swapped(size_t width) const;  // a copy with the bytes of each element reversed: the other byte order
   bool starts_with(std::string_view text) const;
   bool is_mapped() const { return mapped_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }  // keeps the bytes alive
 
   // For a mapped file without writes: gives the memory back; the file is read again on access.
   void release_pages() const;

@@ -3,6 +3,7 @@
 #include "pyburn/nn/parameter.h"
 #include "pyburn/onnx/interpreter.h"
 #include "pyburn/onnx/operators/low_bits.h"
+#include "pyburn/runtime/ordinary_pages.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
@@ -25,8 +26,8 @@ class Tensors final : public nn::Module {
 
 }  // namespace
 
-Model::Model(std::shared_ptr<const ModelDef> def, Device& device) : def_(std::move(def)), plan_(make_plan(def_)) {
-  register_constants(device);
+Model::Model(std::shared_ptr<const ModelDef> def, Device& device, Weights weights) : def_(std::move(def)), plan_(make_plan(def_)) {
+  register_constants(device, weights);
 }
 Model::Model(const Model& other) : nn::Module(other), def_(other.def_), plan_(other.plan_), host_constants_(other.host_constants_) {}
 
@@ -37,7 +38,9 @@ Ref<Model> Model::without_tensors() const {  // copies on a device come along: t
   return made;
 }
 
-void Model::register_constants(Device& device) {
+void Model::register_constants(Device& device, Weights weights) {
+  constexpr uint64_t kLarge = 64 << 10;  // bytes: smaller tensors share their pages with others
+  const OrdinaryPages pages;
   for (const PlanConstant& c : plan_->constants) {
     if (c.role == Role::host) {
       host_constants_.push_back(value_of(*c.def));
@@ -49,7 +52,9 @@ void Model::register_constants(Device& device) {
       nn::Entry* entry = owner->find(c.path[i]);
       owner = entry ? entry->module.get() : owner->register_module<nn::Module>(c.path[i], make_ref<Tensors>()).get();
     }
-    const TensorHandle t = tensor_of(*c.def, device);
+    const bool large = c.def->bytes.size() >= kLarge;
+    const TensorHandle t = tensor_of(*c.def, device, large && weights == Weights::in_file);
+    if (large) c.def->bytes.release_pages();  // of a copy; what is not copied is read again when it is packed
     if (c.role == Role::parameter) owner->register_parameter(c.path.back(), nn::Parameter(t));
     else owner->register_buffer(c.path.back(), t, !c.from_node);
   }
@@ -144,12 +149,14 @@ std::string Model::extra_repr() const {
   return text;
 }
 
-static Ref<Model> evaluating(ModelDef def, Device& device) {
-  const Ref<Model> model = make_ref<Model>(std::make_shared<const ModelDef>(std::move(def)), device);
+static Ref<Model> evaluating(ModelDef def, Device& device, Weights weights) {
+  const Ref<Model> model = make_ref<Model>(std::make_shared<const ModelDef>(std::move(def)), device, weights);
   model->eval();
   return model;
 }
-Ref<Model> load(const std::filesystem::path& path, Device& device) { return evaluating(read_model(path), device); }
-Ref<Model> load(const io::SharedBytes& bytes, Device& device) { return evaluating(read_model(bytes), device); }
+Ref<Model> load(const std::filesystem::path& path, Device& device, Weights weights) {
+  return evaluating(read_model(path), device, weights);
+}
+Ref<Model> load(const io::SharedBytes& bytes, Device& device) { return evaluating(read_model(bytes), device, Weights::in_memory); }
 
 }  // namespace pyburn::onnx

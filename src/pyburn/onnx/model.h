@@ -12,10 +12,13 @@
 
 namespace pyburn::onnx {
 
+// Where weights are: in memory of their own, or in the mapped file as far as it can be read in place. The file must stay as it is then.
+enum class Weights : uint8_t { in_memory, in_file };
+
 class Model : public nn::Module {
  public:
   // Puts the tensors on `device`. UnsupportedOp lists everything that the model needs and pyburn does not have.
-  Model(std::shared_ptr<const ModelDef> def, Device& device);
+  Model(std::shared_ptr<const ModelDef> def, Device& device, Weights weights = Weights::in_memory);
   Model() = default;  // of nothing: for copies, which get their plan later
   Model(const Model& other);
   Ref<Model> without_tensors() const;  // the same graph; parameters and buffers are registered by the caller
@@ -35,7 +38,7 @@ class Model : public nn::Module {
   PB_COPYABLE(Model)
 
  private:
-  void register_constants(Device& device);
+  void register_constants(Device& device, Weights weights);
   Device& device_for(std::span<const Value> inputs);
   TensorHandle constant_tensor(const PlanConstant& c);
   Values host_constants(Device& device);
@@ -48,7 +51,7 @@ class Model : public nn::Module {
 };
 
 // A model in evaluation mode.
-Ref<Model> load(const std::filesystem::path& path, Device& device = default_device());
+Ref<Model> load(const std::filesystem::path& path, Device& device = default_device(), Weights weights = Weights::in_memory);
 Ref<Model> load(const io::SharedBytes& bytes, Device& device = default_device());
 
 }  // namespace pyburn::onnx

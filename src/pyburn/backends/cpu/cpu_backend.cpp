@@ -3,7 +3,6 @@
 #include <cstring>
 #include <memory>
 
-#include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/fused/fused.h"
 #include "pyburn/backends/cpu/fused/product.h"
 #include "pyburn/backends/cpu/shared_memory.h"
@@ -185,11 +184,6 @@ void CpuBackend::download(const TensorHandle& from, const HostArray& to) {
 }
 
 MemoryStatistics CpuBackend::memory() const { return host_memory(); }
-
-ForkSafeMutex& derived_mutex() {
-  static auto* mutex = new ForkSafeMutex;  // storages may die late
-  return *mutex;
-}
 
 CpuBackend& cpu_backend() {
   static auto* backend = [] {

@@ -85,8 +85,21 @@ int64_t inner_of(const Shape& s, int64_t dim) {
   return n;
 }
 
+// Images whose channels come last are plain with another order of axes; rows are channels then.
+TensorHandle pixels_of(const TensorHandle& x) {
+  const Shape& s = x.shape();
+  if (x.rank() != 4 || !(x.layout().strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]})) return {};
+  return alias(x, {Shape{s[0], s[2], s[3], s[1]}, Dims{s[1] * s[2] * s[3], s[1] * s[3], s[1], 1}, x.layout().offset});
+}
+
 template <class T>
 void resize_axis(const Resize& a, const TensorHandle& x_, TensorHandle& y_) {
+  if (a.dim >= 2 && !x_.layout().is_contiguous())
+    if (TensorHandle x = pixels_of(x_), y = pixels_of(y_); x.defined() && y.defined()) {
+      Resize turned = a;
+      --turned.dim;
+      return resize_axis<T>(turned, x, y);
+    }
   const PlainInput<T> x(x_);
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;

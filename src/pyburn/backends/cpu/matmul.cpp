@@ -202,9 +202,9 @@ constexpr int64_t kLinearKey = -2;  // of a weight packed as the right factor: s
 // The product of float rows with a weight that was packed beforehand. False: it was not.
 bool multiply_packed(const TensorHandle& weight, const TensorHandle* start, const TensorHandle& a, TensorHandle& c, Finish finish) {
   if (c.dtype() != DType::float32 || a.strides()[2] != 1 || c.strides()[2] != 1 || (start && start->strides()[2] != 1)) return false;
-  const Ref<Derived> packed = kept_for(weight, Dims{kLinearKey});
-  if (!packed) return false;
   const int64_t n = weight.shape()[0], k = weight.shape()[1];
+  const Ref<Derived> packed = kept_for(weight, Dims{kLinearKey}, Checked(packed_size(k, n)) * int64_t(sizeof(float)));
+  if (!packed) return false;
   const Matrix<float> to = matrix<float>(c, 0);
   gemm_packed_plus(c.shape()[1], n, k, matrix<const float>(a, 0), {packed->data<float>(), k, n},
       start ? matrix<const float>(*start, 0) : Matrix<const float>{nullptr, to.row, 1}, to, finish);
@@ -249,6 +249,7 @@ void pack_linear_weight(const TensorHandle& weight) {
   if (weight.dtype() != DType::float32 || weight.rank() != 2 || weight.numel() == 0) return;
   const int64_t n = weight.shape()[0], k = weight.shape()[1];
   derived_from<float>(weight, Dims{kLinearKey}, packed_size(k, n), [&](float* to) {
+    std::fill(to + k * (n / 16 * 16), to + packed_size(k, n), 0.0f);  // also what is never read: it goes into files
     pack_right(k, n, {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, to);
   });
 }

@@ -6,10 +6,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
+#include "pyburn/backends/cpu/pool_pixels.h"
 #include "pyburn/backends/cpu/pool_windows-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/error.h"
@@ -24,7 +26,6 @@ struct PoolFunctions {
   void (*max)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
   void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices, T* row);
   void (*mean)(const PoolWindows&, int64_t planes, const T* x, T* y, T* row);
-  void (*mean_pixels)(const PoolWindows&, int64_t all, int64_t channels, const T* x, T* y);
   void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
 };
 
@@ -143,12 +144,6 @@ void max_indices_plane(const PoolWindows& w, const T* x, T* y, int64_t* indices,
     }
 }
 
-template <class T>
-T divisor_of(const PoolWindows& w, int64_t z, int64_t y, int64_t x) {
-  if (w.divisor) return T(w.divisor);
-  return T(w.z.count(z, w.count_padding) * w.y.count(y, w.count_padding) * w.x.count(x, w.count_padding));
-}
-
 // What is divided by: numbers of elements of the columns, times those of the row of windows.
 template <class T>
 void mean_regular(const PoolWindows& w, int64_t planes, const T* x, T* y, T* columns) {
@@ -181,16 +176,6 @@ void mean_planes(const PoolWindows& w, int64_t planes, const T* x, T* y, T* row)
   });
 }
 
-// The mean of all pixels of images whose channels come last, for channels [0, channels) of `all`.
-template <class T>
-void mean_pixels(const PoolWindows& w, int64_t all, int64_t channels, const T* HWY_RESTRICT x, T* HWY_RESTRICT y) {
-  std::fill_n(y, channels, T(0));
-  for (int64_t p = 0; p < w.plane(); ++p, x += all)
-    for (int64_t c = 0; c < channels; ++c) y[c] += x[c];
-  const T divisor = divisor_of<T>(w, 0, 0, 0);
-  for (int64_t c = 0; c < channels; ++c) y[c] /= divisor;
-}
-
 template <class T>
 void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT row) {
   const int64_t width = w.x.in;
@@ -211,7 +196,7 @@ void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT 
 
 template <class T>
 PoolFunctions<T> functions_for() {
-  return {max_planes<T>, max_indices_plane<T>, mean_planes<T>, mean_pixels<T>, mean_input_plane<T>};
+  return {max_planes<T>, max_indices_plane<T>, mean_planes<T>, mean_input_plane<T>};
 }
 FunctionsOf<PoolFunctions, float, double, int64_t> make_functions() {
   return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()};
@@ -248,8 +233,20 @@ void for_planes(const PoolWindows& w, int64_t planes, Body body) {
   });
 }
 
+// Images of a graph whose convolutions want their channels last.
+bool has_channels_last(const TensorHandle& x) {
+  const Shape& s = x.shape();
+  return x.dtype() == DType::float32 && x.layout().strides == Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
+}
+std::optional<PixelImages> as_pixels(const PoolWindows& w, const TensorHandle& x, const TensorHandle& y) {
+  if (x.rank() != 4 || w.z.in != 1 || x.layout().is_contiguous() || !has_channels_last(x) || y.numel() == 0) return {};
+  if (!has_channels_last(y) && !(w.whole() && y.layout().is_contiguous() && y.dtype() == x.dtype())) return {};
+  return PixelImages{x.shape()[0], x.shape()[1], x.data<float>(), y.data<float>()};
+}
+
 template <class T>
 void max_pool(const MaxPool& a, const TensorHandle& x_, TensorHandle& y_) {
+  if (const auto p = as_pixels(windows_of(a, x_.shape()), x_, y_)) return max_pool_pixels(windows_of(a, x_.shape()), *p);
   const PlainInput<T> x(x_);
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;
@@ -269,28 +266,9 @@ void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
       functions<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
   });
 }
-// Whole planes of images whose channels come last.
-template <class T>
-bool pool_pixels(const PoolWindows& w, const TensorHandle& x, const TensorHandle& y) {
-  const Shape& s = x.shape();
-  if (x.dtype() != dtype_of<T> || !is_plain<T>(y) || s.rank() != 4 || !w.whole() || x.layout().is_contiguous()) return false;
-  const int64_t channels = s[1], image = channels * s[2] * s[3];
-  if (!(x.strides() == Dims{image, 1, channels * s[3], channels})) return false;
-  constexpr int64_t kChannels = 128;  // at a time: long enough runs of memory
-  const int64_t parts = (channels + kChannels - 1) / kChannels, work = kChannels * w.plane();
-  parallel_for(s[0] * parts, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % parts * kChannels, at = i / parts;
-      functions<T>().mean_pixels(
-          w, channels, std::min(kChannels, channels - c), x.data<T>() + at * image + c, y.data<T>() + at * channels + c);
-    }
-  });
-  return true;
-}
-
 template <class T>
 void avg_pool(const AvgPool& a, const TensorHandle& x_, TensorHandle& y_) {
-  if (y_.numel() > 0 && pool_pixels<T>(windows_of(a, x_.shape()), x_, y_)) return;
+  if (const auto p = as_pixels(windows_of(a, x_.shape()), x_, y_)) return avg_pool_pixels(windows_of(a, x_.shape()), *p);
   const PlainInput<T> x(x_);
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;

@@ -45,6 +45,12 @@ struct Total {
   }
 };
 
+template <class T>
+T divisor_of(const PoolWindows& w, int64_t z, int64_t y, int64_t x) {
+  if (w.divisor) return T(w.divisor);
+  return T(w.z.count(z, w.count_padding) * w.y.count(y, w.count_padding) * w.x.count(x, w.count_padding));
+}
+
 // All elements of a plane.
 template <class Fold, class T>
 T join_all(const T* x, int64_t n) {

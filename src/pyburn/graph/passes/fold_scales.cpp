@@ -1,4 +1,6 @@
-// y = scale * convolution(x, weight, bias) + shift is a convolution with another weight and bias.
+// y = scale * convolution(x, weight, bias) + shift is a convolution with another weight and bias; so is a linear layer, whose input may be
+// scaled as well.
+#include <algorithm>
 #include <optional>
 
 #include "pyburn/graph/graph_editor.h"
@@ -6,9 +8,13 @@
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/matmul.h"
+#include "pyburn/ops/movement.h"
 #include "pyburn/ops/pointwise.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 using namespace fn;
@@ -41,7 +47,7 @@ struct Affine {
 
 // What node n does, if it is an affine function of each channel of a value.
 std::optional<Affine> affine_of(const GraphEditor& editor, const GraphNode& n) {
-  if (n.writes || n.out.size() != 1 || editor.meta(n.out[0]).shape.rank() < 3) return {};
+  if (n.writes || n.out.size() != 1 || editor.meta(n.out[0]).shape.rank() < 2) return {};
   const OpInfo* op = &n.op.info();
   const int64_t channels = editor.meta(n.out[0]).shape[1];
   auto number_of = [&](int64_t i) { return per_channel(editor, n.in[i], channels); };
@@ -64,7 +70,26 @@ std::optional<Affine> affine_of(const GraphEditor& editor, const GraphNode& n) {
   return {};
 }
 
-bool is_convolution(const GraphNode& n) { return &n.op.info() == &op::conv2d || &n.op.info() == &op::conv3d; }
+// Does the node sum over a weight, with axis 1 of the result for its rows?
+bool is_layer(const GraphEditor& editor, const GraphNode& n) {
+  const OpInfo* op = &n.op.info();
+  return op == &op::conv2d || op == &op::conv3d || (op == &op::linear && editor.meta(n.out[0]).shape.rank() == 2);
+}
+// Its weight and bias, if they are constants.
+struct Parameters {
+  TensorHandle weight, bias;  // undefined: no bias
+};
+std::optional<Parameters> parameters_of(const GraphEditor& editor, const GraphNode& n) {
+  const TensorHandle* weight = editor.constant(n.in[1]);
+  const TensorHandle* bias = n.in[2] >= 0 ? editor.constant(n.in[2]) : nullptr;
+  if (!weight || editor.may_be_written(n.in[1]) || weight->dtype() != editor.meta(n.out[0]).dtype) return {};
+  if (n.in[2] >= 0 && (!bias || editor.may_be_written(n.in[2]))) return {};
+  return Parameters{*weight, bias ? *bias : TensorHandle()};
+}
+void set_parameters(GraphEditor& editor, int32_t layer, const Parameters& p) {
+  const ValueId w = editor.add_constant(p.weight), b = p.bias.defined() ? editor.add_constant(p.bias) : -1;
+  editor.set_inputs(layer, {editor.node(layer).in[0], w, b});
+}
 
 TensorHandle per_filter(const TensorHandle& scale, const TensorHandle& weight) {
   Dims shape(weight.rank(), 1);
@@ -72,40 +97,73 @@ TensorHandle per_filter(const TensorHandle& scale, const TensorHandle& weight) {
   return reshape(scale, shape);
 }
 
-// Puts what node i does into the convolution before it.
-bool fold(GraphEditor& editor, int32_t i) {
-  const std::optional<Affine> affine = affine_of(editor, editor.node(i));
-  if (!affine || editor.may_be_written(affine->input) || editor.only_user(affine->input) != i) return false;
-  const int32_t maker = editor.maker(affine->input);
-  if (maker < 0 || !is_convolution(editor.node(maker))) return false;
-  const GraphNode& conv = editor.node(maker);
-  const ValueId result = editor.node(i).out[0];
-  if (editor.may_be_written(result) || !(editor.meta(result) == editor.meta(affine->input))) return false;
-  const TensorHandle* weight = editor.constant(conv.in[1]);
-  const TensorHandle* bias = editor.constant(conv.in[2]);
-  if (!weight || (conv.in[2] >= 0 && !bias) || editor.may_be_written(conv.in[1]) || weight->dtype() != editor.meta(result).dtype)
-    return false;
-  if (bias && editor.may_be_written(conv.in[2])) return false;
-  TensorHandle new_weight = *weight, new_bias = bias ? *bias : TensorHandle();
-  if (affine->scale.defined()) {
-    new_weight = mul(*weight, per_filter(affine->scale, *weight));
-    if (bias) new_bias = mul(*bias, affine->scale);
+// Puts what node i does into the layer before it.
+bool fold_back(GraphEditor& editor, int32_t i, const Affine& affine) {
+  const int32_t layer = editor.maker(affine.input);
+  if (layer < 0 || editor.only_user(affine.input) != i || !is_layer(editor, editor.node(layer))) return false;
+  std::optional<Parameters> p = parameters_of(editor, editor.node(layer));
+  if (!p) return false;
+  if (affine.scale.defined()) {
+    p->weight = mul(p->weight, per_filter(affine.scale, p->weight));
+    if (p->bias.defined()) p->bias = mul(p->bias, affine.scale);
   }
-  if (affine->shift.defined())
-    new_bias = new_bias.defined() ? add(new_bias, affine->shift, Scalar(1)) : add(affine->shift, Scalar(0), Scalar(1));
-  const ValueId w = editor.add_constant(new_weight), b = new_bias.defined() ? editor.add_constant(new_bias) : -1;
-  editor.set_inputs(maker, {editor.node(maker).in[0], w, b});
+  if (affine.shift.defined()) p->bias = p->bias.defined() ? add(p->bias, affine.shift) : add(affine.shift, Scalar(0));
+  set_parameters(editor, layer, *p);
+  return true;
+}
+
+// The node that is the only one to read v, if it is one of these operations.
+int32_t only_reader(const GraphEditor& editor, ValueId v, std::initializer_list<const OpInfo*> ops) {
+  const int32_t user = editor.may_be_written(v) ? -1 : editor.only_user(v);
+  if (user < 0 || editor.is_erased(user) || editor.node(user).in[0] != v) return -1;
+  return std::find(ops.begin(), ops.end(), &editor.node(user).op.info()) != ops.end() ? user : -1;
+}
+
+// Puts what node i does into the linear layer behind it, which reads flattened images: each channel is `pixels` columns of the weight.
+bool fold_forward(GraphEditor& editor, int32_t i, const Affine& affine) {
+  const ValueId result = editor.node(i).out[0];
+  const Shape& s = editor.meta(result).shape;
+  const int32_t flat = s.rank() > 2 ? only_reader(editor, result, {&op::reshape, &op::view}) : -1;
+  const int32_t layer = flat >= 0 ? only_reader(editor, editor.node(flat).out[0], {&op::linear}) : -1;
+  if (layer < 0) return false;
+  std::optional<Parameters> p = parameters_of(editor, editor.node(layer));
+  const int64_t channels = s[1];
+  Checked columns = 1;
+  for (int d = 1; d < s.rank(); ++d) columns *= s[d];
+  if (!p || channels == 0 || p->weight.rank() != 2 || p->weight.shape()[1] != columns) return false;
+  const Shape& rows = editor.meta(editor.node(flat).out[0]).shape;
+  if (rows != Shape{s[0], columns}) return false;
+  const int64_t pixels = columns / channels;
+  const auto per_column = [&](const TensorHandle& t) {
+    return reshape(expand(reshape(t, Dims{channels, 1}), Dims{channels, pixels}), Dims{columns});
+  };
+  if (affine.shift.defined()) {
+    const TensorHandle shift = matmul(p->weight, per_column(affine.shift));
+    p->bias = p->bias.defined() ? add(p->bias, shift) : shift;
+  }
+  if (affine.scale.defined()) p->weight = mul(p->weight, per_column(affine.scale));
+  set_parameters(editor, layer, *p);
+  return true;
+}
+
+using Fold = bool(GraphEditor&, int32_t i, const Affine&);
+
+void try_to(Fold& fold, GraphEditor& editor, int32_t i) {
+  if (editor.is_erased(i)) return;
+  const std::optional<Affine> affine = affine_of(editor, editor.node(i));
+  if (!affine || editor.may_be_written(affine->input)) return;
+  const ValueId result = editor.node(i).out[0];
+  if (editor.may_be_written(result) || !(editor.meta(result) == editor.meta(affine->input)) || !fold(editor, i, *affine)) return;
   editor.replace(result, affine->input);
   editor.erase(i);
-  return true;
 }
 
 }  // namespace
 
 Ref<Graph> fold_scales(const Graph& g) {
   GraphEditor editor(g);
-  for (int32_t i = 0; i < editor.nodes(); ++i)
-    if (!editor.is_erased(i)) fold(editor, i);
+  for (int32_t i = 0; i < editor.nodes(); ++i) try_to(fold_back, editor, i);
+  for (int32_t i = editor.nodes(); i-- > 0;) try_to(fold_forward, editor, i);
   return editor.finish();
 }
 

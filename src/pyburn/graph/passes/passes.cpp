@@ -10,6 +10,8 @@ std::span<const GraphPass> all_passes() {
       {"fold_scales", fold_scales},
       {"recognise_activations", recognise_activations},
       {"recognise_norms", recognise_norms},
+      {"recognise_linear", recognise_linear},
+      {"recognise_attention", recognise_attention},
       {"drop_dead_nodes", drop_dead_nodes},
   };
   return passes;

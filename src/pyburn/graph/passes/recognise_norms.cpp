@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pyburn/graph/cone.h"
+#include "pyburn/graph/constant_row.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/moments.h"
@@ -56,34 +57,6 @@ TensorHandle sample(const Shape& shape, int64_t row) {
   return from_host(host_device(), {x.data(), {shape, DType::float32}});
 }
 
-// A number per element of a row, as a constant behind views that stretch it. Undefined: something else.
-TensorHandle per_element(const GraphEditor& editor, ValueId v, int64_t row) {
-  while (!editor.constant(v)) {
-    const int32_t maker = editor.maker(v);
-    if (maker < 0 || editor.node(maker).op.info().kind != Kind::view || editor.may_be_written(v)) return {};
-    if (editor.meta(editor.node(maker).in[0]).shape.rank() > 1 && &editor.node(maker).op.info() != &op::view) return {};
-    v = editor.node(maker).in[0];
-  }
-  const TensorHandle& t = *editor.constant(v);
-  return !editor.may_be_written(v) && t.rank() == 1 && t.numel() == row && t.dtype() == DType::float32 ? t : TensorHandle();
-}
-
-// The constant that the only user of v combines it with by `op`, and that user.
-struct Follower {
-  int32_t node = -1;
-  TensorHandle constant;
-};
-Follower follower(const GraphEditor& editor, ValueId v, const OpInfo& op, int64_t row) {
-  const int32_t user = editor.only_user(v);
-  if (user < 0 || editor.is_erased(user)) return {};
-  const GraphNode& n = editor.node(user);
-  if (&n.op.info() != &op || n.writes || n.in.size() != 2 || n.in[0] == n.in[1] || editor.may_be_written(n.out[0])) return {};
-  if (&op == &op::add && n.op.ref().as<Additive>().alpha.to_double() != 1) return {};
-  if (!(editor.meta(n.out[0]) == editor.meta(v))) return {};
-  const TensorHandle t = per_element(editor, n.in[n.in[0] == v ? 1 : 0], row);
-  return t.defined() ? Follower{user, t} : Follower{};
-}
-
 // Numbers that are added within the cone: one of them is eps.
 std::vector<double> added_numbers(const GraphEditor& editor, const Cone& cone) {
   std::vector<double> found;
@@ -99,9 +72,9 @@ std::vector<double> added_numbers(const GraphEditor& editor, const Cone& cone) {
 void replace_by(GraphEditor& editor, int32_t i, ValueId from, NormaliseRows attrs, int64_t row) {
   ValueId result = editor.node(i).out[0];
   std::vector<int32_t> done{i};
-  const Follower scaled = follower(editor, result, op::mul, row);
+  const RowFollower scaled = row_follower(editor, result, op::mul, row);
   if (scaled.node >= 0) done.push_back(scaled.node), result = editor.node(scaled.node).out[0];
-  const Follower shifted = follower(editor, result, op::add, row);
+  const RowFollower shifted = row_follower(editor, result, op::add, row);
   if (shifted.node >= 0) done.push_back(shifted.node), result = editor.node(shifted.node).out[0];
   const ValueId weight = scaled.node >= 0 ? editor.add_constant(scaled.constant) : -1;
   const ValueId bias = shifted.node >= 0 ? editor.add_constant(shifted.constant) : -1;

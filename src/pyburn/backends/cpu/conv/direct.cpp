@@ -63,7 +63,7 @@ void pack_weights_of(const ConvPlan& plan, bool input_gradient, const T* weight,
       const T* from = weight + group * rows * row;
       T* to = packed + (group * panels + panel) * taps * plan.sources * kPanel<T>;
       auto target = [&](int64_t tap, int64_t source) { return to + (place[size_t(tap)] * plan.sources + source) * width; };
-      if (width != columns) std::fill_n(to, taps * plan.sources * width, T(0));
+      if (columns != kPanel<T>) std::fill_n(to, taps * plan.sources * kPanel<T>, T(0));  // also what is never read: it goes into files
       if (input_gradient) {  // results are channels: taps are adjacent, then channels
         for (int64_t source = 0; source < plan.sources; ++source) {
           transpose(columns, taps, from + source * row + panel * kPanel<T> * taps, taps, block.data(), kPanel<T>);

@@ -76,6 +76,7 @@ void pack_weights_of(const ConvPlan& plan, bool input_gradient, const float* wei
       const int64_t columns = std::min(kWidth, plan.results - item % panels * kWidth), width = divided_up(columns, kLanes) * kLanes;
       const float* from = direct.data() + item * taps * plan.sources * kWidth;
       float* to = packed + item * kPoints * plan.sources * kWidth;
+      std::fill_n(to + kPoints * plan.sources * width, kPoints * plan.sources * (kWidth - width), 0.0f);  // never read, but goes into files
       for (int64_t i = 0; i < plan.sources * width; i += kLanes) {
         V g[9], rows[18], u[kPoints];
         for (int64_t tap = 0; tap < 9; ++tap) g[tap] = hn::LoadU(tag, from + tap * plan.sources * width + i);
