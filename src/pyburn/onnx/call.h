@@ -19,7 +19,7 @@ class Call {
 
   // Inputs. Tensors are moved to where the operator runs. FormatError for one that is needed and not given, or of another kind.
   int inputs() const { return int(inputs_.size()); }
-  bool has_input(int i) const { return i < inputs() && !inputs_[size_t(i)].is_absent(); }
+  bool has_input(int i) const { return i >= 0 && i < inputs() && !inputs_[size_t(i)].is_absent(); }
   const Value& value(int i) const;
   TensorHandle input(int i) const;
   TensorHandle optional_input(int i) const;  // undefined where it is not given

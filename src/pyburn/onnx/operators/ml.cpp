@@ -164,9 +164,11 @@ Results tree_classifier(Call& c) {
 TensorHandle linear_scores(Call& c, int64_t targets) {
   TensorHandle x = as_float(c.input(0));
   if (x.rank() == 1) x = fn::unsqueeze(x, 0);
-  const std::vector<double> weights = c.reals("coefficients"), bias = c.reals("intercepts");
-  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) == Checked(targets) * x.shape()[1],
+  std::vector<double> weights = c.reals("coefficients");
+  const std::vector<double> bias = c.reals("intercepts");
+  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) >= Checked(targets) * x.shape()[1],
       "[linear] {} coefficients do not fit {} and {} targets", int64_t(weights.size()), x.shape(), targets);
+  weights.resize(size_t(targets * x.shape()[1]));  // where a file has more, the first ones count, as in ONNX Runtime
   const TensorHandle y = fn::matmul(x, fn::transpose(fn::reshape(row_of(c, weights, x), {targets, x.shape()[1]}), 0, 1));
   return bias.empty() ? y : y + row_of(c, bias, y);
 }
@@ -174,8 +176,9 @@ Results linear_regressor(Call& c) { return transformed(linear_scores(c, c.intege
 Results linear_classifier(Call& c) {
   const int64_t classes = label_count(c, "classlabels_ints", "classlabels_strings");
   const auto width = c.value(0).tensor().shape().back();
-  const int64_t scores = std::max<int64_t>(1, int64_t(c.reals("coefficients").size()) / std::max<int64_t>(1, width));
-  require<FormatError>(scores == classes || (scores == 1 && classes == 2),
+  const int64_t scores =
+      std::clamp<int64_t>(int64_t(c.reals("coefficients").size()) / std::max<int64_t>(1, width), 1, std::max<int64_t>(1, classes));
+  require<FormatError>(classes > 0 && (scores == classes || (scores == 1 && classes == 2)),
       "[linear_classifier] {} rows of coefficients do not fit {} classes", scores, classes);
   return classified(c, linear_scores(c, scores), false, "classlabels_ints", "classlabels_strings");
 }
