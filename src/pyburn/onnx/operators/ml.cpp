@@ -168,7 +168,7 @@ TensorHandle linear_scores(Call& c, int64_t targets) {
   const std::vector<double> bias = c.reals("intercepts");
   require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) >= Checked(targets) * x.shape()[1],
       "[linear] {} coefficients do not fit {} and {} targets", int64_t(weights.size()), x.shape(), targets);
-  weights.resize(size_t(targets * x.shape()[1]));  // where a file has more, the first ones count, as in ONNX Runtime
+  weights.resize(size_t(Checked(targets) * x.shape()[1]));  // where a file has more, the first ones count, as in ONNX Runtime
   const TensorHandle y = fn::matmul(x, fn::transpose(fn::reshape(row_of(c, weights, x), {targets, x.shape()[1]}), 0, 1));
   return bias.empty() ? y : y + row_of(c, bias, y);
 }
