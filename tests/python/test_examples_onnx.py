@@ -93,7 +93,7 @@ def test_all_files_of_silero_hear_the_same(name: str, monkeypatch: pytest.Monkey
     samples = silero.read_wav(data("silero_test.wav"))[: 2 * silero.RATE]
     listener = silero.OnnxListener(file)
     heard = [listener.hear(chunk) for chunk in silero.chunks(samples)]
-    golden = np.load(Path(__file__).parents[1] / "golden" / "onnx" / "silero_vad.npy")
+    golden = np.load(Path(__file__).parents[1] / "golden" / "models" / "silero_vad_onnx.npy")
     np.testing.assert_allclose(heard, golden, atol=1e-5)
 
 
