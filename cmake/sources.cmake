@@ -401,6 +401,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/summary.cpp
   src/pyburn/onnx/export/export_rows.cpp
   src/pyburn/onnx/export/graph_writer.cpp
+  src/pyburn/onnx/export/output_shapes.cpp
   src/pyburn/onnx/export/without_writes.cpp
   src/pyburn/onnx/export/rows/activation.cpp
   src/pyburn/onnx/export/rows/convolution.cpp
