@@ -65,6 +65,19 @@ DTYPES = {
     "tensor(int8)": "int8",
     "tensor(bool)": "bool",
 }
+HEAD = """# ONNX files that were run
+
+`tools/compare_onnx_models.py` wrote this page: pyburn {} beside ONNX Runtime {}, {} thread(s) each, on the same inputs. The names are
+those of the packages (PyPI, npm) and of the files in them; `sk_`, `lgbm_` and `xgb_` were made by skl2onnx and onnxmltools, `.qop`,
+`.qdq` and `.dyn` by ONNX Runtime's quantisers, `.ext` are its optimised files, and `tv_` and `hf_` were exported by PyTorch from
+torchvision and transformers.
+
+"Difference" is the greatest one of all outputs, relative to the greatest expected value (at least 0.001). Quantised models differ by
+steps of their rounding, as ONNX Runtime differs from itself without optimisations. "First run" is load and first run together; the times
+are medians on a machine that did other work, so they say the order of magnitude. "Operation by operation" marks models whose outputs or
+branches a session cannot capture.
+
+"""
 WORDS = ("good", "bad", "red", "blue", "S", "M", "a good film", "unknown")
 
 
@@ -189,6 +202,10 @@ def main() -> int:
     parser.add_argument("--table", type=Path, help="write a table in Markdown")
     options = parser.parse_args()
     os.environ["PYBURN_NUM_THREADS"] = str(options.threads)  # read when pyburn is imported
+    import onnxruntime
+
+    import pyburn
+
     failed = 0
     lines = ["| model | difference | first run | time | / ONNX Runtime |", "|---|---|---|---|---|"]
     for path in sorted(f for p in options.paths for f in (p.rglob("*.onnx") if p.is_dir() else [p])):
@@ -211,7 +228,7 @@ def main() -> int:
         kind = ", quantised" * row["quantised"] + ", operation by operation" * row["module"]
         lines.append(f"| {path.stem.replace('__', ': ')}{kind} | {row['difference']:.0e} | {row['first'] * 1e3:.0f} ms | {times} |")
     if options.table:
-        options.table.write_text("\n".join(lines) + "\n")
+        options.table.write_text(HEAD.format(pyburn.__version__, onnxruntime.__version__, options.threads) + "\n".join(lines) + "\n")
     return 1 if failed else 0
 
 

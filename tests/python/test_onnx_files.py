@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from pyburn import nn
 from pyburn.cli import main
 
 onnx = pytest.importorskip("onnx")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -63,6 +66,18 @@ def test_weights_alone_and_back(model: Any, suffix: str, capsys: pytest.CaptureF
     pyburn.io.save_module(other, "other.safetensors")
     assert main(["onnx", "convert", "model.onnx", "tuned.onnx", "--weights", "other.safetensors"]) == 0
     same(pyburn.onnx.session("tuned.onnx"), other)
+
+
+def test_a_program_without_python_runs_it(model: Any) -> None:
+    program = next(iter(ROOT.glob("build/release/**/run_onnx")), None) or shutil.which("run_onnx")
+    if program is None:
+        pytest.skip("the C++ examples are not built (make build-tests)")
+    done = subprocess.run([str(program), "model.onnx"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "conv" in done.stderr  # 1 sample is less than the kernel
+    assert main(["onnx", "convert", "model.onnx", "long.onnx", "--size", "time=8"]) == 0
+    done = subprocess.run([str(program), "long.onnx"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout == "a tensor float32 (1, 3, 6)\n", done.stderr
+    assert "libpython" not in subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
 
 
 def test_the_graph_is_drawn(model: Any, capsys: pytest.CaptureFixture[str]) -> None:

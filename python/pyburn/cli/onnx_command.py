@@ -122,7 +122,7 @@ def _captured(model: Any, sizes: dict[str, int], example: int, is_open: bool) ->
     """Captures a model with the names of its file. Sizes that are neither stated nor given are `example`, and vary if `is_open`."""
     from pyburn import inference
 
-    dynamic = {
+    dynamic: dict[int | str, dict[int, str]] = {
         i: {axis: size or f"{value.name}.{axis}" for axis, size in enumerate(value.shape) if isinstance(size, str) and size not in sizes}
         for i, value in enumerate(model.inputs)
         if value.shape is not None

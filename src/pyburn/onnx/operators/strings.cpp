@@ -191,13 +191,13 @@ class WordSplitter {
 
 Results tokenizer(Call& c) {
   const Strings& x = strings_of(c, 0);
-  const WordSplitter split_words(c);
+  const auto split_words = c.prepared<WordSplitter>([&] { return WordSplitter(c); });
   const bool mark = c.flag("mark");
   const std::string pad = c.text("pad_value", "");
   std::vector<std::vector<std::string>> rows;
   size_t width = 0;
   for (const std::string& text : x.items) {
-    rows.push_back(split_words(text));
+    rows.push_back((*split_words)(text));
     width = std::max(width, rows.back().size());
   }
   std::vector<std::string> items;
@@ -286,7 +286,8 @@ class NgramPool {
 };
 
 Results tf_idf(Call& c) {
-  const NgramPool pool(c);
+  const auto kept = c.prepared<NgramPool>([&] { return NgramPool(c); });
+  const NgramPool& pool = *kept;
   const Shape shape = pool.is_text() ? strings_of(c, 0).shape : c.value(0).tensor().shape();
   require(shape.rank() == 1 || shape.rank() == 2, "[tf_idf_vectorizer] expected (C) or (N, C): got {}", shape);
   const int64_t rows = shape.rank() == 2 ? shape[0] : 1, words = shape.back(), size = Checked(rows) * pool.width();
