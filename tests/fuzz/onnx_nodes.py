@@ -116,6 +116,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="names of cases that contain this text")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="files of the folder, too, with their inputs in .npz files")
     parser.add_argument("--repeat", action="store_true", help="run the last case again")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -129,6 +130,9 @@ def main() -> int:
         if options.only in name and case.model_dir is None and len(case.model.SerializeToString()) < 20000:
             for inputs, _ in suite._data_sets(case, case.model):
                 seeds.append((name, case.model, inputs))
+    for path in sorted(options.models.glob("*.npz")) if options.models else []:
+        arrays = np.load(path)
+        seeds.append((path.stem, onnx.load(path.with_suffix(".onnx")), [arrays[name] for name in arrays.files]))
     counts: Counter[str] = Counter()
     for _ in range(options.runs):
         name, model, inputs = rng.choice(seeds)

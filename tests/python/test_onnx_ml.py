@@ -144,6 +144,29 @@ def test_support_vectors_that_do_not_fit_are_refused() -> None:
         run("SVMRegressor", _random(2, 3), domain=ML, coefficients=[1.0, 2.0, 3.0])
 
 
+def test_tables_of_a_node_serve_all_calls() -> None:
+    tree = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [1, 0, 0],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_values": [0.5, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "target_treeids": [0, 0],
+        "target_nodeids": [1, 2],
+        "target_ids": [0, 0],
+    }
+    models = [
+        onnx.load(one_node("TreeEnsembleRegressor", [FLOAT], domain=ML, n_targets=1, target_weights=weights, **tree))
+        for weights in ([1.0, 2.0], [3.0, 4.0])
+    ]
+    for _ in range(2):  # the second call finds the trees of the first, and those of its own model
+        for x in ([[0.0, 0.0], [0.0, 1.0]], [[9.0, 2.0]]):
+            expected = [1.0 if row[1] <= 0.5 else 2.0 for row in x]
+            assert [model(pyburn.tensor(x)).flatten().tolist() for model in models] == [expected, [v + 2 for v in expected]]
+
+
 # --- text ---
 
 
