@@ -3,6 +3,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/graph_run.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::onnx {
@@ -56,13 +57,13 @@ std::vector<std::optional<std::vector<Extent>>> output_shapes(const Graph& g, co
   std::vector<std::optional<std::vector<Shape>>> doubled;
   for (size_t e = 0; e < extents; ++e) {
     Sizes sizes = base;
-    sizes[e] *= 2;
+    sizes[e] = Checked(sizes[e]) * 2;
     doubled.push_back(shapes_at(g, sizes));
   }
   std::vector<std::pair<Sizes, std::optional<std::vector<Shape>>>> proofs;
   for (const int64_t more : {1, 3}) {
     Sizes sizes = base;
-    for (size_t e = 0; e < extents; ++e) sizes[e] = sizes[e] * more + 2 * int64_t(e) + more;
+    for (size_t e = 0; e < extents; ++e) sizes[e] = Checked(sizes[e]) * more + 2 * int64_t(e) + more;
     proofs.emplace_back(sizes, shapes_at(g, sizes));
   }
   for (size_t o = 0; o < g.outputs.size(); ++o) {
@@ -80,7 +81,7 @@ std::vector<std::optional<std::vector<Extent>>> output_shapes(const Graph& g, co
       }
       for (const auto& [at, shapes] : proofs) {
         int64_t expected = rest;
-        for (size_t e = 0; e < terms.size(); ++e) expected += terms[e].first * at[e];
+        for (size_t e = 0; e < terms.size(); ++e) expected = Checked(expected) + Checked(terms[e].first) * at[e];
         is_sum = is_sum && shapes && (*shapes)[o][axis] == expected;
       }
       Extent& size = sizes.emplace_back();
