@@ -7,7 +7,9 @@
 #include "pyburn/inference/profile.h"
 #include "pyburn/onnx/model.h"
 #include "pyburn/onnx/operator.h"
+#include "pyburn/onnx/operators/image_decoder.h"
 #include "pyburn/runtime/transfer.h"
+#include "python_exception.h"
 #include "python_files.h"
 
 namespace nb = nanobind;
@@ -160,6 +162,14 @@ nb::object load(nb::handle source, nb::handle device) {
 }  // namespace
 
 void bind_onnx(nb::module_& m) {
+  onnx::decode_image = [](std::span<const std::byte> file, const std::string& pixels) {
+    const GilAcquire gil;
+    return with_python_exceptions([&] {
+      const nb::object decode = nb::module_::import_("pyburn.onnx._images").attr("decode");
+      const nb::object image = decode(nb::bytes(file.data(), file.size()), pixels);
+      return TensorHandle(unwrap(image.ptr()));
+    });
+  };
   nb::module_ o = m.def_submodule("_onnx");
   bind_module_class<Model>(
       o, "pyburn.onnx.Model", "An ONNX file as a module. Its parameters are the floating-point initializers of the file.")

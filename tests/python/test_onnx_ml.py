@@ -221,6 +221,16 @@ def test_murmur_hash_of_known_texts() -> None:
     )
 
 
+def test_damaged_images_are_format_errors() -> None:
+    pytest.importorskip("PIL")
+    with pytest.raises(pyburn.FormatError, match="ImageDecoder"):
+        run("ImageDecoder", np.frombuffer(b"no image at all", np.uint8).copy(), opset=20)
+    with pytest.raises(pyburn.FormatError, match="pixel_format must be"):
+        run("ImageDecoder", np.zeros(3, np.uint8), opset=20, pixel_format="CMYK")
+    with pytest.raises(pyburn.DTypeError, match="as uint8"):
+        run("ImageDecoder", np.zeros(3, np.int64), opset=20)
+
+
 # --- quantised ---
 
 

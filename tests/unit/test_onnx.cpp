@@ -42,7 +42,7 @@ TEST(Onnx, MapsGoInAndOut) {
   const onnx::Map& row = outputs[1].items()[0].map();
   EXPECT_EQ(row.keys.strings().items, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(allclose(sum(row.values.tensor()), ones(Dims())));
-  EXPECT_EQ(to_text(outputs[1].items()[0]), "a map of strings (2) to a tensor float32 (2)");
+  EXPECT_EQ(to_text(outputs[1].items()[0]), "a map of strings (2,) to a tensor float32 (2,)");
 }
 
 TEST(Onnx, CopiesHaveTensorsOfTheirOwn) {
