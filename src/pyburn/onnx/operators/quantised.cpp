@@ -1,5 +1,4 @@
-// Quantised tensors: integers with a scale and a zero point. Sums of products are exact: in float32 where its 24 bits hold them, else
-// in float64.
+// Quantised tensors: integers with a scale and a zero point, which are computed with in float32.
 #include "pyburn/onnx/operators/quantised.h"
 
 #include <cmath>
@@ -99,20 +98,17 @@ Results dynamic_quantize_linear(Call& c) {
 
 }  // namespace
 
-DType exact_for(int64_t products) { return products <= (int64_t(1) << 24) / (255 * 255) ? DType::float32 : DType::float64; }
-
-TensorHandle centered(const TensorHandle& x, const TensorHandle& zero_point, DType dtype, int axis) {
-  const TensorHandle numbers = to(x, dtype);
+TensorHandle centered(const TensorHandle& x, const TensorHandle& zero_point, int axis) {
+  const TensorHandle numbers = to(x, DType::float32);
   if (!zero_point.defined()) return numbers;
-  const TensorHandle zero = to(zero_point, dtype);
+  const TensorHandle zero = to(zero_point, DType::float32);
   if (zero.numel() == 1) return numbers - fn::reshape(zero, Dims());
   return numbers - (zero.rank() == 1 && axis == -2 ? fn::unsqueeze(zero, -1) : zero);
 }
-TensorHandle exact_matmul(Call& c, int a, int b, int a_zero, int b_zero, bool transpose_a, bool transpose_b) {
+TensorHandle centered_matmul(Call& c, int a, int b, int a_zero, int b_zero, bool transpose_a, bool transpose_b) {
   const auto matrix = [&](int i, bool transpose) { return transpose ? fn::transpose(c.input(i), -1, -2) : c.input(i); };
-  const TensorHandle left = matrix(a, transpose_a), right = matrix(b, transpose_b);
-  const DType dtype = exact_for(left.rank() ? left.shape().back() : 1);
-  return fn::matmul(centered(left, c.optional_input(a_zero), dtype, -2), centered(right, c.optional_input(b_zero), dtype, -1));
+  return fn::matmul(
+      centered(matrix(a, transpose_a), c.optional_input(a_zero), -2), centered(matrix(b, transpose_b), c.optional_input(b_zero), -1));
 }
 TensorHandle along(const TensorHandle& scale, int axis) {
   if (scale.numel() == 1) return fn::reshape(scale, Dims());
@@ -121,47 +117,69 @@ TensorHandle along(const TensorHandle& scale, int axis) {
 
 namespace {
 
-Results matmul_integer(Call& c) { return fn::cast(exact_matmul(c, 0, 1, 2, 3), DType::int32); }
+// Products of numbers of 9 bits whose sum float32 holds exactly.
+constexpr int64_t kExactProducts = (int64_t(1) << 24) / (255 * 255);
+
+// The sum of int32 parts, each of at most `each` of `count`; `part` gives that of a range.
+template <class Part>
+TensorHandle sum_of_parts(int64_t count, int64_t each, const Part& part) {
+  TensorHandle sum = fn::cast(part(0, std::min(each, count)), DType::int32);
+  for (int64_t from = each; from < count; from += each)
+    sum = sum + fn::cast(part(from, std::min(Checked(from) + each, Checked(count))), DType::int32);
+  return sum;
+}
+
+Results matmul_integer(Call& c) {
+  const TensorHandle a = centered(c.input(0), c.optional_input(2), -2), b = centered(c.input(1), c.optional_input(3), -1);
+  require(a.rank() > 0 && b.rank() > 0, "[matmul_integer] expected matrices: got {} and {}", a.shape(), b.shape());
+  const int rows = b.rank() == 1 ? 0 : b.rank() - 2;
+  if (a.shape().back() != b.shape()[rows]) return fn::matmul(a, b);  // the error names the shapes
+  return sum_of_parts(a.shape().back(), kExactProducts,
+      [&](int64_t from, int64_t to) { return fn::matmul(fn::slice(a, -1, from, to), fn::slice(b, rows, from, to)); });
+}
 
 Results qlinear_matmul(Call& c) {
-  const TensorHandle sums = exact_matmul(c, 0, 3, 2, 5);
+  const TensorHandle sums = centered_matmul(c, 0, 3, 2, 5);
   const TensorHandle factor =
       to(along(c.input(1), -2), DType::float32) * to(along(c.input(4), -1), DType::float32) / to(along(c.input(6), -2), DType::float32);
-  const TensorHandle y = to(to(sums, DType::float64) * to(factor, DType::float64), DType::float32);
-  return saturated(y, along(c.input(7), -2), element_type_of(c.value(7)));
+  return saturated(sums * factor, along(c.input(7), -2), element_type_of(c.value(7)));
 }
 
-// The convolution of integers without their zero points: exact. Borders are zeros, which is the zero point.
-TensorHandle exact_conv(Call& c, const TensorHandle& x, int w_, int x_zero, int w_zero) {
-  const TensorHandle w = c.input(w_);
+// A weight of a convolution without its zero point, which may be one for each channel.
+TensorHandle centered_weight(Call& c, int weight, int zero_point) {
+  const TensorHandle w = c.input(weight), zero = c.optional_input(zero_point);
   require(w.rank() >= 3, "[conv] expected a weight (M, C, ...): got {}", w.shape());
-  const DType dtype = exact_for(w.numel() / std::max<int64_t>(1, w.shape()[0]));
-  TensorHandle zero = c.optional_input(w_zero);
-  if (zero.defined() && zero.numel() > 1) {
-    Dims shape(w.rank(), 1);
-    shape[0] = -1;
-    zero = fn::reshape(zero, shape);
-  }
-  const TensorHandle weight =
-      zero.defined() ? to(w, dtype) - (zero.numel() == 1 ? fn::reshape(to(zero, dtype), Dims()) : to(zero, dtype)) : to(w, dtype);
-  return convolution(c, centered(x, c.optional_input(x_zero), dtype, -1), weight, {});
+  if (!zero.defined() || zero.numel() == 1) return centered(w, zero, -1);
+  Dims shape(w.rank(), 1);
+  shape[0] = -1;
+  return centered(w, fn::reshape(zero, shape), -1);
 }
 
-Results conv_integer(Call& c) { return fn::cast(exact_conv(c, c.input(0), 1, 2, 3), DType::int32); }
+// Borders are zeros, which is the zero point.
+Results conv_integer(Call& c) {
+  const TensorHandle x = centered(c.input(0), c.optional_input(2), -1), w = centered_weight(c, 1, 3);
+  const int64_t channels = w.shape()[1], taps = w.numel() / std::max<int64_t>(1, Checked(w.shape()[0]) * channels);
+  const bool is_whole = c.integer("group", 1) != 1 || x.rank() < 2 || x.shape()[1] != channels;
+  if (taps > kExactProducts || (is_whole && Checked(taps) * channels > kExactProducts))  // large kernels, and grouped ones
+    return fn::cast(convolution(c, to(x, DType::float64), to(w, DType::float64), {}), DType::int32);
+  if (is_whole) return fn::cast(convolution(c, x, w, {}), DType::int32);
+  return sum_of_parts(channels, kExactProducts / std::max<int64_t>(1, taps),
+      [&](int64_t from, int64_t to) { return convolution(c, fn::slice(x, 1, from, to), fn::slice(w, 1, from, to), {}); });
+}
 
 }  // namespace
 
 TensorHandle qlinear_conv_of(Call& c, const TensorHandle& x) {
-  TensorHandle sums = to(exact_conv(c, x, 3, 2, 5), DType::float64);
+  TensorHandle sums = convolution(c, centered(x, c.optional_input(2), -1), centered_weight(c, 3, 5), {});
   Dims channels(sums.rank(), 1);
   channels[1] = -1;
-  if (c.has_input(8)) sums = sums + to(fn::reshape(c.input(8), channels), DType::float64);
+  if (c.has_input(8)) sums = sums + to(fn::reshape(c.input(8), channels), DType::float32);
   const auto scale = [&](int i) {
     const TensorHandle s = to(c.input(i), DType::float32);
     return s.numel() == 1 ? fn::reshape(s, Dims()) : fn::reshape(s, channels);
   };
   const TensorHandle factor = scale(1) * scale(4) / scale(6);
-  return saturated(to(sums * to(factor, DType::float64), DType::float32), fn::reshape(c.input(7), Dims()), element_type_of(c.value(7)));
+  return saturated(sums * factor, fn::reshape(c.input(7), Dims()), element_type_of(c.value(7)));
 }
 
 namespace {

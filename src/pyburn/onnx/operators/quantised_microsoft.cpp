@@ -26,7 +26,7 @@ TensorHandle channels_first(const TensorHandle& x) { return fn::movedim(x, {-1},
 TensorHandle channels_last(const TensorHandle& x) { return fn::movedim(x, {1}, {-1}); }
 
 Results matmul_integer_to_float(Call& c) {
-  const TensorHandle sums = to(exact_matmul(c, 0, 1, 4, 5), DType::float32);
+  const TensorHandle sums = centered_matmul(c, 0, 1, 4, 5);
   const TensorHandle y = sums * along(c.input(2), -2) * along(c.input(3), -1);
   return c.has_input(6) ? y + c.input(6) : y;
 }
@@ -37,9 +37,8 @@ Results dynamic_quantize_matmul(Call& c) {
   const TensorHandle range = (high - low) / 255.0, scale = fn::where(fn::gt(range, 0), range, 1.0);
   const TensorHandle zero_point = fn::round(fn::clamp(fn::neg(low) / scale, 0.0, 255.0));
   const TensorHandle whole = fn::clamp(fn::round(x / scale) + zero_point, 0.0, 255.0) - zero_point;
-  const DType dtype = exact_for(x.rank() ? x.shape().back() : 1);
-  const TensorHandle sums = fn::matmul(to(whole, dtype), centered(b, c.optional_input(3), dtype, -1));
-  const TensorHandle y = to(sums, DType::float32) * (scale * along(c.input(2), -1));
+  const TensorHandle sums = fn::matmul(whole, centered(b, c.optional_input(3), -1));
+  const TensorHandle y = sums * (scale * along(c.input(2), -1));
   return c.has_input(4) ? y + c.input(4) : y;
 }
 
@@ -97,10 +96,10 @@ Results nhwc_qlinear_conv(Call& c) {
 
 // alpha A B + C, as integers with a scale, or as numbers where no scale is given.
 Results qgemm(Call& c) {
-  TensorHandle sums = exact_matmul(c, 0, 3, 2, 5, c.flag("transA"), c.flag("transB"));
+  TensorHandle sums = centered_matmul(c, 0, 3, 2, 5, c.flag("transA"), c.flag("transB"));
   const TensorHandle scale = c.input(1) * along(c.input(4), -1) * c.real("alpha", 1);
   if (c.has_input(6)) sums = sums + to(c.input(6), sums.dtype());
-  const TensorHandle y = to(sums, DType::float32) * scale;
+  const TensorHandle y = sums * scale;
   if (!c.has_input(7)) return y;
   return requantized(c, y, 7, 0);
 }
