@@ -25,7 +25,7 @@
 namespace pyburn::onnx {
 namespace {
 
-constexpr int64_t kMostClasses = 4096;
+constexpr int64_t kMostClasses = 256;  // 32,640 machines: tables of machines by classes stay below 100 MB
 
 TensorHandle table(Call& c, const std::vector<double>& values, const Shape& shape) {
   return reals_on(c.device(), {values.begin(), values.end()}, shape);
@@ -119,7 +119,7 @@ Pairs pairs_of(Call& c, const TensorHandle& x, const Dims& per_class) {
 // The class that wins most pairs; the first of several.
 TensorHandle winners(Call& c, const Pairs& pairs, int64_t classes) {
   const auto machines = int64_t(pairs.of.size());
-  std::vector<double> first(size_t(machines * classes), 0.0), second = first;
+  std::vector<double> first(size_t(Checked(machines) * classes), 0.0), second = first;
   for (int64_t p = 0; p < machines; ++p) {
     first[size_t(p * classes + pairs.of[size_t(p)].first)] = 1;
     second[size_t(p * classes + pairs.of[size_t(p)].second)] = 1;
