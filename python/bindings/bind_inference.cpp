@@ -1,5 +1,6 @@
 // Graphs and sessions for Python: capture a function, save it, run it.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "graph_object.h"
 #include "objects.h"
@@ -71,7 +72,8 @@ void bind_control_flow(nb::module_& m) {
 }
 
 // inputs: (shape with -1 for free extents, dtype, name, names of extents, shape of the example); constants: (name, tensor).
-GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants, bool simplify) {
+GraphObject capture_function(
+    nb::handle device, nb::list inputs, nb::object function, nb::list constants, bool simplify, std::vector<std::string> output_names) {
   std::vector<CaptureInput> wanted;
   for (nb::handle input : inputs) {
     CaptureInput& i = wanted.emplace_back();
@@ -80,7 +82,7 @@ GraphObject capture_function(nb::handle device, nb::list inputs, nb::object func
     for (nb::handle name : nb::object(input[3])) i.extents.push_back(nb::cast<std::string>(name));
     i.example = to_dims(nb::object(input[4]).ptr());
   }
-  CaptureOptions options{.simplify = simplify};
+  CaptureOptions options{.output_names = std::move(output_names), .simplify = simplify};
   for (nb::handle c : constants) options.constants.emplace_back(nb::cast<std::string>(c[0]), nb::cast<TensorHandle>(c[1]));
   const auto call = [&](const Tensors& values) {
     const nb::object result = function(nb::steal(wrap(values)));

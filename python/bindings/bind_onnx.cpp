@@ -7,7 +7,9 @@
 #include "pyburn/inference/profile.h"
 #include "pyburn/onnx/model.h"
 #include "pyburn/onnx/operator.h"
+#include "pyburn/onnx/operators/image_decoder.h"
 #include "pyburn/runtime/transfer.h"
+#include "python_exception.h"
 #include "python_files.h"
 
 namespace nb = nanobind;
@@ -21,6 +23,12 @@ using onnx::Value;
 using onnx::Values;
 
 // Strings as nested lists would lose their shape where it is empty: (shape, list) instead. pyburn.onnx makes arrays of them.
+nb::object object_of(const Value& v);
+
+// The keys or the values of a map.
+nb::object list_of(const Value& v) {
+  return v.is_strings() ? nb::object(object_of(v)[1]) : nb::object(nb::cast(v.tensor()).attr("tolist")());
+}
 nb::object object_of(const Value& v) {
   switch (v.kind()) {
     case Value::Kind::absent:
@@ -37,13 +45,15 @@ nb::object object_of(const Value& v) {
     case Value::Kind::sequence: {
       nb::list items;
       for (const Value& item : v.items()) items.append(object_of(item));
-      return std::move(items);
+      return items;
     }
+    case Value::Kind::map:
+      return nb::make_tuple("map", list_of(v.map().keys), list_of(v.map().values));
   }
   return nb::none();
 }
 
-// A Tensor, None, a list of values, or strings as (shape, list).
+// A Tensor, None, a list of values, strings as (shape, list), or a map as ("map", keys, values).
 Value value_from(nb::handle object, int depth = 0) {
   if (object.is_none()) return Value::none();
   if (is_tensor(object.ptr())) return Value(unwrap(object.ptr()));
@@ -57,6 +67,16 @@ Value value_from(nb::handle object, int depth = 0) {
     require<ValueError>(
         checked_numel(shape) == int64_t(texts.size()), "[onnx] {} strings do not have shape {}", int64_t(texts.size()), shape);
     return Value(make_ref<onnx::Strings>(shape, std::move(texts)));
+  }
+  if (depth < 16 && PyTuple_Check(object.ptr()) && nb::len(object) == 3) {
+    const auto list = [&](nb::handle given) {
+      const Value v = value_from(given, depth + 1);
+      return v.is_tensor() ? Value::on_host(v.tensor()) : v;
+    };
+    const Value keys = list(object[1]), values = list(object[2]);
+    require<ValueError>(onnx::length_of(keys) == onnx::length_of(values), "[onnx] a map needs a value for each key: got {} and {}",
+        onnx::to_text(keys), onnx::to_text(values));
+    return Value(make_ref<onnx::Map>(keys, values));
   }
   if (depth < 16 && PyList_Check(object.ptr())) {
     Values items;
@@ -153,6 +173,14 @@ nb::object load(nb::handle source, nb::handle device, bool in_file) {
 }  // namespace
 
 void bind_onnx(nb::module_& m) {
+  onnx::decode_image = [](std::span<const std::byte> file, const std::string& pixels) {
+    const GilAcquire gil;
+    return with_python_exceptions([&] {
+      const nb::object decode = nb::module_::import_("pyburn.onnx._images").attr("decode");
+      const nb::object image = decode(nb::bytes(file.data(), file.size()), pixels);
+      return TensorHandle(unwrap(image.ptr()));
+    });
+  };
   nb::module_ o = m.def_submodule("_onnx");
   bind_module_class<Model>(
       o, "pyburn.onnx.Model", "An ONNX file as a module. Its parameters are the floating-point initializers of the file.")

@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("onnx")
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,3 +42,13 @@ def test_whatever_onnxruntime_passes_or_has_a_reason() -> None:
     passes = set(suite.ONNXRUNTIME.read_text().split())
     assert len(passes) > 1400
     assert all(EXPECTED[name] for name in passes & EXPECTED.keys())
+
+
+def test_hostile_attributes_and_inputs_are_refused_or_run(tmp_path: Path) -> None:
+    fuzzer = Path(__file__).resolve().parents[1] / "fuzz" / "onnx_nodes.py"
+    done = subprocess.run(
+        [sys.executable, fuzzer, "--runs", "150", "--seed", "7"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    returned, refused = (int(n) for n in re.findall(r"(\d+) (?:returned|refused)", done.stdout))
+    assert returned > 20 and refused > 20

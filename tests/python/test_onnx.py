@@ -119,6 +119,27 @@ def test_values_and_gradients_are_those_of_the_same_module() -> None:
     assert pyburn.allclose(model.state_dict()["norm.running_var"], same.norm.running_var, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["pictures", "series", "sentences"])
+def test_gradients_are_those_of_pytorch(name: str) -> None:
+    folder = Path(__file__).parents[1] / "golden" / "onnx_gradients"  # tools/make_onnx_gradients.py exported and differentiated them
+    model = pyburn.onnx.load(folder / f"{name}.onnx")
+    golden = np.load(folder / f"{name}.npz")
+    x = pyburn.from_numpy(golden["x"])
+    if x.is_floating_point():
+        x.requires_grad_()
+    y = model(x)
+    pyburn.testing.assert_close(y.detach(), pyburn.from_numpy(golden["y"]), rtol=1e-4, atol=1e-5)
+    waves = np.sin(np.arange(y.numel()) * 0.37 + 0.1).astype(np.float32).reshape(y.shape)
+    (y * pyburn.from_numpy(waves)).sum().backward()
+    found = {f"gradient {key}": p.grad for key, p in model.named_parameters()}
+    if x.is_floating_point():
+        found["gradient of x"] = x.grad
+    assert found.keys() == set(golden.files) - {"x", "y"}
+    for key, gradient in found.items():
+        expected = pyburn.from_numpy(golden[key])
+        pyburn.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5 * max(1.0, expected.abs().max().item()), msg=key)
+
+
 def test_fine_tuning() -> None:
     model, _ = classifier()
     pyburn.manual_seed(0)

@@ -32,6 +32,19 @@ TEST(Onnx, SessionsComputeWhatTheModelDoes) {
   }
 }
 
+TEST(Onnx, MapsGoInAndOut) {
+  const Ref<onnx::Model> model = onnx::load(folder / "classical.onnx");
+  const onnx::Value keys(make_ref<onnx::Strings>(Shape{2}, std::vector<std::string>{"u", "v"}));
+  const onnx::Value features(make_ref<onnx::Map>(keys, onnx::Value::on_host(arange(1, -1, -1, DType::float32))));
+  const onnx::Values outputs = model->run({&features, 1});
+  EXPECT_EQ(outputs[0].strings().items, std::vector<std::string>{"b"});
+  ASSERT_EQ(outputs[1].items().size(), 1u);
+  const onnx::Map& row = outputs[1].items()[0].map();
+  EXPECT_EQ(row.keys.strings().items, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(allclose(sum(row.values.tensor()), ones(Dims())));
+  EXPECT_EQ(to_text(outputs[1].items()[0]), "a map of strings (2,) to a tensor float32 (2,)");
+}
+
 TEST(Onnx, CopiesHaveTensorsOfTheirOwn) {
   const Ref<onnx::Model> model = onnx::load(folder / "weights.onnx"), twin = nn::deepcopy(*model);
   const Tensor x = ones({1, 2});

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = [_pattern(item, "--include") for item in options.include]
     unwanted = [_pattern(item, "--exclude") for item in options.exclude]
     try:
-        file = io.open_tensors(source, key=options.key)
+        file = OnnxWeights(source) if source.suffix == ".onnx" else io.open_tensors(source, key=options.key)
         chosen: dict[str, Any] = {}
         for name, snapshot in Progress(file.items(), "reading", len(file)):
             if (wanted and not any(p.search(name) for p in wanted)) or any(p.search(name) for p in unwanted):
@@ -51,6 +51,33 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     print(f"{target}: {len(chosen)} tensors, {target.stat().st_size / 2**20:.2f} MiB")
     return 0
+
+
+class OnnxWeights:
+    """The parameters and buffers of an ONNX model, read like the tensors of a file."""
+
+    format = "onnx"
+
+    def __init__(self, path: Path) -> None:
+        from pyburn import onnx
+
+        model: Any = onnx.load(path, "cpu")
+        self.tensors = model.state_dict()
+        self.metadata = onnx.info(model).metadata
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    def items(self) -> list[tuple[str, Any]]:
+        return [(name, _Loaded(tensor)) for name, tensor in self.tensors.items()]
+
+
+class _Loaded:
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def load(self, device: str) -> Any:
+        return self.tensor.detach().to(device)
 
 
 def _rule(item: str) -> tuple[re.Pattern[str], str]:

@@ -16,6 +16,7 @@ EPILOG = """examples:
   pyburn summary weights.safetensors            the tensors of a file
   pyburn convert model.pt model.safetensors     convert between .pt, .safetensors, .npz and .pyburn
   pyburn onnx run model.onnx --runs 20          run an ONNX model and measure it
+  pyburn onnx convert model.onnx model.pbgraph  prepare an ONNX model for programs without Python
   pyburn bench                                  measure the speed of this machine
   eval "$(pyburn completion bash)"              enable Tab completion
 """
@@ -87,8 +88,8 @@ def make_parser() -> argparse.ArgumentParser:
     convert = commands.add_parser(
         "convert",
         help="convert weights to another file format",
-        description="Reads tensors from a .pt, .safetensors, .npz, .npy or .pyburn file (detected by its contents) and writes the format "
-        "given by the extension of OUTPUT.",
+        description="Reads tensors from a .pt, .safetensors, .npz, .npy or .pyburn file (detected by its contents), or the weights of an "
+        ".onnx file, and writes the format given by the extension of OUTPUT.",
     )
     convert.add_argument("input", metavar="INPUT", help="the file to read")
     convert.add_argument("output", metavar="OUTPUT", help="the file to write: .pt, .safetensors, .npz or .pyburn")
@@ -109,19 +110,32 @@ def make_parser() -> argparse.ArgumentParser:
 
     onnx = commands.add_parser(
         "onnx",
-        help="describe, check or run an ONNX model",
-        description="Describes a model (info), checks that every operator is supported (check), or runs it and prints its outputs (run).",
+        help="describe, check, run or convert an ONNX model",
+        description="Describes a model (info), checks that every operator is supported (check), runs it and prints its outputs (run), or "
+        "writes it as another file (convert): .onnx with another opset or other weights, a .pbgraph for programs without Python, or its "
+        "weights as .pt, .safetensors, .npz or .pyburn.",
     )
-    onnx.add_argument("action", choices=("info", "check", "run"), help="what to do")
-    onnx.add_argument("file", metavar="FILE", help="the .onnx file")
+    onnx.add_argument("action", choices=("info", "check", "run", "convert"), help="what to do")
+    onnx.add_argument("file", metavar="FILE", help="the .onnx file; convert also takes a .pbgraph")
+    onnx.add_argument("target", nargs="?", metavar="OUTPUT", help="convert: the file to write; its extension says the format")
     onnx.add_argument(
         "--input", action="append", default=[], metavar="NAME=FILE", help="run: a .npy or .json file for an input (default: random numbers)"
     )
-    onnx.add_argument("--size", action="append", default=[], metavar="NAME=N", help="run: the size of an open dimension (default: 1)")
+    onnx.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="the size of an open dimension (default: 1; convert: it stays open)",
+    )
     onnx.add_argument("--output", metavar="FOLDER", help="run: write the outputs there as .npy files")
     onnx.add_argument("--runs", type=int, default=0, metavar="N", help="run: measure this many runs")
     onnx.add_argument("--summary", action="store_true", help="run: print what is executed")
     onnx.add_argument("--device", metavar="NAME", help="run: the device")
+    onnx.add_argument("--svg", metavar="OUTPUT", help="info: draw the operations into this SVG file")
+    onnx.add_argument("--opset", type=int, default=20, metavar="N", help="convert: the operator set of the .onnx file (default: 20)")
+    onnx.add_argument("--weights", metavar="FILE", help="convert: a file of tensors that replace those of the same names")
+    onnx.add_argument("--force", action="store_true", help="convert: overwrite OUTPUT if it exists")
 
     bench = commands.add_parser(
         "bench",

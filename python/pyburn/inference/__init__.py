@@ -19,7 +19,14 @@ __all__ = ["Graph", "Profile", "Session", "SessionContext", "as_size", "capture"
 Dynamic = Mapping[int | str, Mapping[int, str] | Sequence[int]]
 
 
-def capture(function: Callable[..., Any], *examples: Tensor, dynamic: Dynamic | None = None, simplify: bool = True) -> Graph:
+def capture(
+    function: Callable[..., Any],
+    *examples: Tensor,
+    dynamic: Dynamic | None = None,
+    simplify: bool = True,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Graph:
     """Records the operations of a function on tensors like the examples, as a Graph.
 
     Nothing is computed; only shapes and dtypes of the examples matter. Reading a value while capturing raises CaptureError, since a graph
@@ -33,9 +40,11 @@ def capture(function: Callable[..., Any], *examples: Tensor, dynamic: Dynamic | 
             multiples of the examples'.
         simplify: Whether to evaluate constant subexpressions, unless that takes more memory (quantized weights are kept), and to remove
             unused operations.
+        input_names: Names of the inputs; default input0, input1, ...
+        output_names: Names of the outputs; default output0, output1, ...
 
     Raises:
-        ValueError: There is no example.
+        ValueError: There is no example, or not a name for each input or output.
         TypeError: An example is not a Tensor.
         CaptureError: The function reads the value of a tensor, or does not follow the sizes that may vary.
 
@@ -49,19 +58,25 @@ def capture(function: Callable[..., Any], *examples: Tensor, dynamic: Dynamic | 
         if not isinstance(example, Tensor):
             raise TypeError(f"[capture] examples must be Tensors: got {type(example).__name__} as number {i}")
     names = _extent_names(function, examples, dynamic or {})
+    called = list(input_names or (f"input{i}" for i in range(len(examples))))
+    if len(called) != len(examples):
+        raise ValueError(f"[capture] expected {len(examples)} input names: got {len(called)}")
     inputs = []
     for i, example in enumerate(examples):
         shape = [-1 if names[i][axis] else n for axis, n in enumerate(example.shape)]
-        inputs.append((shape, example.dtype, f"input{i}", names[i], tuple(example.shape)))
+        inputs.append((shape, example.dtype, called[i], names[i], tuple(example.shape)))
     constants = []
     if isinstance(function, Module):
         constants = [*function.named_parameters(), *function.named_buffers()]
 
     def call(values: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         result = function(*values)
-        return (result,) if isinstance(result, Tensor) else tuple(result)
+        results = (result,) if isinstance(result, Tensor) else tuple(result)
+        if output_names and len(results) != len(output_names):
+            raise ValueError(f"[capture] expected {len(results)} output names: got {len(output_names)}")
+        return results
 
-    return _core._capture(_home(function, examples), inputs, call, constants, simplify)
+    return _core._capture(_home(function, examples), inputs, call, constants, simplify, list(output_names or ()))
 
 
 def _extent_names(function: Callable[..., Any], examples: Sequence[Tensor], dynamic: Dynamic) -> list[list[str]]:

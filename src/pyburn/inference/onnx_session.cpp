@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pyburn/decorators/autodiff/modes.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
@@ -32,8 +33,23 @@ OnnxSession::Key OnnxSession::key_of(std::span<const Value> inputs) const {
   return key;
 }
 
-// `open`: with the sizes that the file leaves open.
-OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, bool open) {
+OnnxSession::Axes OnnxSession::changed_axes(const Key& key) const {
+  Axes axes = open_axes_;
+  axes.resize(key.inputs.size());
+  for (size_t i = 0; i < key.inputs.size(); ++i) {
+    const Shape& shape = key.inputs[i].shape;
+    axes[i].resize(size_t(shape.rank()), false);
+    for (const Known& k : known_) {
+      const Shape& other = k.key.inputs[i].shape;
+      for (int axis = 0; axis < std::min(shape.rank(), other.rank()); ++axis)
+        if (shape[axis] != other[axis] && is_open(model_->inputs()[i], axis)) axes[i][size_t(axis)] = true;
+    }
+  }
+  return axes;
+}
+
+// `axes`: whose sizes are captured as such; empty: none.
+OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, const Axes& axes) {
   std::vector<CaptureInput> inputs;
   CaptureOptions options;
   const std::vector<ValueInfo>& infos = model_->inputs();
@@ -50,7 +66,7 @@ OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, bool
     CaptureInput& input = inputs.emplace_back();
     input.meta = meta, input.name = infos[i].name, input.example = meta.shape;
     for (int axis = 0; axis < meta.shape.rank(); ++axis) {
-      const bool free = open && is_open(infos[i], axis);
+      const bool free = !axes.empty() && axes[i][size_t(axis)];
       const std::string name = free ? (*infos[i].type.extents)[size_t(axis)].name : std::string();
       input.extents.push_back(free && name.empty() ? format("{}.{}", infos[i].name, axis) : name);
       if (free) input.meta.shape[axis] = -1;
@@ -72,6 +88,11 @@ OnnxSession::Known OnnxSession::capture_for(const Key& key, Device& device, bool
     return {key, std::make_shared<Session>(capture(device, inputs, run, options), device, constants_), ""};
   } catch (const CaptureError& e) {
     return {key, nullptr, e.what()};
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& e) {  // other sizes than those of the call are tried, too, which the model need not take
+    if (axes.empty()) throw;
+    return {key, nullptr, e.what()};
   }
 }
 
@@ -83,7 +104,7 @@ bool OnnxSession::serves(const Session& session, const Key& key) const {
     const Meta& m = g.values[size_t(g.inputs[k++])];
     if (m.dtype != key.inputs[i].dtype || m.shape.rank() != key.inputs[i].shape.rank()) return false;
     for (int axis = 0; axis < m.shape.rank(); ++axis)
-      if (!is_open(model_->inputs()[i], axis) && m.shape[axis] != key.inputs[i].shape[axis]) return false;
+      if (!open_axes_[i][size_t(axis)] && m.shape[axis] != key.inputs[i].shape[axis]) return false;
   }
   return true;
 }
@@ -102,14 +123,16 @@ const OnnxSession::Known& OnnxSession::known(std::span<const Value> inputs) {
     return known_.front();
   }
   Device& device = inputs[0].tensor().device();
-  if (!known_.empty() && known_.front().session && !tried_open_ && !pins_) {
-    tried_open_ = true;
-    open_ = capture_for(key, device, true).session;
+  if (!known_.empty() && known_.front().session && !pins_ && !(open_ && serves(*open_, key))) {
+    if (const Axes axes = changed_axes(key); axes != open_axes_) {
+      open_axes_ = axes;
+      open_ = capture_for(key, device, axes).session;
+    }
   }
   if (open_ && serves(*open_, key)) {
     known_.push_front({key, open_, ""});
   } else {
-    known_.push_front(capture_for(key, device, false));
+    known_.push_front(capture_for(key, device, {}));
     const bool pinnable = std::any_of(key.inputs.begin(), key.inputs.end(), may_be_pinned) &&
                           !std::all_of(key.inputs.begin(), key.inputs.end(), may_be_pinned);
     if (!known_.front().session && !pins_ && pinnable) {
@@ -117,7 +140,7 @@ const OnnxSession::Known& OnnxSession::known(std::span<const Value> inputs) {
       known_.clear();
       open_.reset();
       key = key_of(inputs);
-      known_.push_front(capture_for(key, device, false));
+      known_.push_front(capture_for(key, device, {}));
     }
   }
   if (known_.size() > kKept) known_.pop_back();
@@ -142,7 +165,10 @@ Tensors OnnxSession::captured_inputs(std::span<const Value> inputs) const {
 
 Values OnnxSession::run(std::span<const Value> inputs) {
   const std::shared_ptr<Session> session = captured(inputs);
-  if (!session) return model_->run(inputs);
+  if (!session) {
+    const autograd::NoGrad no_grad;  // results are the same whether the model could be captured or not
+    return model_->run(inputs);
+  }
   const Tensors tensors = captured_inputs(inputs);
   const Tensors outputs = session->run({tensors.data(), size_t(tensors.size())});
   return Values(outputs.begin(), outputs.end());

@@ -9,9 +9,9 @@
 
 namespace pyburn {
 
-// The model is captured for the shapes of its inputs when they first come. From the second shapes on it is captured with the sizes that the
-// file leaves open, if it follows them; else for each shape, and the last few are kept. Where values decide what is computed (an If, a
-// Loop, a NonZero), or a value is not a tensor, the model itself runs.
+// The model is captured for the shapes of its inputs when they first come. From the second shapes on it is captured with those sizes free
+// that have changed and that the file leaves open, if it follows them; else for each shape, and the last few are kept. Where values decide
+// what is computed (an If, a Loop, a NonZero), or a value is not a tensor, the model itself runs.
 class OnnxSession {
  public:
   // Constants::taken: no other code changes the model, so that its weights need not be copied.
@@ -41,7 +41,9 @@ class OnnxSession {
 
   const Known& known(std::span<const onnx::Value> inputs);  // under the lock
   Key key_of(std::span<const onnx::Value> inputs) const;
-  Known capture_for(const Key& key, Device& device, bool open);
+  using Axes = std::vector<std::vector<bool>>;  // by input
+  Known capture_for(const Key& key, Device& device, const Axes& axes);
+  Axes changed_axes(const Key& key) const;  // those open sizes that were not always the same
   bool serves(const Session& session, const Key& key) const;
   static bool may_be_pinned(const Meta& meta);
   bool is_pinned(const Meta& meta) const { return pins_ && may_be_pinned(meta); }
@@ -49,9 +51,9 @@ class OnnxSession {
   Ref<onnx::Model> model_;
   Session::Constants constants_;
   ForkSafeMutex mutex_;
-  std::list<Known> known_;         // the last used first
-  std::shared_ptr<Session> open_;  // for all sizes that the file leaves open
-  bool tried_open_ = false;
+  std::list<Known> known_;          // the last used first
+  std::shared_ptr<Session> open_;   // for all sizes of some axes
+  Axes open_axes_;                  // which ones; what was tried last, where there is no session
   std::atomic<bool> pins_ = false;  // whether small inputs of integers are captured by value
 };
 

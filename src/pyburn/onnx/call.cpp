@@ -156,6 +156,15 @@ Dims Call::dims(std::string_view name) const {
   return *found;
 }
 
+std::shared_ptr<const void> Call::find_prepared() const {
+  const std::lock_guard lock(node_.prepared->mutex);
+  return node_.prepared->made;
+}
+void Call::keep_prepared(const std::shared_ptr<const void>& made) const {
+  const std::lock_guard lock(node_.prepared->mutex);
+  node_.prepared->made = made;
+}
+
 Values Call::run_graph(std::string_view name, std::span<const Value> inputs) const {
   for (const auto& [attribute, graph] : node_.graphs)
     if (attribute == name) return interpreter_.run(*graph, inputs);

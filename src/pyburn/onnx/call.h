@@ -19,7 +19,7 @@ class Call {
 
   // Inputs. Tensors are moved to where the operator runs. FormatError for one that is needed and not given, or of another kind.
   int inputs() const { return int(inputs_.size()); }
-  bool has_input(int i) const { return i < inputs() && !inputs_[size_t(i)].is_absent(); }
+  bool has_input(int i) const { return i >= 0 && i < inputs() && !inputs_[size_t(i)].is_absent(); }
   const Value& value(int i) const;
   TensorHandle input(int i) const;
   TensorHandle optional_input(int i) const;  // undefined where it is not given
@@ -60,11 +60,21 @@ class Call {
   OptionalDims integers_of(std::string_view name, int i) const;
   Dims dims_of(std::string_view name, int i) const;  // the same where it is needed
 
+  // What `make` gives, made once for the node and kept: tables that follow from its attributes alone.
+  template <class T, class Make>
+  std::shared_ptr<const T> prepared(const Make& make) const {
+    std::shared_ptr<const void> kept = find_prepared();
+    if (!kept) keep_prepared(kept = std::make_shared<const T>(make()));
+    return std::static_pointer_cast<const T>(kept);
+  }
+
   // Runs the graph of an attribute: the branch of an If, the body of a Loop.
   Values run_graph(std::string_view name, std::span<const Value> inputs) const;
 
  private:
   const AttributeDef* find(std::string_view name, AttributeDef::Kind kind) const;
+  std::shared_ptr<const void> find_prepared() const;
+  void keep_prepared(const std::shared_ptr<const void>& made) const;
   Interpreter& interpreter_;
   const PlanNode& node_;
   std::span<const Value> inputs_;

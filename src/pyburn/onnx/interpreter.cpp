@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "pyburn/onnx/call.h"
+#include "pyburn/onnx/operators/string_tensors.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/interrupt.h"
@@ -22,12 +23,16 @@ void say_where(Error& error, const NodeDef& node) {
   error = Error(format("in node '{}' ({}): {}", node.name, node.op_type, message));
 }
 
-// Operators that only move elements give them with the type that they had.
-void pass_element_types(const PlanNode& node, std::span<const Value> inputs, Values& results) {
-  if (inputs.empty() || !inputs[0].is_tensor() || inputs[0].element() == ElementType::undefined) return;
+// Operators that only move elements.
+bool moves_elements(const PlanNode& node) {
   static constexpr std::string_view movers[] = {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Concat", "Split", "Slice",
-      "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Pad", "Where", "Compress", "ReverseSequence"};
-  if (std::find(std::begin(movers), std::end(movers), node.op->name) == std::end(movers)) return;
+      "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Pad", "Where", "Compress", "ReverseSequence", "ArrayFeatureExtractor"};
+  return std::find(std::begin(movers), std::end(movers), node.op->name) != std::end(movers);
+}
+
+// They give elements with the type that they had.
+void pass_element_types(const PlanNode& node, std::span<const Value> inputs, Values& results) {
+  if (inputs.empty() || !inputs[0].is_tensor() || inputs[0].element() == ElementType::undefined || !moves_elements(node)) return;
   for (Value& v : results)
     if (v.is_tensor()) v.set_element(inputs[0].element());
 }
@@ -52,6 +57,10 @@ void Interpreter::run(const PlanNode& node) {
   };
   if (node.graphs.empty()) forget();  // the inputs die with the call
   try {
+    std::optional<MovedStrings> strings;  // operators that move elements move their places; Pad makes some
+    if (std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.is_strings(); }) && moves_elements(node) &&
+        node.op->name != "Pad")
+      strings.emplace(inputs);
     Call call(*this, node, inputs);
     // Shapes and what follows from them are computed on the CPU itself: they are known while capturing, and cost no read-back.
     std::optional<LevelScope> plain;
@@ -70,6 +79,7 @@ void Interpreter::run(const PlanNode& node) {
     }
     require<FormatError>(results.size() >= size_t(call.outputs()) || node.outputs.size() <= results.size(),
         "[onnx] the operator has {} outputs: got {}", int64_t(results.size()), int64_t(node.outputs.size()));
+    if (strings) strings->put_back(results);
     pass_element_types(node, inputs, results);
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] >= 0) set(node.outputs[i], std::move(results[i]));

@@ -3,7 +3,9 @@
 #include "pyburn/nn/parameter.h"
 #include "pyburn/onnx/interpreter.h"
 #include "pyburn/onnx/operators/low_bits.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/runtime/ordinary_pages.h"
+#include "pyburn/runtime/run.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
@@ -23,6 +25,15 @@ class Tensors final : public nn::Module {
     return text;
   }
 };
+
+// A map whose numbers have the dtype that the file declares: callers write 1 where it says float.
+Value with_declared_values(const Map& map, const TypeDef& type) {
+  const ElementType wanted = type.of ? type.of->element_type : ElementType::undefined;
+  if (!map.values.is_tensor() || wanted == ElementType::undefined || wanted == ElementType::string)
+    return make_ref<Map>(map.keys, map.values);
+  const LevelScope plain(host_device().leaf());
+  return make_ref<Map>(map.keys, Value::on_host(fn::cast(map.values.tensor(), dtype_of(int64_t(wanted)))));
+}
 
 }  // namespace
 
@@ -108,6 +119,7 @@ Values Model::run(std::span<const Value> given) {
     const bool is_optional = info.type.kind == TypeDef::Kind::optional;
     require<ValueError>(is_optional || (i < inputs.size() && !inputs[i].is_absent() && !inputs[i].is_none()),
         "[onnx] input '{}' is missing: expected {}", info.name, to_text(info.type));
+    if (i < inputs.size() && inputs[i].is_map()) inputs[i] = with_declared_values(inputs[i].map(), info.type);
     if (i >= inputs.size() || !inputs[i].is_tensor()) continue;
     const TensorHandle& x = inputs[i].tensor();
     require<DeviceError>(inputs[i].is_on_host() || &x.device() == &device, "[onnx] input '{}' is on {}, the model on {}: move one of them",

@@ -63,6 +63,7 @@ enum class FunctionField : pbf_tag_type {
 };
 enum class ValueField : pbf_tag_type { name = 1, type };
 enum class TypeField : pbf_tag_type { tensor = 1, sequence = 4, map, optional = 9 };
+enum class MapTypeField : pbf_tag_type { key = 1, value };
 enum class TensorTypeField : pbf_tag_type { element_type = 1, shape };
 enum class ShapeField : pbf_tag_type { dim = 1 };
 enum class DimField : pbf_tag_type { value = 1, parameter };
@@ -369,7 +370,7 @@ class Reader {
           t.kind = TypeDef::Kind::optional, t.of = inner_type(m.get_view());
           break;
         case tag_and_type(TypeField::map, kBytes):
-          t.kind = TypeDef::Kind::map, m.skip();
+          t.kind = TypeDef::Kind::map, map_type(m.get_view(), t);
           break;
         default:
           m.skip();
@@ -390,15 +391,31 @@ class Reader {
     return t;
   }
 
+  void map_type(data_view view, TypeDef& t) {
+    pbf_message<MapTypeField> m(view);
+    while (m.next()) switch (m.tag_and_type()) {
+        case tag_and_type(MapTypeField::key, kVarint):
+          t.element_type = known_type(m.get_int32());
+          break;
+        case tag_and_type(MapTypeField::value, kBytes):
+          t.of = std::make_shared<TypeDef>(type(m.get_view()));
+          break;
+        default:
+          m.skip();
+      }
+  }
+
+  static ElementType known_type(int32_t type) {
+    if (type != 0) element_type_info(type);
+    return ElementType(type);
+  }
+
   void tensor_type(data_view view, TypeDef& t) {
     pbf_message<TensorTypeField> m(view);
     while (m.next()) switch (m.tag_and_type()) {
-        case tag_and_type(TensorTypeField::element_type, kVarint): {
-          const int32_t type = m.get_int32();
-          if (type != 0) element_type_info(type);
-          t.element_type = ElementType(type);
+        case tag_and_type(TensorTypeField::element_type, kVarint):
+          t.element_type = known_type(m.get_int32());
           break;
-        }
         case tag_and_type(TensorTypeField::shape, kBytes):
           t.extents = shape(m.get_view());
           break;
@@ -470,7 +487,9 @@ std::string to_text(const TypeDef& t) {
     case TypeDef::Kind::unknown:
       return "unknown";
     case TypeDef::Kind::map:
-      return "map";
+      return format("map of {} to {}",
+          t.element_type == ElementType::undefined ? "unknown" : element_type_info(int64_t(t.element_type)).name,
+          t.of ? to_text(*t.of) : std::string("unknown"));
     case TypeDef::Kind::sequence:
       return "sequence of " + (t.of ? to_text(*t.of) : std::string("unknown"));
     case TypeDef::Kind::optional:

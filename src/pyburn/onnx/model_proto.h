@@ -30,9 +30,9 @@ struct Extent {
 struct TypeDef {
   enum class Kind : uint8_t { unknown, tensor, sequence, optional, map };
   Kind kind = Kind::unknown;
-  ElementType element_type = ElementType::undefined;  // of a tensor
+  ElementType element_type = ElementType::undefined;  // of a tensor, or of the keys of a map
   std::optional<std::vector<Extent>> extents;         // of a tensor, where its rank is known
-  std::shared_ptr<TypeDef> of;                        // what a sequence or an optional holds
+  std::shared_ptr<TypeDef> of;                        // what a sequence or an optional holds, and the values of a map
 };
 std::string to_text(const TypeDef&);  // "float32 [batch, 3, 224, 224]"
 

@@ -1,10 +1,17 @@
 // Plan: a model that was checked and made ready to run. Names have become numbers of values, functions their nodes.
 #pragma once
 #include "pyburn/onnx/operator.h"
+#include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::onnx {
 
 struct PlanGraph;
+
+// What an operator makes of the attributes of its node, once for all calls: see Call::prepared.
+struct Prepared {
+  ForkSafeMutex mutex;
+  std::shared_ptr<const void> made;
+};
 
 struct PlanNode {
   const Operator* op = nullptr;
@@ -13,6 +20,7 @@ struct PlanNode {
   std::vector<int> inputs, outputs;  // -1: not given, not wanted
   std::vector<std::pair<std::string, std::shared_ptr<const PlanGraph>>> graphs;
   std::vector<int> dies;  // values that are not read after this node
+  std::shared_ptr<Prepared> prepared = std::make_shared<Prepared>();
 };
 struct PlanGraph {
   std::vector<int> inputs, outputs;

@@ -17,13 +17,21 @@ std::string to_text(const Value& v) {
       return format("strings {}", v.strings().shape);
     case Value::Kind::sequence:
       return format("a sequence of {}", int64_t(v.items().size()));
+    case Value::Kind::map:
+      return format("a map of {} to {}", to_text(v.map().keys), to_text(v.map().values));
   }
   return {};
 }
 
 void Value::fail_kind(Kind expected) const {
-  const char* names[] = {"nothing", "an empty optional", "a tensor", "strings", "a sequence"};
+  const char* names[] = {"nothing", "an empty optional", "a tensor", "strings", "a sequence", "a map"};
   fail<FormatError>("[onnx] expected {}: got {}", names[size_t(expected)], to_text(*this));
+}
+
+int64_t length_of(const Value& list) {
+  const Shape& shape = list.is_strings() ? list.strings().shape : list.tensor().shape();
+  require<FormatError>(shape.rank() == 1, "[onnx] the keys and the values of a map are lists: got {}", to_text(list));
+  return shape[0];
 }
 
 Value value_of(const TensorDef& t) {

@@ -1,4 +1,4 @@
-// What flows along the edges of an ONNX graph: a tensor, strings, a sequence, or an optional.
+// What flows along the edges of an ONNX graph: a tensor, strings, a sequence, a map, or an optional.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,6 +18,7 @@ struct Strings : Counted {
   std::vector<std::string> items;
 };
 struct Sequence;
+struct Map;
 
 // An optional that holds something is the value itself.
 class Value {
@@ -28,11 +29,13 @@ class Value {
     tensor,
     strings,
     sequence,
+    map,
   };
   Value() = default;
   Value(TensorHandle t) : kind_(t.defined() ? Kind::tensor : Kind::absent), tensor_(std::move(t)) {}
   Value(Ref<Strings> s) : kind_(Kind::strings), strings_(std::move(s)) {}
   Value(Ref<Sequence> s) : kind_(Kind::sequence), sequence_(std::move(s)) {}
+  Value(Ref<Map> m) : kind_(Kind::map), map_(std::move(m)) {}
   static Value none() {
     Value v;
     v.kind_ = Kind::none;
@@ -58,6 +61,7 @@ class Value {
   bool is_tensor() const { return kind_ == Kind::tensor; }
   bool is_strings() const { return kind_ == Kind::strings; }
   bool is_sequence() const { return kind_ == Kind::sequence; }
+  bool is_map() const { return kind_ == Kind::map; }
   bool is_on_host() const { return host_; }
 
   const TensorHandle& tensor() const {  // FormatError for another kind
@@ -73,6 +77,7 @@ class Value {
     return *strings_;
   }
   const std::vector<Value>& items() const;
+  const Map& map() const;
 
  private:
   void require_kind(Kind expected) const {
@@ -87,6 +92,7 @@ class Value {
   TensorHandle tensor_, device_copy_;
   Ref<Strings> strings_;
   Ref<Sequence> sequence_;
+  Ref<Map> map_;
 };
 using Values = std::vector<Value>;
 
@@ -97,6 +103,18 @@ struct Sequence : Counted {
 inline const std::vector<Value>& Value::items() const {
   require_kind(Kind::sequence);
   return sequence_->items;
+}
+
+// A map, such as what a classifier gives for a row: keys and values in two lists of one length, each strings or a tensor of one axis on the
+// host.
+struct Map : Counted {
+  Map(Value keys, Value values) : keys(std::move(keys)), values(std::move(values)) {}
+  Value keys, values;
+};
+int64_t length_of(const Value& list);  // of keys or values; FormatError for anything else
+inline const Map& Value::map() const {
+  require_kind(Kind::map);
+  return *map_;
 }
 
 std::string to_text(const Value&);  // "float32 (2, 3)", "a sequence of 3"

@@ -4,6 +4,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "pyburn/onnx/element_type.h"
+#include "pyburn/onnx/export/output_shapes.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
@@ -231,16 +232,23 @@ std::string GraphWriter::computed(const ExtentExpression& e, const GraphNode& no
   return stack.back();
 }
 
-std::string GraphWriter::value_info(const std::string& name, ValueId v) const {
+std::vector<Extent> GraphWriter::sizes_of_input(size_t input) const {
+  std::vector<Extent> sizes;
+  for (const int64_t n : meta(graph_.inputs[input]).shape) sizes.push_back({n, ""});
+  for (const FreeAxis& f : graph_.free_axes)
+    if (size_t(f.input) == input) sizes[size_t(f.axis)] = {-1, graph_.extents[size_t(f.extent)]};
+  return sizes;
+}
+
+std::string GraphWriter::value_info(const std::string& name, ValueId v, const std::optional<std::vector<Extent>>& sizes) const {
   std::string shape, tensor, type, info;
   protozero::pbf_writer shape_out(shape);
-  for (int64_t axis = 0; axis < meta(v).shape.rank(); ++axis) {
+  for (int axis = 0; axis < meta(v).shape.rank(); ++axis) {
     std::string bytes;
     protozero::pbf_writer dimension(bytes);
-    const auto free = std::find_if(graph_.free_axes.begin(), graph_.free_axes.end(),
-        [&](const FreeAxis& f) { return graph_.inputs[size_t(f.input)] == v && f.axis == axis; });
-    if (free != graph_.free_axes.end()) dimension.add_string(field::kDimensionName, graph_.extents[size_t(free->extent)]);
-    else if (!maker(v) || has_fixed_shape(v)) dimension.add_int64(field::kDimensionValue, meta(v).shape[axis]);
+    const Extent size = sizes ? (*sizes)[size_t(axis)] : Extent{has_fixed_shape(v) ? meta(v).shape[axis] : -1, ""};
+    if (size.size >= 0) dimension.add_int64(field::kDimensionValue, size.size);
+    else if (!size.name.empty()) dimension.add_string(field::kDimensionName, size.name);
     shape_out.add_message(field::kShapeDimension, bytes);
   }
   protozero::pbf_writer tensor_out(tensor);
@@ -286,8 +294,11 @@ std::string GraphWriter::finish(const std::string& graph_name, std::string* exte
     }
     out.add_message(field::kGraphInitializer, bytes);
   }
-  for (size_t i = 0; i < graph_.inputs.size(); ++i) out.add_message(field::kGraphInput, value_info(input_names_[i], graph_.inputs[i]));
-  for (size_t i = 0; i < graph_.outputs.size(); ++i) out.add_message(field::kGraphOutput, value_info(output_names_[i], graph_.outputs[i]));
+  for (size_t i = 0; i < graph_.inputs.size(); ++i)
+    out.add_message(field::kGraphInput, value_info(input_names_[i], graph_.inputs[i], sizes_of_input(i)));
+  const auto shapes = output_shapes(graph_, output_names_);
+  for (size_t i = 0; i < graph_.outputs.size(); ++i)
+    out.add_message(field::kGraphOutput, value_info(output_names_[i], graph_.outputs[i], shapes[i]));
 
   std::string model, opset;
   protozero::pbf_writer opset_out(opset);

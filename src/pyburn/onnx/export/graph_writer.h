@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "pyburn/ir/graph.h"
+#include "pyburn/onnx/model_proto.h"
 
 namespace pyburn::onnx {
 
@@ -64,7 +65,8 @@ class GraphWriter {
   const ExtentExpression* patch_of(const GraphNode& node, int64_t slot) const;
   void find_makers();
   void find_varying();
-  std::string value_info(const std::string& name, ValueId v) const;
+  std::string value_info(const std::string& name, ValueId v, const std::optional<std::vector<Extent>>& sizes) const;
+  std::vector<Extent> sizes_of_input(size_t input) const;
 
   struct Constant {
     std::string name;

@@ -30,18 +30,6 @@ TensorHandle indices_of(Call& c, int i, int64_t size) {
 
 Results gather(Call& c) {
   const int64_t given = c.integer("axis", 0);
-  const Value& source = c.value(0);
-  if (source.is_strings()) {  // along the first axis of a list
-    const Strings& s = source.strings();
-    require(s.shape.rank() == 1, "[gather] strings must be a list: got {}", s.shape);
-    std::vector<std::string> chosen;
-    for (const int64_t i : c.read_integers(1)) {
-      const int64_t at = i < 0 ? i + s.shape[0] : i;
-      require<IndexError>(at >= 0 && at < s.shape[0], "[gather] index out of range: got {} for {} strings", i, s.shape[0]);
-      chosen.push_back(s.items[size_t(at)]);
-    }
-    return Value(make_ref<Strings>(c.value(1).tensor().shape(), chosen));
-  }
   const TensorHandle x = c.input(0);
   const int axis = normalise_dim(given, x.rank());
   const Value& index = c.value(1);

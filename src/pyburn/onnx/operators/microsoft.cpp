@@ -14,12 +14,15 @@
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/logic.h"
+#include "pyburn/ops/generated/loss.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/normalisation.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scatter.h"
+#include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/operators.h"
@@ -200,9 +203,8 @@ TensorHandle causal_bias(const TensorHandle& q, int64_t keys, double filtered) {
   return fn::where(visible, fn::zeros(Dims(), q.dtype(), &q.device()), filtered);
 }
 
-// One product gives queries, keys and values.
-Results attention(Call& c) {
-  const TensorHandle x = c.input(0), weight = c.input(1);
+// One product gives queries, keys and values. `mask`, `past`, `added`: which inputs they are.
+Results self_attention(Call& c, const TensorHandle& x, const TensorHandle& weight, int mask, int past, int added) {
   require(x.rank() == 3 && weight.rank() == 2, "[attention] expected (batch, length, size) and a matrix: got {} and {}", x.shape(),
       weight.shape());
   const int64_t heads = c.integer("num_heads");
@@ -215,17 +217,27 @@ Results attention(Call& c) {
   require(sizes.size() == 3 && sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0 && Checked(sizes[0]) + sizes[1] + sizes[2] == all,
       "[attention] qkv_hidden_sizes do not fit {}: got {}", weight.shape(), sizes);
   const TensorHandle q = split_heads(fn::slice(qkv, 2, 0, sizes[0]), heads);
-  const auto [k, v] = with_past(c.optional_input(4), split_heads(fn::slice(qkv, 2, sizes[0], sizes[0] + sizes[1]), heads),
+  const auto [k, v] = with_past(c.optional_input(past), split_heads(fn::slice(qkv, 2, sizes[0], sizes[0] + sizes[1]), heads),
       split_heads(fn::slice(qkv, 2, sizes[0] + sizes[1], all), heads));
   const int64_t keys = k.shape()[2];
   const double filtered = c.real("mask_filter_value", -10000);
-  TensorHandle bias = c.optional_input(5);
-  if (c.has_input(3)) bias = sum_of(bias, key_bias(c.input(3), x.shape()[0], keys, filtered, q.dtype()));
+  TensorHandle bias = c.optional_input(added);
+  if (c.has_input(mask)) bias = sum_of(bias, key_bias(c.input(mask), x.shape()[0], keys, filtered, q.dtype()));
   if (c.flag("unidirectional")) bias = sum_of(bias, causal_bias(q, keys, filtered));
   const TensorHandle y = attend({.q = q, .k = k, .v = v, .bias = bias, .scale = c.real("scale", 0)});
   Results results{join_heads(y)};
   if (c.wants_output(1)) results.emplace_back(fn::stack({k, v}));
   return results;
+}
+
+Results attention(Call& c) { return self_attention(c, c.input(0), c.input(1), 3, 4, 5); }
+// The same on integers: inputs 3 and 4 are the scales of x and of the weight, 6 and 7 their zero points.
+Results quantised_attention(Call& c) {
+  const auto number = [&](int i) {
+    const TensorHandle scale = c.input(i + 3), x = fn::cast(c.input(i), scale.dtype());
+    return (c.has_input(i + 6) ? x - fn::cast(c.input(i + 6), scale.dtype()) : x) * scale;
+  };
+  return self_attention(c, number(0), number(1), 5, 8, -1);
 }
 
 Results multi_head_attention(Call& c) {
@@ -313,6 +325,23 @@ Results rotary_embedding(Call& c) {
   return flat ? join_heads(y) : y;
 }
 
+// --- others ---
+
+// Distances of all pairs of rows.
+Results cdist(Call& c) {
+  const std::string metric = c.text("metric", "sqeuclidean");
+  require<UnsupportedOp>(metric == "euclidean" || metric == "sqeuclidean", "[cdist] no such metric: got '{}'", metric);
+  const TensorHandle d = fn::cdist(c.input(0), c.input(1), 2.0, "donot_use_mm_for_euclid_dist");
+  return metric == "euclidean" ? d : d * d;
+}
+Results bias_softmax(Call& c) {
+  const TensorHandle x = c.input(0) + c.input(1);
+  const int axis = normalise_dim(c.integer("axis", 1), x.rank());
+  return axis + 1 < x.rank() ? fn::reshape(fn::softmax(fn::flatten(x, axis), -1), x.shape()) : fn::softmax(x, -1);
+}
+Results inverse(Call& c) { return fn::inverse(c.input(0)); }
+Results expand_dims(Call& c) { return fn::unsqueeze(c.input(0), c.read_integer(1)); }
+
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr Operator kRows[] = {
     {kMicrosoft, "Gelu", 1, gelu},
@@ -331,9 +360,14 @@ constexpr Operator kRows[] = {
     {"", "SimplifiedLayerNormalization", 1, simplified_layer_norm},
     {kMicrosoft, "EmbedLayerNormalization", 1, embed_layer_norm},
     {kMicrosoft, "Attention", 1, attention},
+    {kMicrosoft, "QAttention", 1, quantised_attention},
     {kMicrosoft, "MultiHeadAttention", 1, multi_head_attention},
     {kMicrosoft, "GroupQueryAttention", 1, group_query_attention, inputs_at(6)},
     {kMicrosoft, "RotaryEmbedding", 1, rotary_embedding},
+    {kMicrosoft, "CDist", 1, cdist},
+    {kMicrosoft, "BiasSoftmax", 1, bias_softmax},
+    {kMicrosoft, "Inverse", 1, inverse},
+    {kMicrosoft, "ExpandDims", 1, expand_dims, inputs_at(1)},
 };
 
 }  // namespace

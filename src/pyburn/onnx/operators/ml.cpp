@@ -40,7 +40,7 @@ std::vector<double> numbers_of(Call& c, std::string_view name) {
 // --- trees ---
 
 // Version 5: nodes and leaves in lists of their own.
-Results tree_ensemble(Call& c) {
+Trees trees_by_number(Call& c) {
   const Dims feature = c.integers("nodes_featureids", {}), yes = c.integers("nodes_truenodeids", {}),
              no = c.integers("nodes_falsenodeids", {});
   const Dims yes_leaf = c.integers("nodes_trueleafs", {}), no_leaf = c.integers("nodes_falseleafs", {}),
@@ -84,11 +84,15 @@ Results tree_ensemble(Call& c) {
     } else t.yes[size_t(i)] = to_yes, t.no[size_t(i)] = to_no;
   }
   t.roots.assign(roots.begin(), roots.end());
+  return t;
+}
+Results tree_ensemble(Call& c) {
+  const auto trees = c.prepared<Trees>([&] { return trees_by_number(c); });
   static constexpr const char* transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const int64_t fold = c.integer("aggregate_function", 1), how = c.integer("post_transform", 0);
   require<FormatError>(fold >= 0 && fold <= 3 && how >= 0 && how <= 4,
       "[tree_ensemble] no such aggregate_function or post_transform: got {} and {}", fold, how);
-  return transformed(walk(t, c.input(0), Fold(fold)), transforms[how]);
+  return transformed(walk(*trees, c.input(0), Fold(fold)), transforms[how]);
 }
 
 std::vector<double> reals_or_tensor(Call& c, const std::string& name) {
@@ -139,16 +143,20 @@ TensorHandle with_base(Call& c, const TensorHandle& scores) {
 }
 
 Results tree_regressor(Call& c) {
-  const Trees t = trees_by_name(c, "target", c.integer("n_targets"));
+  const auto trees = c.prepared<Trees>([&] { return trees_by_name(c, "target", c.integer("n_targets")); });
   const std::string fold = c.text("aggregate_function", "SUM");
   static const std::map<std::string, Fold> folds = {{"AVERAGE", Fold::average}, {"SUM", Fold::sum}, {"MIN", Fold::min}, {"MAX", Fold::max}};
   require<FormatError>(folds.contains(fold), "[tree_ensemble] no such aggregate_function: got '{}'", fold);
-  return transformed(with_base(c, walk(t, c.input(0), folds.at(fold))), c.text("post_transform", "NONE"));
+  return transformed(with_base(c, walk(*trees, c.input(0), folds.at(fold))), c.text("post_transform", "NONE"));
 }
-Results tree_classifier(Call& c) {
+// Two classes whose leaves all name one of them have a single score.
+struct ClassTrees {
+  Trees trees;
+  bool weights_are_positive;
+};
+ClassTrees class_trees(Call& c) {
   const int64_t classes = label_count(c, "classlabels_int64s", "classlabels_strings");
   Trees t = trees_by_name(c, "class", std::max<int64_t>(classes, 1));
-  // Two classes whose leaves all name one of them: a single score.
   const bool one = classes <= 2 &&
                    std::all_of(t.weights.begin(), t.weights.end(), [&](const Trees::Weight& w) { return w.target == t.weights[0].target; });
   const bool positive = std::all_of(t.weights.begin(), t.weights.end(), [](const Trees::Weight& w) { return w.value >= 0; });
@@ -156,7 +164,12 @@ Results tree_classifier(Call& c) {
     t.targets = 1;
     for (Trees::Weight& w : t.weights) w.target = 0;
   }
-  return classified(c, with_base(c, walk(t, c.input(0), Fold::sum)), positive, "classlabels_int64s", "classlabels_strings");
+  return {std::move(t), positive};
+}
+Results tree_classifier(Call& c) {
+  const auto made = c.prepared<ClassTrees>([&] { return class_trees(c); });
+  const TensorHandle scores = with_base(c, walk(made->trees, c.input(0), Fold::sum));
+  return classified(c, scores, made->weights_are_positive, "classlabels_int64s", "classlabels_strings");
 }
 
 // --- linear models ---
@@ -164,9 +177,11 @@ Results tree_classifier(Call& c) {
 TensorHandle linear_scores(Call& c, int64_t targets) {
   TensorHandle x = as_float(c.input(0));
   if (x.rank() == 1) x = fn::unsqueeze(x, 0);
-  const std::vector<double> weights = c.reals("coefficients"), bias = c.reals("intercepts");
-  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) == Checked(targets) * x.shape()[1],
+  std::vector<double> weights = c.reals("coefficients");
+  const std::vector<double> bias = c.reals("intercepts");
+  require<FormatError>(x.rank() == 2 && targets > 0 && int64_t(weights.size()) >= Checked(targets) * x.shape()[1],
       "[linear] {} coefficients do not fit {} and {} targets", int64_t(weights.size()), x.shape(), targets);
+  weights.resize(size_t(Checked(targets) * x.shape()[1]));  // where a file has more, the first ones count, as in ONNX Runtime
   const TensorHandle y = fn::matmul(x, fn::transpose(fn::reshape(row_of(c, weights, x), {targets, x.shape()[1]}), 0, 1));
   return bias.empty() ? y : y + row_of(c, bias, y);
 }
@@ -174,8 +189,9 @@ Results linear_regressor(Call& c) { return transformed(linear_scores(c, c.intege
 Results linear_classifier(Call& c) {
   const int64_t classes = label_count(c, "classlabels_ints", "classlabels_strings");
   const auto width = c.value(0).tensor().shape().back();
-  const int64_t scores = std::max<int64_t>(1, int64_t(c.reals("coefficients").size()) / std::max<int64_t>(1, width));
-  require<FormatError>(scores == classes || (scores == 1 && classes == 2),
+  const int64_t scores =
+      std::clamp<int64_t>(int64_t(c.reals("coefficients").size()) / std::max<int64_t>(1, width), 1, std::max<int64_t>(1, classes));
+  require<FormatError>(classes > 0 && (scores == classes || (scores == 1 && classes == 2)),
       "[linear_classifier] {} rows of coefficients do not fit {} classes", scores, classes);
   return classified(c, linear_scores(c, scores), false, "classlabels_ints", "classlabels_strings");
 }

@@ -74,8 +74,7 @@ TensorHandle flat_indices(Call& c, const TensorHandle& x, const Windows& w, cons
   return fn::add(flat, fn::mul(plane, step));
 }
 
-Results max_pool(Call& c) {
-  const TensorHandle x = c.input(0);
+Results max_pool(Call& c, const TensorHandle& x) {
   const Windows w = exact(Windows::of(c, x.shape()), x.shape(), c.flag("ceil_mode"));
   require(w.axes <= 3, "[max_pool] at most three spatial axes are supported: got {}", x.shape());
   const bool padded = !fits_core(w);
@@ -110,8 +109,11 @@ TensorHandle window_sums(const TensorHandle& x, const Windows& w) {
   return fn::reshape(y, result);
 }
 
-Results average_pool(Call& c) {
-  const TensorHandle x = c.input(0);
+}  // namespace
+
+TensorHandle maxima(Call& c, const TensorHandle& x) { return max_pool(c, x)[0].tensor(); }
+
+TensorHandle averages(Call& c, const TensorHandle& x) {
   const Windows given = Windows::of(c, x.shape());
   require(given.axes <= 3, "[average_pool] at most three spatial axes are supported: got {}", x.shape());
   const bool ceil_mode = c.flag("ceil_mode"), counts_border = c.flag("count_include_pad");
@@ -142,6 +144,11 @@ Results average_pool(Call& c) {
   return fn::div(sums, window_sums(fn::constant_pad_nd(ones, counted.border(), 0.0), w));
 }
 
+namespace {
+
+Results max_pool(Call& c) { return max_pool(c, c.input(0)); }
+Results average_pool(Call& c) { return averages(c, c.input(0)); }
+
 Results lp_pool(Call& c) {
   const TensorHandle x = c.input(0);
   const double p = double(c.integer("p", 2));
@@ -157,10 +164,7 @@ Dims spatial_axes(const TensorHandle& x) {
   for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
   return axes;
 }
-Results global_average_pool(Call& c) {
-  const TensorHandle x = c.input(0);
-  return fn::mean(x, spatial_axes(x), true);
-}
+Results global_average_pool(Call& c) { return global_averages(c.input(0)); }
 Results global_max_pool(Call& c) {
   const TensorHandle x = c.input(0);
   return fn::amax(x, spatial_axes(x), true);
@@ -201,6 +205,8 @@ constexpr Operator kRows[] = {
 };
 
 }  // namespace
+
+TensorHandle global_averages(const TensorHandle& x) { return fn::mean(x, spatial_axes(x), true); }
 
 std::span<const Operator> pool_operators() { return kRows; }
 

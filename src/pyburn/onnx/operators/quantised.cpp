@@ -1,5 +1,6 @@
-// Quantised tensors: integers with a scale and a zero point. Sums of products are exact: in float32 where its 24 bits hold them, else
-// in float64.
+// Quantised tensors: integers with a scale and a zero point, which are computed with in float32.
+#include "pyburn/onnx/operators/quantised.h"
+
 #include <cmath>
 #include <limits>
 
@@ -46,13 +47,16 @@ TensorHandle to(const TensorHandle& x, DType dtype) { return x.dtype() == dtype 
 
 DType computed_in(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
 
-// To the nearest integer, ties to even, inside of the range of a type.
+}  // namespace
+
 TensorHandle saturated(const TensorHandle& x, const TensorHandle& zero_point, ElementType type) {
   TensorHandle y = fn::round(x);
   if (zero_point.defined()) y = y + to(zero_point, y.dtype());
   const auto [low, high] = range_of(type);
   return fn::cast(fn::clamp(y, low, high), *element_type_info(int64_t(type)).dtype);
 }
+
+namespace {
 
 Results quantize_linear(Call& c) {
   const TensorHandle x = c.input(0), scale = c.input(1);
@@ -92,113 +96,95 @@ Results dynamic_quantize_linear(Call& c) {
   return {y, scale, fn::cast(zero_point, DType::uint8)};
 }
 
-// The dtype in which sums of so many products of 8-bit numbers, with their zero points taken away, are exact.
-DType exact_for(int64_t products) { return products <= (int64_t(1) << 24) / (255 * 255) ? DType::float32 : DType::float64; }
+}  // namespace
 
-// x without its zero point: one number, or one for each row (axis -2) or column (axis -1) of matrices.
-TensorHandle centered(const TensorHandle& x, const TensorHandle& zero_point, DType dtype, int axis) {
-  const TensorHandle numbers = to(x, dtype);
+TensorHandle centered(const TensorHandle& x, const TensorHandle& zero_point, int axis) {
+  const TensorHandle numbers = to(x, DType::float32);
   if (!zero_point.defined()) return numbers;
-  const TensorHandle zero = to(zero_point, dtype);
+  const TensorHandle zero = to(zero_point, DType::float32);
   if (zero.numel() == 1) return numbers - fn::reshape(zero, Dims());
   return numbers - (zero.rank() == 1 && axis == -2 ? fn::unsqueeze(zero, -1) : zero);
 }
-TensorHandle exact_matmul(Call& c, int a, int b, int a_zero, int b_zero) {
-  const TensorHandle left = c.input(a), right = c.input(b);
-  const DType dtype = exact_for(left.rank() ? left.shape().back() : 1);
-  return fn::matmul(centered(left, c.optional_input(a_zero), dtype, -2), centered(right, c.optional_input(b_zero), dtype, -1));
+TensorHandle centered_matmul(Call& c, int a, int b, int a_zero, int b_zero, bool transpose_a, bool transpose_b) {
+  const auto matrix = [&](int i, bool transpose) { return transpose ? fn::transpose(c.input(i), -1, -2) : c.input(i); };
+  return fn::matmul(
+      centered(matrix(a, transpose_a), c.optional_input(a_zero), -2), centered(matrix(b, transpose_b), c.optional_input(b_zero), -1));
 }
-// A scale for each row or column of a product.
 TensorHandle along(const TensorHandle& scale, int axis) {
   if (scale.numel() == 1) return fn::reshape(scale, Dims());
   return scale.rank() == 1 && axis == -2 ? fn::unsqueeze(scale, -1) : scale;
 }
 
-Results matmul_integer(Call& c) { return fn::cast(exact_matmul(c, 0, 1, 2, 3), DType::int32); }
+namespace {
+
+// Products of numbers of 9 bits whose sum float32 holds exactly.
+constexpr int64_t kExactProducts = (int64_t(1) << 24) / (255 * 255);
+
+// The sum of int32 parts, each of at most `each` of `count`; `part` gives that of a range.
+template <class Part>
+TensorHandle sum_of_parts(int64_t count, int64_t each, const Part& part) {
+  TensorHandle sum = fn::cast(part(0, std::min(each, count)), DType::int32);
+  for (int64_t from = each; from < count; from += each)
+    sum = sum + fn::cast(part(from, std::min(Checked(from) + each, Checked(count))), DType::int32);
+  return sum;
+}
+
+Results matmul_integer(Call& c) {
+  const TensorHandle a = centered(c.input(0), c.optional_input(2), -2), b = centered(c.input(1), c.optional_input(3), -1);
+  require(a.rank() > 0 && b.rank() > 0, "[matmul_integer] expected matrices: got {} and {}", a.shape(), b.shape());
+  const int rows = b.rank() == 1 ? 0 : b.rank() - 2;
+  if (a.shape().back() != b.shape()[rows]) return fn::matmul(a, b);  // the error names the shapes
+  return sum_of_parts(a.shape().back(), kExactProducts,
+      [&](int64_t from, int64_t to) { return fn::matmul(fn::slice(a, -1, from, to), fn::slice(b, rows, from, to)); });
+}
 
 Results qlinear_matmul(Call& c) {
-  const TensorHandle sums = exact_matmul(c, 0, 3, 2, 5);
+  const TensorHandle sums = centered_matmul(c, 0, 3, 2, 5);
   const TensorHandle factor =
       to(along(c.input(1), -2), DType::float32) * to(along(c.input(4), -1), DType::float32) / to(along(c.input(6), -2), DType::float32);
-  const TensorHandle y = to(to(sums, DType::float64) * to(factor, DType::float64), DType::float32);
-  return saturated(y, along(c.input(7), -2), element_type_of(c.value(7)));
+  return saturated(sums * factor, along(c.input(7), -2), element_type_of(c.value(7)));
 }
 
-// The convolution of integers without their zero points: exact. Borders are zeros, which is the zero point.
-TensorHandle exact_conv(Call& c, int x_, int w_, int x_zero, int w_zero) {
-  const TensorHandle x = c.input(x_), w = c.input(w_);
+// A weight of a convolution without its zero point, which may be one for each channel.
+TensorHandle centered_weight(Call& c, int weight, int zero_point) {
+  const TensorHandle w = c.input(weight), zero = c.optional_input(zero_point);
   require(w.rank() >= 3, "[conv] expected a weight (M, C, ...): got {}", w.shape());
-  const DType dtype = exact_for(w.numel() / std::max<int64_t>(1, w.shape()[0]));
-  TensorHandle zero = c.optional_input(w_zero);
-  if (zero.defined() && zero.numel() > 1) {
-    Dims shape(w.rank(), 1);
-    shape[0] = -1;
-    zero = fn::reshape(zero, shape);
-  }
-  const TensorHandle weight =
-      zero.defined() ? to(w, dtype) - (zero.numel() == 1 ? fn::reshape(to(zero, dtype), Dims()) : to(zero, dtype)) : to(w, dtype);
-  return convolution(c, centered(x, c.optional_input(x_zero), dtype, -1), weight, {});
+  if (!zero.defined() || zero.numel() == 1) return centered(w, zero, -1);
+  Dims shape(w.rank(), 1);
+  shape[0] = -1;
+  return centered(w, fn::reshape(zero, shape), -1);
 }
 
-Results conv_integer(Call& c) { return fn::cast(exact_conv(c, 0, 1, 2, 3), DType::int32); }
+// Borders are zeros, which is the zero point.
+Results conv_integer(Call& c) {
+  const TensorHandle x = centered(c.input(0), c.optional_input(2), -1), w = centered_weight(c, 1, 3);
+  const int64_t channels = w.shape()[1], taps = w.numel() / std::max<int64_t>(1, Checked(w.shape()[0]) * channels);
+  const bool is_whole = c.integer("group", 1) != 1 || x.rank() < 2 || x.shape()[1] != channels;
+  if (taps > kExactProducts || (is_whole && Checked(taps) * channels > kExactProducts))  // large kernels, and grouped ones
+    return fn::cast(convolution(c, to(x, DType::float64), to(w, DType::float64), {}), DType::int32);
+  if (is_whole) return fn::cast(convolution(c, x, w, {}), DType::int32);
+  return sum_of_parts(channels, kExactProducts / std::max<int64_t>(1, taps),
+      [&](int64_t from, int64_t to) { return convolution(c, fn::slice(x, 1, from, to), fn::slice(w, 1, from, to), {}); });
+}
 
-Results qlinear_conv(Call& c) {
-  TensorHandle sums = to(exact_conv(c, 0, 3, 2, 5), DType::float64);
+}  // namespace
+
+TensorHandle qlinear_conv_of(Call& c, const TensorHandle& x) {
+  TensorHandle sums = convolution(c, centered(x, c.optional_input(2), -1), centered_weight(c, 3, 5), {});
   Dims channels(sums.rank(), 1);
   channels[1] = -1;
-  if (c.has_input(8)) sums = sums + to(fn::reshape(c.input(8), channels), DType::float64);
+  if (c.has_input(8)) sums = sums + to(fn::reshape(c.input(8), channels), DType::float32);
   const auto scale = [&](int i) {
     const TensorHandle s = to(c.input(i), DType::float32);
     return s.numel() == 1 ? fn::reshape(s, Dims()) : fn::reshape(s, channels);
   };
   const TensorHandle factor = scale(1) * scale(4) / scale(6);
-  return saturated(to(sums * to(factor, DType::float64), DType::float32), fn::reshape(c.input(7), Dims()), element_type_of(c.value(7)));
+  return saturated(sums * factor, fn::reshape(c.input(7), Dims()), element_type_of(c.value(7)));
 }
 
-// --- com.microsoft ---
+namespace {
 
-Results matmul_integer_to_float(Call& c) {
-  const TensorHandle sums = to(exact_matmul(c, 0, 1, 4, 5), DType::float32);
-  const TensorHandle y = sums * along(c.input(2), -2) * along(c.input(3), -1);
-  return c.has_input(6) ? y + c.input(6) : y;
-}
-
-Results dynamic_quantize_matmul(Call& c) {
-  const TensorHandle x = c.input(0), b = c.input(1);
-  const TensorHandle high = fn::clamp(fn::amax(x), 0.0), low = fn::clamp(fn::amin(x), {}, 0.0);
-  const TensorHandle range = (high - low) / 255.0, scale = fn::where(fn::gt(range, 0), range, 1.0);
-  const TensorHandle zero_point = fn::round(fn::clamp(fn::neg(low) / scale, 0.0, 255.0));
-  const TensorHandle whole = fn::clamp(fn::round(x / scale) + zero_point, 0.0, 255.0) - zero_point;
-  const DType dtype = exact_for(x.rank() ? x.shape().back() : 1);
-  const TensorHandle sums = fn::matmul(to(whole, dtype), centered(b, c.optional_input(3), dtype, -1));
-  const TensorHandle y = to(sums, DType::float32) * (scale * along(c.input(2), -1));
-  return c.has_input(4) ? y + c.input(4) : y;
-}
-
-// A function of numbers, on quantised ones: inputs (x, scale, zero point) from `first` on, the scale and zero point of the result at `out`.
-TensorHandle number_at(Call& c, int first) {
-  const TensorHandle x = to(c.input(first), DType::float32);
-  const TensorHandle centered_x = c.has_input(first + 2) ? x - to(c.input(first + 2), DType::float32) : x;
-  return centered_x * c.input(first + 1);
-}
-TensorHandle requantized(Call& c, const TensorHandle& y, int out, int like) {
-  const ElementType type = element_type_of(c.has_input(out + 1) ? c.value(out + 1) : c.value(like));
-  return saturated(y / c.input(out), c.optional_input(out + 1), type);
-}
-Results qlinear_add(Call& c) { return requantized(c, number_at(c, 0) + number_at(c, 3), 6, 0); }
-Results qlinear_mul(Call& c) { return requantized(c, number_at(c, 0) * number_at(c, 3), 6, 0); }
-Results qlinear_sigmoid(Call& c) { return requantized(c, fn::sigmoid(number_at(c, 0)), 3, 0); }
-Results qlinear_leaky_relu(Call& c) {
-  const TensorHandle x = number_at(c, 0);
-  return requantized(c, fn::where(fn::lt(x, 0), x * c.real("alpha", 0.01), x), 3, 0);
-}
-Results qlinear_global_average_pool(Call& c) {
-  const TensorHandle x = number_at(c, 0);
-  require(x.rank() >= 3, "[qlinear_global_average_pool] expected (N, C, ...): got {}", x.shape());
-  Dims spatial;
-  for (int i = 1; i < x.rank() - 1; ++i) spatial.push_back(c.flag("channels_last") ? i : i + 1);
-  return requantized(c, fn::mean(x, spatial, true), 3, 0);
-}
+Results qlinear_conv(Call& c) { return qlinear_conv_of(c, c.input(0)); }
 
 constexpr Operator kRows[] = {
     {"", "QuantizeLinear", 10, quantize_linear},
@@ -210,13 +196,6 @@ constexpr Operator kRows[] = {
     {"", "QLinearConv", 10, qlinear_conv},
     {"com.microsoft", "QuantizeLinear", 1, quantize_linear},
     {"com.microsoft", "DequantizeLinear", 1, dequantize_linear},
-    {"com.microsoft", "MatMulIntegerToFloat", 1, matmul_integer_to_float},
-    {"com.microsoft", "DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
-    {"com.microsoft", "QLinearAdd", 1, qlinear_add},
-    {"com.microsoft", "QLinearMul", 1, qlinear_mul},
-    {"com.microsoft", "QLinearSigmoid", 1, qlinear_sigmoid},
-    {"com.microsoft", "QLinearLeakyRelu", 1, qlinear_leaky_relu},
-    {"com.microsoft", "QLinearGlobalAveragePool", 1, qlinear_global_average_pool},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "pyburn/onnx/call.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
@@ -203,10 +204,10 @@ States run_by_steps(const Direction& d) {
 }
 
 template <Cell cell>
-Results layer(Call& c) {
+Results layer(Call& c, const TensorHandle& weight, const TensorHandle& recurrence) {
   const bool batch_first = c.flag("layout");
   TensorHandle x = c.input(0);
-  const TensorHandle weight = c.input(1), recurrence = c.input(2), biases = c.optional_input(3), peepholes = c.optional_input(7);
+  const TensorHandle biases = c.optional_input(3), peepholes = c.optional_input(7);
   require(x.rank() == 3 && weight.rank() == 3 && recurrence.rank() == 3,
       "[onnx] a recurrent layer expects 3 axes of X, W and R: got {}, {} and {}", x.shape(), weight.shape(), recurrence.shape());
   if (batch_first) x = fn::transpose(x, 0, 1);
@@ -263,7 +264,29 @@ Results layer(Call& c) {
   return results;
 }
 
+template <Cell cell>
+Results layer(Call& c) {
+  return layer<cell>(c, c.input(1), c.input(2));
+}
+
+// com.microsoft: weights (D, I, 4 H) of 8 bits with a scale and a zero point for each direction, or each column. They are computed with as
+// numbers; rounding x and h to 8 bits, too, would save nothing here.
+Results dynamic_quantize_lstm(Call& c) {
+  const auto weights = [&](int i, int scale_at) {
+    const TensorHandle scale = c.input(scale_at), w = c.input(i);
+    require(w.rank() == 3 && (scale.rank() == 1 || scale.rank() == 2),
+        "[onnx] quantised weights expect 3 axes and scales 1 or 2: got {} and {}", w.shape(), scale.shape());
+    const auto spread = [&](const TensorHandle& t) {
+      const TensorHandle rows = fn::cast(t, scale.dtype());
+      return rows.rank() == 1 ? fn::reshape(rows, {-1, 1, 1}) : fn::unsqueeze(rows, 1);
+    };
+    return fn::transpose((fn::cast(w, scale.dtype()) - spread(c.input(scale_at + 1))) * spread(scale), 1, 2);
+  };
+  return layer<Cell::lstm>(c, weights(1, 8), weights(2, 10));
+}
+
 constexpr Operator kRows[] = {
+    {"com.microsoft", "DynamicQuantizeLSTM", 1, dynamic_quantize_lstm},
     {"", "RNN", 7, layer<Cell::rnn>},
     {"", "GRU", 7, layer<Cell::gru>},
     {"", "LSTM", 7, layer<Cell::lstm>},

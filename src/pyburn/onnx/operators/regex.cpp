@@ -47,7 +47,7 @@ class RegexParser {
   static constexpr int kDeepest = 100, kMostRepeats = 1000;
 
   [[noreturn]] void refuse(const char* why) const {
-    fail<UnsupportedOp>("[regex_full_match] the expression is not supported: {}: got '{}'", why, pattern_);
+    fail<UnsupportedOp>("[regex] the expression is not supported: {}: got '{}'", why, pattern_);
   }
   bool ends() const { return at_ >= text_.size(); }
   char32_t peek() const { return ends() ? 0 : text_[at_]; }
@@ -339,6 +339,10 @@ void Regex::add(std::vector<int>& threads, std::vector<int>& seen, int mark, int
 
 bool Regex::matches_all_of(std::string_view text) const {
   const std::vector<char32_t> points = code_points(text);
+  return longest_match(points, 0) == points.size();
+}
+
+std::optional<size_t> Regex::longest_match(std::span<const char32_t> points, size_t from) const {
   std::vector<int> threads, next, seen(steps_.size(), -1);
   InterruptTicker ticker;
   const auto is_word = [&](size_t k) {
@@ -346,8 +350,13 @@ bool Regex::matches_all_of(std::string_view text) const {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z');
   };
   const auto before = [&](size_t k) { return Place{k == 0, k == points.size(), (k > 0 && is_word(k - 1)) != is_word(k)}; };
-  add(threads, seen, 0, 0, before(0));
-  for (size_t k = 0; k < points.size() && !threads.empty(); ++k) {
+  const auto accepts = [&] {
+    return std::any_of(threads.begin(), threads.end(), [&](int i) { return steps_[size_t(i)].kind == Step::Kind::accept; });
+  };
+  std::optional<size_t> longest;
+  add(threads, seen, int(from), 0, before(from));
+  if (accepts()) longest = 0;
+  for (size_t k = from; k < points.size() && !threads.empty(); ++k) {
     ticker.work(int64_t(threads.size()) * 8);
     next.clear();
     for (const int i : threads) {
@@ -358,8 +367,9 @@ bool Regex::matches_all_of(std::string_view text) const {
       if (inside != s.negated) add(next, seen, int(k) + 1, s.next, before(k + 1));
     }
     std::swap(threads, next);
+    if (accepts()) longest = k + 1 - from;
   }
-  return std::any_of(threads.begin(), threads.end(), [&](int i) { return steps_[size_t(i)].kind == Step::Kind::accept; });
+  return longest;
 }
 
 }  // namespace pyburn::onnx

@@ -2,6 +2,8 @@
 // time in proportion to text times expression, and no stack.
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,8 @@ class Regex {
  public:
   explicit Regex(std::string_view pattern);  // UnsupportedOp for what is not understood
   bool matches_all_of(std::string_view text) const;
+  // The length of the longest match that begins at `from`; nothing where none does.
+  std::optional<size_t> longest_match(std::span<const char32_t> text, size_t from) const;
 
  private:
   friend class RegexParser;

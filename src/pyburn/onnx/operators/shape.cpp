@@ -33,21 +33,15 @@ Results size(Call& c) { return host_integer(shape_of(c, 0).numel()); }
 
 // 0 copies a size of the input unless allowzero; -1 is what remains.
 Results reshape(Call& c) {
-  const Value& v = c.value(0);
-  const Shape from = shape_of(c, 0);
+  const TensorHandle x = c.input(0);
   Dims to = c.dims_of("shape", 1);
   if (!c.flag("allowzero"))
     for (int64_t i = 0; i < to.size(); ++i)
       if (to[i] == 0) {
-        require(i < from.rank(), "[reshape] a 0 in the shape copies a size that is not there: got {} for {}", to, from);
-        to[i] = from[i];
+        require(i < x.rank(), "[reshape] a 0 in the shape copies a size that is not there: got {} for {}", to, x.shape());
+        to[i] = x.shape()[i];
       }
-  if (!v.is_strings()) return fn::reshape(c.input(0), to);
-  int64_t known = 1;
-  for (const int64_t n : to) known = n == -1 ? known : int64_t(Checked(known) * n);
-  for (int64_t& n : to) n = n == -1 ? from.numel() / std::max<int64_t>(known, 1) : n;
-  require(checked_numel(to) == from.numel(), "[reshape] sizes do not fit: got {} for {}", to, from);
-  return Value(make_ref<Strings>(to, v.strings().items));
+  return fn::reshape(x, to);
 }
 
 Results flatten(Call& c) {

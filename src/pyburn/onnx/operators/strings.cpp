@@ -142,6 +142,78 @@ Results regex_full_match(Call& c) {
   return Value::on_host(from_host(host_device(), {matches.data(), {x.shape, DType::boolean}}));
 }
 
+// com.microsoft: the words of each text along a new last axis, which shorter texts fill up. Words are what an expression matches, what is
+// between separators, or single characters.
+class WordSplitter {
+ public:
+  explicit WordSplitter(Call& c) : shortest_(size_t(std::max<int64_t>(1, c.integer("mincharnum", 1)))) {
+    if (c.has("tokenexp")) words_.emplace(c.text("tokenexp"));
+    for (const std::string& expression : c.texts("separators"))
+      if (!expression.empty()) separators_.emplace_back(expression);
+    require<FormatError>(words_ || c.has("separators"), "[tokenizer] expected separators or tokenexp");
+  }
+  std::vector<std::string> operator()(const std::string& text) const {
+    const std::vector<char32_t> points = code_points(text);
+    std::vector<std::string> words;
+    size_t begin = 0;
+    const auto add = [&](size_t from, size_t to) {
+      if (to - from < shortest_) return;
+      std::string& word = words.emplace_back();
+      for (size_t i = from; i < to; ++i) append_utf8(word, points[i]);
+    };
+    for (size_t at = 0; at < points.size();) {
+      if (words_) {
+        const size_t length = words_->longest_match(points, at).value_or(0);
+        add(at, at + length);
+        at += std::max<size_t>(1, length);
+      } else if (separators_.empty()) {
+        add(at, at + 1);
+        ++at;
+      } else if (const size_t length = separator(points, at)) {
+        add(begin, at);
+        begin = at += length;
+      } else ++at;
+    }
+    if (!words_ && !separators_.empty()) add(begin, points.size());
+    return words;
+  }
+
+ private:
+  size_t separator(std::span<const char32_t> points, size_t at) const {
+    for (const Regex& r : separators_)
+      if (const size_t length = r.longest_match(points, at).value_or(0)) return length;
+    return 0;
+  }
+  size_t shortest_;  // characters
+  std::optional<Regex> words_;
+  std::vector<Regex> separators_;
+};
+
+Results tokenizer(Call& c) {
+  const Strings& x = strings_of(c, 0);
+  const auto split_words = c.prepared<WordSplitter>([&] { return WordSplitter(c); });
+  const bool mark = c.flag("mark");
+  const std::string pad = c.text("pad_value", "");
+  std::vector<std::vector<std::string>> rows;
+  size_t width = 0;
+  for (const std::string& text : x.items) {
+    rows.push_back((*split_words)(text));
+    width = std::max(width, rows.back().size());
+  }
+  std::vector<std::string> items;
+  const size_t marks = mark && width > 0 ? 1 : 0;  // before and after
+  Shape shape = x.shape;
+  shape.push_back(int64_t(width + 2 * marks));
+  checked_numel(shape);
+  for (auto& row : rows) {
+    row.resize(width, pad);
+    if (marks) items.emplace_back("\x02");
+    for (std::string& word : row) items.push_back(std::move(word));
+    if (marks) items.emplace_back("\x03");
+  }
+  return made(shape, std::move(items));
+}
+
 // Counts sequences of words (n-grams) that a pool lists.
 class NgramPool {
  public:
@@ -214,7 +286,8 @@ class NgramPool {
 };
 
 Results tf_idf(Call& c) {
-  const NgramPool pool(c);
+  const auto kept = c.prepared<NgramPool>([&] { return NgramPool(c); });
+  const NgramPool& pool = *kept;
   const Shape shape = pool.is_text() ? strings_of(c, 0).shape : c.value(0).tensor().shape();
   require(shape.rank() == 1 || shape.rank() == 2, "[tf_idf_vectorizer] expected (C) or (N, C): got {}", shape);
   const int64_t rows = shape.rank() == 2 ? shape[0] : 1, words = shape.back(), size = Checked(rows) * pool.width();
@@ -237,6 +310,33 @@ Value equal_strings(Call& c) {
   return Value::on_host(from_host(host_device(), {same.data(), {shape, DType::boolean}}));
 }
 
+MovedStrings::MovedStrings(Values& inputs) {
+  int64_t next = 0;
+  for (Value& v : inputs) {
+    if (!v.is_strings()) continue;
+    std::vector<int64_t> places(v.strings().items.size());
+    for (int64_t& place : places) place = next++;
+    sources_.push_back(v);
+    v = Value::on_host(from_host(host_device(), {places.data(), {sources_.back().strings().shape, DType::int64}}));
+  }
+}
+void MovedStrings::put_back(Values& results) const {
+  std::vector<const std::string*> all;
+  for (const Value& v : sources_)
+    for (const std::string& text : v.strings().items) all.push_back(&text);
+  for (Value& v : results) {
+    if (!v.is_tensor() || v.tensor().dtype() != DType::int64) continue;
+    std::vector<int64_t> places(size_t(v.tensor().numel()));
+    to_host(v.tensor(), {places.data(), v.tensor().meta()});
+    std::vector<std::string> items;
+    for (const int64_t place : places) {
+      require<FormatError>(place >= 0 && place < int64_t(all.size()), "[onnx] the operator makes elements: it does not take strings");
+      items.push_back(*all[size_t(place)]);
+    }
+    v = made(v.tensor().shape(), std::move(items));
+  }
+}
+
 namespace {
 
 constexpr Operator kRows[] = {
@@ -244,6 +344,7 @@ constexpr Operator kRows[] = {
     {"", "StringSplit", 20, split},
     {"", "StringNormalizer", 10, normalize},
     {"", "RegexFullMatch", 20, regex_full_match},
+    {"com.microsoft", "Tokenizer", 1, tokenizer},
     {"", "TfIdfVectorizer", 9, tf_idf, inputs_at(0)},
 };
 

@@ -6,6 +6,7 @@
 #include "pyburn/nn/deform_conv.h"
 #include "pyburn/onnx/call.h"
 #include "pyburn/onnx/operators/host_tensors.h"
+#include "pyburn/onnx/operators/image_decoder.h"
 #include "pyburn/onnx/operators/windows.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
@@ -17,6 +18,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/regions.h"
 #include "pyburn/ops/operators.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
@@ -177,7 +179,18 @@ Results deform_conv(Call& c) {
   return nn::deform_conv2d(x, c.input(2), weight, c.optional_input(3), w.stride, w.before, w.dilation, c.optional_input(4));
 }
 
+Results image_decoder(Call& c) {
+  const std::string pixels = c.text("pixel_format", "RGB");
+  require<FormatError>(pixels == "RGB" || pixels == "BGR" || pixels == "Grayscale",
+      "[image_decoder] pixel_format must be RGB, BGR or Grayscale: got '{}'", pixels);
+  const TensorHandle file = c.input(0);
+  require<DTypeError>(file.dtype() == DType::uint8, "[image_decoder] expected the bytes of a file as uint8: got {}", file.dtype());
+  require<UnsupportedOp>(decode_image, "[image_decoder] images are decoded by Python's Pillow: this program runs without Python");
+  return moved_to(c.device(), decode_image(host_bytes(file), pixels));
+}
+
 constexpr Operator kRows[] = {
+    {"", "ImageDecoder", 20, image_decoder},
     {"", "NonMaxSuppression", 10, non_max_suppression, inputs_at(2, 3, 4)},
     {"", "RoiAlign", 10, roi_align_10},
     {"", "RoiAlign", 16, roi_align_16},
@@ -186,6 +199,8 @@ constexpr Operator kRows[] = {
 };
 
 }  // namespace
+
+TensorHandle (*decode_image)(std::span<const std::byte>, const std::string&) = nullptr;
 
 std::span<const Operator> vision_operators() { return kRows; }
 

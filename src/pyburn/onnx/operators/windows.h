@@ -19,4 +19,9 @@ struct Windows {
   Dims border() const;
 };
 
+// Pools with the attributes of a call, for operators that prepare x (N, C, ...) themselves.
+TensorHandle averages(Call& c, const TensorHandle& x);
+TensorHandle maxima(Call& c, const TensorHandle& x);
+TensorHandle global_averages(const TensorHandle& x);
+
 }  // namespace pyburn::onnx
