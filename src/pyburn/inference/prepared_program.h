@@ -27,6 +27,8 @@ class PreparedProgram {
   Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants = {}, StepWatcher* watcher = nullptr);
 
   void prepare_context();  // for the first run, which else does it
+  // Other attributes for a node that runs by execute(): numbers that change from run to run. Not during a run.
+  void set_operation(size_t node, Operation op) { program_.nodes[node].op = std::move(op); }
 
   const LoweredProgram& program() const { return program_; }
   const MemoryPlan& memory() const { return memory_; }

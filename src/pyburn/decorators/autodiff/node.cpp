@@ -15,6 +15,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/patient_lock.h"
@@ -363,7 +364,9 @@ Grads AccumulateGrad::apply(Grads& dy) {
       h.grad = fits ? g : copied_as(wanted, g);
     } else {
       // Taken over if nothing else references it, copied otherwise.
-      const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && !history_of(g);
+      const RunObserver* observer = run_observer();
+      const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
+      const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 + watched && !history_of(g);
       if (alone) std::atomic_thread_fence(std::memory_order_acquire);  // what another thread did with it, before it let go, has happened
       h.grad = alone ? g : copied_as(wanted, fn::detach(g));
       forget_base(h.grad);
