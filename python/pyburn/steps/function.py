@@ -103,23 +103,23 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
         self.function = function
         self._quiet = quiet
-        self._kinds: dict[Any, _Kind] = {}
+        self.kinds: dict[Any, _Kind] = {}
         self._lock = threading.RLock()
-        self._refusal = assigned_outside(function)
+        self.refusal = assigned_outside(function)
         self._warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._refusal:
+        if self.refusal:
             return self._as_python("", args, kwargs)
         if _step_recording.current() is not None or not _core._runs_at_top():  # inside of another recording
             return self.function(*args, **kwargs)
         call = Call(args, kwargs)
         with self._lock:
-            kind = self._kinds.get(call.key)
+            kind = self.kinds.get(call.key)
             if kind is None:
-                if len(self._kinds) >= MOST_KINDS:
+                if len(self.kinds) >= MOST_KINDS:
                     return self._as_python(f"its arguments had {MOST_KINDS} different shapes or values", args, kwargs)
-                kind = self._kinds[call.key] = _Kind()
+                kind = self.kinds[call.key] = _Kind()
             for program in kind.programs:
                 if program.fits():
                     return program.run(call.tensors)
@@ -170,7 +170,7 @@ class CompiledFunction:
             difference = difference or found
             if found:
                 continue
-            if sum(len(k.programs) for k in self._kinds.values()) >= MOST_PROGRAMS:
+            if sum(len(k.programs) for k in self.kinds.values()) >= MOST_PROGRAMS:
                 return self._give_up(kind, f"it has {MOST_PROGRAMS} programs already, for other arguments, modes or values")
             try:
                 kind.programs.append(_Program(recording, before, call))
@@ -190,7 +190,7 @@ class CompiledFunction:
         self._warn(reason)
 
     def _as_python(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._warn(self._refusal or reason)
+        self._warn(self.refusal or reason)
         return self.function(*args, **kwargs)
 
     def _warn(self, reason: str) -> None:
@@ -202,6 +202,16 @@ class CompiledFunction:
         while level < 8 and sys._getframe(level - 1).f_code.co_filename.startswith(_PACKAGE):
             level += 1
         warnings.warn(f"[compile] {name} runs as Python: {reason}", UserWarning, stacklevel=level)
+
+    @property
+    def programs(self) -> int:
+        """The number of compiled programs: one for each kind of call."""
+        return sum(len(kind.programs) for kind in self.kinds.values())
+
+    @property
+    def runs(self) -> int:
+        """How many calls have replayed a program."""
+        return sum(program.runs for kind in self.kinds.values() for program in kind.programs)
 
     def explain(self) -> str:
         """Returns what was compiled, and why the rest was not."""

@@ -339,6 +339,18 @@ TensorHandle copied_as(const Layout& wanted, const TensorHandle& x) {
   const auto [order, back] = order_in_memory(wanted);
   return fn::permute(fn::contiguous_copy(fn::permute(x, order)), back);
 }
+// Does nothing else reference the memory? It may be a view of a whole result that is not used otherwise.
+bool is_alone(const TensorHandle& g) {
+  const RunObserver* observer = run_observer();
+  const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
+  if (g.impl()->use_count() != 1) return false;
+  const History* h = history_of(g);
+  if (!h) return g.storage()->use_count() == 1 + watched;
+  const TensorHandle& base = h->base;
+  if (h->node || h->hooks || h->retained || h->grad.defined() || !base.defined() || history_of(base)) return false;
+  return base.impl()->use_count() == 1 && g.storage()->use_count() == 2 + watched &&
+         g.storage()->bytes == bytes_of(g.dtype(), g.numel());
+}
 }  // namespace
 
 TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient) {
@@ -364,9 +376,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
       h.grad = fits ? g : copied_as(wanted, g);
     } else {
       // Taken over if nothing else references it, copied otherwise.
-      const RunObserver* observer = run_observer();
-      const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
-      const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 + watched && !history_of(g);
+      const bool alone = fits && is_alone(g);
       if (alone) std::atomic_thread_fence(std::memory_order_acquire);  // what another thread did with it, before it let go, has happened
       h.grad = alone ? g : copied_as(wanted, fn::detach(g));
       forget_base(h.grad);
