@@ -57,6 +57,7 @@ class StepTrace final : public Decorator {
     if (caller_ && int64_t(lines.size()) < recorder_->nodes()) lines.resize(size_t(recorder_->nodes()), caller_());
     if (recorder_->nodes() % kSweep == 0) recorder_->forget_unused();
   }
+  void download(const TensorHandle& from, const HostArray& to) override { below_autodiff(from.device())->download(from, to); }
   std::string name() const override { return "recording(" + inner_->name() + ")"; }
 
   std::string refusal;
