@@ -8,6 +8,7 @@
 #include "pyburn/graph/aliases.h"
 #include "pyburn/graph/passes.h"
 #include "pyburn/ir/random_state.h"
+#include "pyburn/runtime/allocator.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -78,8 +79,9 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
   release_gradients();
   std::optional<LoweredProgram> lowered = lower(*g, {}, shapes, values_, *step.device, leaf);
   require<CaptureError>(lowered.has_value(), "it depends on values");
-  program_ = std::make_unique<PreparedProgram>(std::move(*lowered), *step.device, leaf);
+  program_ = std::make_unique<PreparedProgram>(std::move(*lowered), *step.device, leaf, PreparedProgram::Pages::huge);
   find_run_time_nodes(*g);
+  if (leaf.capabilities().host_memory) empty_host_cache();  // what Python needed so far; the program has memory of its own
   program_->prepare_context();
 }
 

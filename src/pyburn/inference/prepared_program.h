@@ -19,7 +19,9 @@ class StepWatcher {
 
 class PreparedProgram {
  public:
-  PreparedProgram(LoweredProgram program, Device& device, Backend& backend);
+  // Programs that run once per request start sooner in ordinary pages; those that run for hours are faster in huge ones.
+  enum class Pages : uint8_t { ordinary, huge };
+  PreparedProgram(LoweredProgram program, Device& device, Backend& backend, Pages pages = Pages::ordinary);
   ~PreparedProgram();
 
   // Inputs have the shapes and dtypes that the program was lowered for. Any number of threads at once, each with memory of its own.
@@ -35,11 +37,13 @@ class PreparedProgram {
 
  private:
   class Context;
+  class PageScope;
   std::unique_ptr<Context> take_context();
 
   LoweredProgram program_;
   Device& device_;
   Backend& backend_;
+  Pages pages_;
   MemoryPlan memory_;
   std::vector<int64_t> places_;  // offsets of slots in the arena; -1: elsewhere
   struct Needs {

@@ -65,7 +65,7 @@ class StepTrace final : public Decorator {
   std::vector<std::string> lines;
 
  private:
-  static constexpr int64_t kSweep = 32;
+  static constexpr int64_t kSweep = 8;
   template <class Note>
   void note(Note note) {
     if (!recorder_) return;

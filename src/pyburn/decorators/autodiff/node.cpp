@@ -345,10 +345,9 @@ bool is_alone(const TensorHandle& g) {
   const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
   if (g.impl()->use_count() != 1) return false;
   const History* h = history_of(g);
-  if (!h) return g.storage()->use_count() == 1 + watched;
-  const TensorHandle& base = h->base;
-  if (h->node || h->hooks || h->retained || h->grad.defined() || !base.defined() || history_of(base)) return false;
-  return base.impl()->use_count() == 1 && g.storage()->use_count() == 2 + watched &&
+  if (h && (h->node || h->hooks || h->retained || h->grad.defined())) return false;
+  if (!h || !h->base.defined()) return g.storage()->use_count() == 1 + watched;
+  return !history_of(h->base) && h->base.impl()->use_count() == 1 && g.storage()->use_count() == 2 + watched &&
          g.storage()->bytes == bytes_of(g.dtype(), g.numel());
 }
 }  // namespace
