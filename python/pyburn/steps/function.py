@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _core, _step_recording
@@ -35,9 +35,9 @@ _core._set_line_of_caller(_line_of_caller)
 class _Recording:
     """One recorded call."""
 
-    def __init__(self, function: Callable[..., Any], call: Call, device: Any) -> None:
+    def __init__(self, function: Callable[..., Any], also: Iterable[Any], call: Call, device: Any) -> None:
         self.core = _core._StepRecording(device, call.tensors)
-        self.guards = Guards(function)
+        self.guards = Guards(function, also)
         self.host: list[_step_recording.HostPart] = []
         self.step: Any = None
         self.results: Results
@@ -95,13 +95,19 @@ class _Kind:
 class CompiledFunction:
     """A function that replays a prepared program; made by `pyburn.compile`.
 
+    Args:
+        function: The Python function.
+        also: Further objects whose numbers and modes the function reads.
+        quiet: Whether to give no warning if the function runs as Python.
+
     Attributes:
         function: The Python function.
     """
 
-    def __init__(self, function: Callable[..., Any], *, quiet: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, also: Iterable[Any] = (), quiet: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self._also = tuple(also)
         self._quiet = quiet
         self.kinds: dict[Any, _Kind] = {}
         self._lock = threading.RLock()
@@ -140,7 +146,7 @@ class CompiledFunction:
         if any(t.device != device for t in call.tensors):
             kind.refusal = "its arguments are on several devices"
             return self._as_python(kind.refusal, args, kwargs)
-        recording = _Recording(self.function, call, device)
+        recording = _Recording(self.function, self._also, call, device)
         changes = _core._module_changes()
         _step_recording.set_current(recording)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _core
@@ -27,7 +27,7 @@ class Guards:
     pyburn is not searched.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], also: Iterable[Any] = ()) -> None:
         self._entries: list[tuple[dict[Any, Any], Any, Any, str]] = []  # a dict, a key, the value there, its name
         self._cells: list[tuple[Any, Any, str]] = []
         self._lists: list[tuple[Any, list[Any], str]] = []
@@ -35,7 +35,8 @@ class Guards:
         self._seen: set[int] = set()
         self.modules: list[Module] = []
         self.optimizers: list[Optimizer] = []
-        self._visit(function, "", _DEPTH)
+        for root in (function, *also):
+            self._visit(root, "", _DEPTH)
         self._changes = _core._module_changes()
         self._modules = self._state_of_modules()
 
