@@ -93,7 +93,11 @@ void bind_steps(nb::module_& m) {
             const GilRelease released;
             new (self) CompiledObject{std::make_unique<CompiledStep>(step.step, *again.step)};
           })
-      .def("fits", [](const CompiledObject& c) { return c.step->fits(); })
+      .def("fits",
+          [](const CompiledObject& c, nb::handle inputs) {
+            const Tensors given = tensors_of(inputs);
+            return c.step->fits(span_of(given));
+          })
       .def_prop_ro("optimizer_steps", [](const CompiledObject& c) { return c.step->optimizer_steps(); })
       .def_prop_ro("operations",
           [](const CompiledObject& c) {

@@ -463,3 +463,42 @@ def test_inside_of_a_capture_and_of_another_step():
     for _ in range(4):
         assert g(X).tolist() == (X * 2 + 1).tolist()
     assert g.programs == 1
+
+
+def test_effects_of_python(capsys):
+    def f(x):
+        print("called")
+        return x * 2
+
+    compiled = pyburn.compile(f)
+    with pytest.warns(UserWarning, match=r"it calls print\(\) \(.*test_compiled_guards.py"):
+        for _ in range(5):
+            compiled(X)
+    assert capsys.readouterr().out == "called\n" * 5
+
+
+def test_an_argument_that_is_a_parameter():
+    pyburn.manual_seed(0)
+    model = nn.Linear(4, 4, bias=False)
+    reference = copy.deepcopy(model)
+    optimizers = [optim.SGD(m.parameters(), lr=0.1) for m in (model, reference)]
+
+    def make(m, o):
+        def step(x):
+            o.zero_grad()
+            loss = (m(x) ** 2).mean()
+            loss.backward()
+            o.step()
+            return loss
+
+        return step
+
+    f, g = pyburn.compile(make(model, optimizers[0])), make(reference, optimizers[1])
+    x = pyburn.ones(4, 4)
+    for _ in range(4):
+        assert f(x).item() == g(x).item()
+    assert f.runs > 0
+    with pytest.warns(UserWarning, match="writes to an argument|another one"):
+        for _ in range(4):
+            assert f(model.weight.detach()).item() == g(reference.weight.detach()).item()
+    assert model.weight.tolist() == reference.weight.tolist()

@@ -42,6 +42,8 @@ class _Recording:
         self.step: Any = None
         self.results: Results
         self.refuse: Callable[[str], None] = self.core.refuse
+        if self.guards.refusal:
+            self.refuse(self.guards.refusal)
 
     def add(self, part: _step_recording.HostPart) -> None:
         """Adds work that the host repeats in each run."""
@@ -72,8 +74,8 @@ class _Program:
         self.guards, self.host, self.results, self.kept = recording.guards, recording.host, recording.results, call.kept
         self.runs = 0
 
-    def fits(self) -> bool:
-        return not self.guards.changed() and all(part.fits() for part in self.host) and self.core.fits()
+    def fits(self, tensors: list[Tensor]) -> bool:
+        return not self.guards.changed() and all(part.fits() for part in self.host) and self.core.fits(tensors)
 
     def run(self, tensors: list[Tensor]) -> Any:
         operations = [operation for part in self.host for operation in part.operations()]
@@ -127,7 +129,7 @@ class CompiledFunction:
                     return self._as_python(f"its arguments had {MOST_KINDS} different shapes or values", args, kwargs)
                 kind = self.kinds[call.key] = _Kind()
             for program in kind.programs:
-                if program.fits():
+                if program.fits(call.tensors):
                     return program.run(call.tensors)
             if kind.refusal:
                 return self._as_python(kind.refusal, args, kwargs)

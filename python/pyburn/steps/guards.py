@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import logging
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -18,6 +19,7 @@ _MISSING = object()
 _MOST_ITEMS = 256  # of a container that is compared item by item
 _DEPTH = 6
 _OWN = __name__.partition(".")[0]
+_EFFECTS = frozenset(["print", "input", "open", "breakpoint"])  # builtins that programs call for their effect
 
 
 class Guards:
@@ -34,7 +36,7 @@ class Guards:
         self._sizes: list[tuple[Any, int, str]] = []
         self._seen: set[int] = set()
         self.modules: list[Module] = []
-        self.optimizers: list[Optimizer] = []
+        self.refusal = ""  # of what a replay would leave out
         for root in (function, *also):
             self._visit(root, "", _DEPTH)
         self._changes = _core._module_changes()
@@ -78,6 +80,8 @@ class Guards:
             self._visit(value.__func__, name, depth)
         elif isinstance(value, types.FunctionType):
             self._visit_function(value, name, depth)
+        elif isinstance(value, logging.Logger):
+            self.refusal = f"it uses the logger {name}, which a replay would leave out"
         elif isinstance(value, functools.partial):
             for part in (value.func, value.args, value.keywords):
                 self._visit(part, name, depth)
@@ -87,7 +91,6 @@ class Guards:
                 if not type(m).__module__.startswith(_OWN + "."):
                     self._visit_function(type(m).forward, type(m).__name__, depth - 1)  # globals and closures of its code
         elif isinstance(value, Optimizer):
-            self.optimizers.append(value)
             self._lists.append((value.param_groups, list(value.param_groups), f"{name}.param_groups"))
             # Optimizers of the core compute their numbers anew in each run; others have read them while they ran.
             if getattr(value, "_core_name", None) is None:
@@ -126,6 +129,8 @@ class Guards:
             self._cells.append((cell, value, cell_name))
             self._visit(value, cell_name, depth - 1)
         for global_name in _global_names(code):
+            if global_name in _EFFECTS and global_name not in function.__globals__:
+                self.refusal = f"it calls {global_name}() ({code.co_filename}:{code.co_firstlineno}), which a replay would leave out"
             if global_name in function.__globals__:
                 value = function.__globals__[global_name]
                 self._entries.append((function.__globals__, global_name, value, global_name))

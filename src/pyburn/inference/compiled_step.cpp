@@ -74,7 +74,6 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
       if (may_be_written[size_t(v)] && step.graph->constants[i].first == v) from = int32_t(i);
     constants_.push_back(from);
     values_.push_back(t);
-    if (from >= 0) written_.push_back(step.state[size_t(from)].storage.get());
   }
   release_gradients();
   std::optional<LoweredProgram> lowered = lower(*g, {}, shapes, values_, *step.device, leaf);
@@ -125,7 +124,7 @@ TensorHandle CompiledStep::present(const StepState& s) const {
   return s.gradient_of < 0 ? s.tensor : autograd::grad_of(step_->leaves[size_t(s.gradient_of)].leaf);
 }
 
-bool CompiledStep::fits() const {
+bool CompiledStep::fits(std::span<const TensorHandle> inputs) const {
   if (!(step_->modes == StepModes::now())) return false;
   for (const StepLeaf& l : step_->leaves)
     if (autograd::grad_of(l.leaf).defined() != l.had_gradient) return false;
@@ -134,6 +133,8 @@ bool CompiledStep::fits() const {
     const TensorHandle now = present(s);
     if (!now.defined() || now.dtype() != s.tensor.dtype() || now.requires_grad() != s.requires_grad || !(now.layout() == s.layout)) return false;
     if (s.gradient_of < 0 && now.storage() != s.storage.get()) return false;
+    for (const TensorHandle& t : inputs)
+      if (t.storage() == now.storage()) return false;
   }
   return true;
 }
@@ -151,24 +152,17 @@ void CompiledStep::draw_anew() {
   }
 }
 
-// Arguments that share memory with what the step writes to are not what was recorded.
-bool CompiledStep::is_free(std::span<const TensorHandle> inputs) const {
-  return std::all_of(inputs.begin(), inputs.end(),
-      [&](const TensorHandle& t) { return std::find(written_.begin(), written_.end(), t.storage()) == written_.end(); });
-}
-
 Tensors CompiledStep::run(std::span<const TensorHandle> inputs, std::span<const Operation> optimizer_steps) {
   const std::lock_guard lock(mutex_);
   require<ValueError>(optimizer_steps.size() == updates_.size(), "[compile] wrong number of optimizer steps: got {}, expected {}",
       int64_t(optimizer_steps.size()), int64_t(updates_.size()));
-  require<ValueError>(is_free(inputs), "[compile] an argument shares memory with a parameter or with state that the step writes to");
+  std::vector<TensorHandle> constants = values_;
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (constants_[i] >= 0) constants[i] = present(step_->state[size_t(constants_[i])]);
   for (size_t i = 0; i < updates_.size(); ++i) program_->set_operation(updates_[i], optimizer_steps[i]);
   draw_anew();
   std::vector<TensorHandle> given(inputs.begin(), inputs.end());
   for (int32_t i : inputs_) given.push_back(present(step_->state[size_t(i)]));
-  std::vector<TensorHandle> constants = values_;
-  for (size_t i = 0; i < constants.size(); ++i)
-    if (constants_[i] >= 0) constants[i] = present(step_->state[size_t(constants_[i])]);
   for (const StepLeaf& l : step_->leaves)
     if (l.after != StepLeaf::After::kept) autograd::set_grad(l.leaf, {});
   Tensors outputs = program_->run(given, constants);

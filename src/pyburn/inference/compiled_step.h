@@ -12,8 +12,9 @@ class CompiledStep {
   // The recording is used up: tensors that another run may replace are not kept alive.
   CompiledStep(Ref<RecordedStep> step, const RecordedStep& again);
 
-  // Are state, gradients and modes as the program expects them? Arguments have the shapes and dtypes of the recording.
-  bool fits() const;
+  // Are state, gradients and modes as the program expects them, and does no input share memory with them? Inputs have the shapes and
+  // dtypes of the recording.
+  bool fits(std::span<const TensorHandle> inputs) const;
   // What the step does and leaves behind. `optimizer_steps`: the operations of the optimiser with their numbers for this run.
   Tensors run(std::span<const TensorHandle> inputs, std::span<const Operation> optimizer_steps);
 
@@ -31,14 +32,12 @@ class CompiledStep {
   void release_gradients();
   void find_run_time_nodes(const Graph& optimised);
   void draw_anew();
-  bool is_free(std::span<const TensorHandle> inputs) const;
 
   Ref<RecordedStep> step_;
   std::unique_ptr<PreparedProgram> program_;
   std::vector<int32_t> inputs_;     // of the program after those of the step: numbers of states
   std::vector<int32_t> constants_;  // of the program: numbers of states; -1: a constant
   std::vector<TensorHandle> values_;  // parallel
-  std::vector<Storage*> written_;
   std::vector<Draw> draws_;
   std::vector<size_t> updates_;  // nodes
   ForkSafeMutex mutex_;
