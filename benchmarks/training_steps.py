@@ -173,29 +173,37 @@ def main() -> None:
     parser.add_argument("--serve", default="")
     options = parser.parse_args()
     if options.serve:
-        return serve(options.serve)
+        serve(options.serve)
+        return
     chosen = [t for t in TRAININGS if not options.only or t.name in options.only.split(",")]
     peers = [p for p in options.peers.split(",") if p]
     print(describe())
     for threads in map(int, options.threads.split(",")):
-        print(f"\n{threads} thread{'s' * (threads > 1)}; times in ms, ratios of times, memory in MB")
-        print(f"{'model':14}{'compiled':>10}{'pyburn':>10}{''.join(f'{p:>14}' for p in peers)}{'/pyburn':>9}{'/best peer':>11}{'memory':>16}")
-        ratios: dict[str, list[float]] = {"own": [], "peer": []}
-        for training in chosen:
-            sides = {name: Side(python_of(name), name, threads) for name in ("compiled", "pyburn", *peers)}
-            facts = measure(training, sides, threads, options)
-            for side in sides.values():
-                side.close()
-            time_of = {name: f["seconds"] * 1e3 for name, f in facts.items()}
-            best = min((time_of[p] for p in peers if p in time_of), default=math.nan)
-            compiled, own = time_of.get("compiled", math.nan), time_of.get("pyburn", math.nan)
-            ratios["own"].append(compiled / own)
-            ratios["peer"].append(compiled / best)
-            memory = "/".join(f"{facts[n]['memory'] / 2**20:.0f}" if n in facts else "-" for n in sides)
-            columns = "".join(f"{time_of.get(p, math.nan):14.3f}" for p in peers)
-            print(f"{training.name:14}{compiled:10.3f}{own:10.3f}{columns}{compiled / own:9.2f}{compiled / best:11.2f}{memory:>16}", flush=True)
-        mean = {kind: math.exp(statistics.fmean(math.log(r) for r in values if r == r)) for kind, values in ratios.items() if any(r == r for r in values)}
-        print("geometric mean: " + ", ".join(f"{value:.2f} of {'pyburn as it is' if kind == 'own' else 'the best peer'}" for kind, value in mean.items()))
+        compare(chosen, peers, threads, options)
+
+
+def compare(chosen: list[Training], peers: list[str], threads: int, options: argparse.Namespace) -> None:
+    """Prints the table for one number of threads."""
+    print(f"\n{threads} thread{'s' * (threads > 1)}; times in ms, ratios of times, memory in MB (compiled/pyburn/peers)")
+    print(f"{'model':14}{'compiled':>10}{'pyburn':>10}{''.join(f'{p:>14}' for p in peers)}{'/pyburn':>9}{'/best peer':>11}  memory")
+    ratios: dict[str, list[float]] = {"pyburn as it is": [], "the best peer": []}
+    for training in chosen:
+        sides = {name: Side(python_of(name), name, threads) for name in ("compiled", "pyburn", *peers)}
+        facts = measure(training, sides, threads, options)
+        for side in sides.values():
+            side.close()
+        time_of = {name: f["seconds"] * 1e3 for name, f in facts.items()}
+        compiled, own = time_of.get("compiled", math.nan), time_of.get("pyburn", math.nan)
+        best = min((time_of[p] for p in peers if p in time_of), default=math.nan)
+        for values, other in zip(ratios.values(), (own, best)):
+            values.append(compiled / other)
+        memory = "/".join(f"{facts[n]['memory'] / 2**20:.0f}" if n in facts else "-" for n in sides)
+        columns = "".join(f"{time_of.get(p, math.nan):14.3f}" for p in peers)
+        print(f"{training.name:14}{compiled:10.3f}{own:10.3f}{columns}{compiled / own:9.2f}{compiled / best:11.2f}  {memory}", flush=True)
+    for other, values in ratios.items():
+        known = [math.log(r) for r in values if not math.isnan(r)]
+        if known:
+            print(f"geometric mean: {math.exp(statistics.fmean(known)):.2f} of {other}")
 
 
 if __name__ == "__main__":

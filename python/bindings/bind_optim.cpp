@@ -90,7 +90,9 @@ optim::GradientClipping clipping_from(nb::handle clip) {  // None, or a kind and
 }
 
 template <class Options, class State>
-concept AdvancesByNumbers = requires(const Options& o, State& s, const TensorHandle& p) { advance(o, s, p); };
+concept AdvancesByNumbers = requires(const Options& o, State& s, const TensorHandle& p) {
+  advance(o, s, p);
+};
 
 // One step of a group. `states` are dicts, one per parameter. `found_inf` is a tensor or None.
 template <class Options, class State>

@@ -1,4 +1,4 @@
-// Training steps for Python: recordings, and programs made of them.
+// Training steps for Python: recordings and compiled steps.
 #include <nanobind/stl/string.h>
 
 #include "objects.h"
@@ -23,18 +23,6 @@ Tensors tensors_of(nb::handle list) {
   return result;
 }
 std::span<const TensorHandle> span_of(const Tensors& t) { return {t.data(), size_t(t.size())}; }
-
-PyObject* line_of_caller = nullptr;  // a function without arguments, which lives as long as the process
-
-std::string calling_line() {
-  const GilAcquire gil;
-  const nb::object line = nb::steal(line_of_caller ? PyObject_CallNoArgs(line_of_caller) : nullptr);
-  if (!line.is_valid()) {
-    PyErr_Clear();
-    return {};
-  }
-  return nb::cast<std::string>(line);
-}
 
 struct StepObject {
   Ref<RecordedStep> step;
@@ -64,7 +52,6 @@ void bind_steps(nb::module_& m) {
   nb::class_<OperationObject>(m, "_Operation").def("__repr__", [](const OperationObject& o) { return to_text(o.op.ref()); });
   m.def("_module_changes", [] { return nn::module_changes().load(); });
   m.def("_runs_at_top", [] { return current_level() == nullptr; });
-  m.def("_set_line_of_caller", [](nb::object function) { line_of_caller = function.release().ptr(); });
   nb::class_<StepObject>(m, "_RecordedStep").def_prop_ro("operations", [](const StepObject& s) {
     nb::list names;
     if (s.step->graph)
@@ -73,8 +60,13 @@ void bind_steps(nb::module_& m) {
   });
   nb::class_<RecordingObject>(m, "_StepRecording")
       .def("__init__",
-          [](RecordingObject* self, nb::handle device, nb::handle inputs) {
+          [](RecordingObject* self, nb::handle device, nb::handle inputs, nb::object line) {
             const Tensors given = tensors_of(inputs);
+            // Operations may run without the GIL; the recording itself, and with it the function, ends with it.
+            const auto calling_line = [line] {
+              const GilAcquire gil;
+              return nb::cast<std::string>(line());
+            };
             new (self) RecordingObject{std::make_unique<StepRecording>(to_device(device.ptr()), span_of(given), calling_line)};
           })
       .def("refuse", [](RecordingObject& r, std::string why) { r.recording->refuse(std::move(why)); })
@@ -102,7 +94,8 @@ void bind_steps(nb::module_& m) {
       .def_prop_ro("operations",
           [](const CompiledObject& c) {
             nb::list rows;
-            for (const LoweredNode& n : c.step->program().program().nodes) rows.append(nb::make_tuple(name_of(n.op), n.out.empty() ? std::string() : to_text(n.out[0].layout.shape)));
+            for (const LoweredNode& n : c.step->program().program().nodes)
+              rows.append(nb::make_tuple(name_of(n.op), n.out.empty() ? std::string() : to_text(n.out[0].layout.shape)));
             return rows;
           })
       .def_prop_ro("memory", [](const CompiledObject& c) { return c.step->program().memory().bytes; })

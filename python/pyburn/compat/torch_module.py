@@ -85,7 +85,15 @@ def _always(value: Any = None) -> Any:
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """Compiles a function as pyburn.compile does, without a warning where it runs as Python. Modules run as they are."""
+    """Compiles a function as pyburn.compile does, without a warning if it runs as Python. Modules run as they are.
+
+    Args:
+        model: The function or module; None for use as a decorator with options.
+        **options: PyTorch's options; only `disable` has an effect.
+
+    Returns:
+        The compiled function, or the module.
+    """
     if model is None:
         return lambda function: compile(function, **options)
     if options.get("disable") or isinstance(model, type) or not isinstance(model, FunctionType | MethodType):

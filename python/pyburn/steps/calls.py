@@ -89,5 +89,5 @@ class Results:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {f.name: self._builder(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
             return lambda computed, inputs: kind(**{name: part(computed, inputs) for name, part in fields.items()})
-        self.refusal = self.refusal or f"it returns an object of type {kind.__name__}, which is not a tensor, a number or a container of them"
+        self.refusal = self.refusal or f"it returns an object of type {kind.__name__}: expected tensors, numbers and containers"
         return lambda computed, inputs: value

@@ -29,14 +29,11 @@ def _line_of_caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
-_core._set_line_of_caller(_line_of_caller)
-
-
 class _Recording:
     """One recorded call."""
 
     def __init__(self, function: Callable[..., Any], also: Iterable[Any], call: Call, device: Any) -> None:
-        self.core = _core._StepRecording(device, call.tensors)
+        self.core = _core._StepRecording(device, call.tensors, _line_of_caller)
         self.guards = Guards(function, also)
         self.host: list[_step_recording.HostPart] = []
         self.step: Any = None

@@ -105,9 +105,7 @@ class Guards:
                 self._visit(item, f"{name}[{i}]", depth - 1)
         elif isinstance(getattr(value, "__dict__", None), dict) and not type(value).__module__.startswith(_OWN + "."):
             self._visit_dict(value.__dict__, name, depth)
-            call = getattr(type(value), "__call__", None)
-            if isinstance(call, types.FunctionType):
-                self._visit_function(call, name, depth - 1)
+            self._visit_function(vars(type(value)).get("__call__"), name, depth - 1)
 
     def _visit_dict(self, values: dict[Any, Any], name: str, depth: int) -> None:
         if len(values) > _MOST_ITEMS:

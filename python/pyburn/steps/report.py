@@ -34,8 +34,6 @@ def report(compiled: CompiledFunction) -> str:
     return "\n".join(lines)
 
 
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 

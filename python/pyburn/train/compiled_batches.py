@@ -18,7 +18,15 @@ _BETWEEN = ("on_forward_end", "on_backward_end", "on_step_start")  # hooks that 
 
 
 def compiled_batches(learner: Learner, losses: LossRecord) -> CompiledBatches | None:
-    """Returns what trains a batch as a compiled step; None, with a warning, if the options of the learner need Python in between."""
+    """Returns what trains a batch as a compiled step.
+
+    Args:
+        learner: The learner.
+        losses: The record of its losses.
+
+    Returns:
+        A callable for batches; None, with a warning, if the options of the learner need Python within a step.
+    """
     hooks = [name for name in _BETWEEN if learner.hooks.functions[name]]
     why = (
         "a gradient scaler reads the gradients"

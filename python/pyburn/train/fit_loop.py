@@ -158,7 +158,8 @@ class FitLoop:
         for function in hooks["on_batch_start"]:
             function(learner)
         if self._compiled is not None:
-            return self._compiled_batch(self._compiled, batch)
+            self._compiled_batch(self._compiled, batch)
+            return
         with updater.precision():
             state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
         self._updated = result.updated

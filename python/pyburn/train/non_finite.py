@@ -56,18 +56,33 @@ class LossRecord:
         self.note(loss, count, batch, step)
 
     def start(self, device: Any) -> None:
-        """Makes the flag, before the first loss."""
+        """Creates the flag, before the first loss.
+
+        Args:
+            device: The device of the losses.
+        """
         if self.patience == 0 and self._found_inf is None:
             self._found_inf = _core.zeros((), device=device)
             self.guard(self._found_inf)
 
     def mark(self, loss: Tensor) -> None:
-        """Sets the flag if the loss is not finite."""
+        """Sets the flag if a loss is not finite.
+
+        Args:
+            loss: The loss.
+        """
         if self._found_inf is not None:
             self._found_inf.add_(loss, alpha=0)  # 0 * inf is NaN
 
     def note(self, loss: Tensor, count: int, batch: int, step: int) -> None:
-        """Adds a loss with which the flag is marked already."""
+        """Adds a loss that was marked already.
+
+        Args:
+            loss: The loss.
+            count: The number of samples of its batch.
+            batch: The number of the batch.
+            step: The number of steps before it.
+        """
         self._waiting.append((loss, count, batch, step))
         if len(self._waiting) >= _MOST_WAITING:
             self.look()

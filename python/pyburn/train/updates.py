@@ -98,7 +98,11 @@ class Updater:
         self.add_gradients(loss, count, self._first)
 
     def count(self, count: int) -> None:
-        """Counts a batch of `count` samples, whose gradients are added elsewhere."""
+        """Counts a batch whose gradients are added elsewhere.
+
+        Args:
+            count: The number of its samples.
+        """
         if self._batches == 0:
             self._first, self._total = count, 0
         self._total += count
@@ -120,7 +124,13 @@ class Updater:
         return self._batches + 1 >= self.accumulate
 
     def add_gradients(self, loss: Tensor, count: int, first: int) -> None:
-        """Runs the backward pass of a batch of `count` samples, after a first one of `first`."""
+        """Runs the backward pass of a batch, without counting it.
+
+        Args:
+            loss: The loss of the batch.
+            count: The number of its samples.
+            first: The number of samples of the first accumulated batch.
+        """
         if self.accumulate > 1 and count != first:
             loss = loss * (count / first)  # weights samples equally, not batches
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
@@ -160,7 +170,15 @@ class Updater:
         self.last_norm = self.finish_gradients(self._first, self._total)
 
     def finish_gradients(self, first: int, total: int) -> Tensor | None:
-        """Averages gradients over `total` samples, and clips them. Returns their norm before clipping if it was computed."""
+        """Averages the gradients over all samples, and clips them.
+
+        Args:
+            first: The number of samples of the first accumulated batch.
+            total: The number of all accumulated samples.
+
+        Returns:
+            The norm of the gradients before clipping, if it was computed.
+        """
         if total != first:
             factor = first / total
             with no_grad():

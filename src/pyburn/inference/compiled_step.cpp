@@ -28,7 +28,7 @@ Ref<Graph> simplified(const Graph& g) {
   return result;
 }
 
-// Dtype and layout of a tensor that each run finds anew.
+// Dtype and layout of a tensor that each run looks up.
 TensorHandle placeholder(const TensorHandle& t) {
   Storage& s = *t.storage();
   return make_tensor(t.device(), t.dtype(), t.layout(), Ref<Storage>(new Storage(s.owner, s.bytes, nullptr, false)));
@@ -42,13 +42,13 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
   Ref<Graph> g = copy_of(*step.graph);
   const std::vector<bool> written = values_that_may_be_written(*g);
   for (ValueId v : g->inputs) require<CaptureError>(!written[size_t(v)], "it writes to an argument");
-  // State that is only read enters as inputs: somebody else may change it between two runs, and nothing is computed from it in advance.
+  // State that is only read enters as inputs: other code may change it between two runs, so that nothing is computed from it in advance.
   std::vector<std::pair<ValueId, TensorHandle>> constants;
   const auto is_fixed = [&](size_t i) { return step.state[i].gradient_of < 0 && step.state[i].storage != again.state[i].storage; };
   for (size_t i = 0; i < g->constants.size(); ++i) {
     const ValueId v = g->constants[i].first;
     if (written[size_t(v)] || is_fixed(i)) {
-      require<CaptureError>(!written[size_t(v)] || !is_fixed(i), "it writes to a tensor that is made anew in each call");
+      require<CaptureError>(!written[size_t(v)] || !is_fixed(i), "it writes to a tensor that each call creates");
       constants.push_back(g->constants[i]);
       continue;
     }
@@ -131,7 +131,8 @@ bool CompiledStep::fits(std::span<const TensorHandle> inputs) const {
   for (size_t i = 0; i < step_->state.size(); ++i) {
     const StepState& s = step_->state[i];
     const TensorHandle now = present(s);
-    if (!now.defined() || now.dtype() != s.tensor.dtype() || now.requires_grad() != s.requires_grad || !(now.layout() == s.layout)) return false;
+    if (!now.defined() || now.dtype() != s.tensor.dtype() || now.requires_grad() != s.requires_grad || !(now.layout() == s.layout))
+      return false;
     if (s.gradient_of < 0 && now.storage() != s.storage.get()) return false;
     for (const TensorHandle& t : inputs)
       if (t.storage() == now.storage()) return false;
@@ -139,7 +140,7 @@ bool CompiledStep::fits(std::span<const TensorHandle> inputs) const {
   return true;
 }
 
-void CompiledStep::draw_anew() {
+void CompiledStep::draw() {
   std::vector<RandomState> starts;
   for (const StepDraws& d : step_->draws) {
     Generator& generator = d.generator ? *d.generator : default_generator();
@@ -160,7 +161,7 @@ Tensors CompiledStep::run(std::span<const TensorHandle> inputs, std::span<const 
   for (size_t i = 0; i < constants.size(); ++i)
     if (constants_[i] >= 0) constants[i] = present(step_->state[size_t(constants_[i])]);
   for (size_t i = 0; i < updates_.size(); ++i) program_->set_operation(updates_[i], optimizer_steps[i]);
-  draw_anew();
+  draw();
   std::vector<TensorHandle> given(inputs.begin(), inputs.end());
   for (int32_t i : inputs_) given.push_back(present(step_->state[size_t(i)]));
   for (const StepLeaf& l : step_->leaves)

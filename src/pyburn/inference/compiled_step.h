@@ -25,18 +25,18 @@ class CompiledStep {
  private:
   struct Draw {  // a node that draws
     size_t node;
-    size_t from;         // number in step_->draws
-    uint64_t counter;    // relative to its start
+    size_t from;       // number in step_->draws
+    uint64_t counter;  // relative to its start
   };
   TensorHandle present(const StepState& s) const;
   void release_gradients();
   void find_run_time_nodes(const Graph& optimised);
-  void draw_anew();
+  void draw();
 
   Ref<RecordedStep> step_;
   std::unique_ptr<PreparedProgram> program_;
-  std::vector<int32_t> inputs_;     // of the program after those of the step: numbers of states
-  std::vector<int32_t> constants_;  // of the program: numbers of states; -1: a constant
+  std::vector<int32_t> inputs_;       // of the program after those of the step: numbers of states
+  std::vector<int32_t> constants_;    // of the program: numbers of states; -1: a constant
   std::vector<TensorHandle> values_;  // parallel
   std::vector<Draw> draws_;
   std::vector<size_t> updates_;  // nodes

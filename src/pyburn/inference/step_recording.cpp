@@ -33,10 +33,10 @@ Device* other_device(Device& device, Inputs in, Outputs out) {
 // Notes what passes. An operation that cannot be noted runs all the same, and ends the noting.
 class StepTrace final : public Decorator {
  public:
-  StepTrace(Device& device, Recorder& recorder, std::string (*caller)())
-      : Decorator(below_autodiff(device)), device_(device), recorder_(&recorder), caller_(caller) {}
+  StepTrace(Device& device, Recorder& recorder, StepRecording::Caller caller)
+      : Decorator(below_autodiff(device)), device_(device), recorder_(&recorder), caller_(std::move(caller)) {}
   std::function<void(const TensorHandle& constant)> met;  // called when an operation uses it for the first time
-  void stop() { recorder_ = nullptr; }  // the tape may hold this backend for longer
+  void stop() { recorder_ = nullptr; }                    // the tape may hold this backend for longer
 
   void execute(OpRef op, Inputs in, Outputs out) override {
     if (Device* other = other_device(device_, in, out)) {
@@ -79,7 +79,7 @@ class StepTrace final : public Decorator {
   Device& device_;
   Recorder* recorder_;
   size_t met_ = 0;
-  std::string (*caller_)();
+  StepRecording::Caller caller_;
 };
 
 // Attributes as they are compared: random streams count from the start of the step.
@@ -114,14 +114,14 @@ bool same_elements(const TensorHandle& a, const TensorHandle& b) {
   return host_bytes(a) == host_bytes(b);
 }
 
-// Empty, or what differs. The same memory, the gradient of the same leaf, or made anew with the same elements.
+// Empty, or what differs. The same memory, the gradient of the same leaf, or created again with the same elements.
 std::string difference_of_state(const RecordedStep& a, const RecordedStep& b, size_t i) {
   const StepState &x = a.state[i], &y = b.state[i];
-  if (!(x.layout == y.layout) || x.tensor.dtype() != y.tensor.dtype() || x.requires_grad != y.requires_grad || x.gradient_of != y.gradient_of)
+  if (!(x.layout == y.layout) || x.tensor.dtype() != y.tensor.dtype() || x.requires_grad != y.requires_grad ||
+      x.gradient_of != y.gradient_of)
     return format("a tensor of shape {} that it uses has other properties in another call", x.layout.shape);
   if (x.gradient_of >= 0 || x.storage == y.storage) return {};
-  return same_elements(x.tensor, y.tensor) ? ""
-                                           : format("a tensor of shape {} that it uses is another one in each call", x.layout.shape);
+  return same_elements(x.tensor, y.tensor) ? "" : format("a tensor of shape {} that it uses is another one in each call", x.layout.shape);
 }
 
 }  // namespace
@@ -134,13 +134,13 @@ bool StepModes::operator==(const StepModes& o) const {
 
 class StepRecording::Body final : public RunObserver {
  public:
-  Body(Device& device, std::span<const TensorHandle> inputs, std::string (*caller)())
+  Body(Device& device, std::span<const TensorHandle> inputs, Caller caller)
       : device_(device),
         recorder_({}),
         trace_(new StepTrace(device, recorder_, caller)),
         autodiff_(new Autodiff(trace_)),
         step_(make_ref<RecordedStep>()),
-        caller_(caller) {
+        caller_(std::move(caller)) {
     step_->device = &device;
     step_->modes = StepModes::now();
     for (size_t i = 0; i < inputs.size(); ++i) recorder_.add_input(inputs[i], "input" + std::to_string(i));
@@ -170,7 +170,8 @@ class StepRecording::Body final : public RunObserver {
     const bool is_default = &generator == &default_generator();
     for (StepDraws& d : step_->draws) {
       if (is_default ? bool(d.generator) : d.generator.get() != &generator) continue;
-      if (d.start.seed != start.seed || d.start.offset + d.counters != start.offset) return refuse("it seeds a generator of random numbers");
+      if (d.start.seed != start.seed || d.start.offset + d.counters != start.offset)
+        return refuse("it seeds a generator of random numbers");
       d.counters += counters;
       return;
     }
@@ -234,7 +235,7 @@ class StepRecording::Body final : public RunObserver {
   Ref<StepTrace> trace_;
   Ref<Autodiff> autodiff_;
   Ref<RecordedStep> step_;
-  std::string (*caller_)();
+  StepRecording::Caller caller_;
   std::vector<TensorHandle> inputs_;
   bool has_backward_ = false;
   std::optional<LevelScope> level_;
@@ -265,8 +266,8 @@ std::string difference(const RecordedStep& a, const RecordedStep& b) {
   return a.modes == b.modes ? "" : "it runs in another mode in another call";
 }
 
-StepRecording::StepRecording(Device& device, std::span<const TensorHandle> inputs, std::string (*caller)())
-    : body_(std::make_unique<Body>(device, inputs, caller)) {}
+StepRecording::StepRecording(Device& device, std::span<const TensorHandle> inputs, Caller caller)
+    : body_(std::make_unique<Body>(device, inputs, std::move(caller))) {}
 StepRecording::~StepRecording() = default;
 void StepRecording::refuse(std::string why) { body_->refuse(std::move(why)); }
 int64_t StepRecording::optimizer_steps() const { return body_->updates(); }

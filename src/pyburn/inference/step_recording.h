@@ -1,6 +1,7 @@
 // StepRecording: records a training step while it runs. The step runs as it always does, with real tensors; below autodiff its operations,
 // those of the backward pass and of the optimiser among them, are noted as a graph on the very memory of parameters and state.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ namespace pyburn {
 
 // A tensor that the step uses and did not make: a constant of its graph.
 struct StepState {
-  TensorHandle tensor;      // as the operations received it
-  Ref<Storage> storage;     // and what it was then
+  TensorHandle tensor;   // as the operations received it
+  Ref<Storage> storage;  // and what it was then
   Layout layout;
   bool requires_grad = false;
   int32_t gradient_of = -1;  // it is .grad of this leaf, and may be another tensor the next time
@@ -30,7 +31,7 @@ struct StepLeaf {
   After after = After::kept;
 };
 
-// Random numbers that the step draws from one generator, one after the other.
+// The range of random numbers that the step draws from one generator.
 struct StepDraws {
   Ref<Generator> generator;  // null: the default one of the thread
   RandomState start;
@@ -55,15 +56,16 @@ struct RecordedStep : Counted {
   std::vector<std::string> lines;  // parallel to nodes: where the program called them; may be empty
 };
 
-// Are these two recordings of the same program? What may differ: random streams, the attributes of optimiser steps, and where gradients lie.
-// Empty if they are; else the first difference.
+// Are these two recordings of the same program? What may differ: random streams, the attributes of optimiser steps, and where gradients
+// lie. Empty if they are; else the first difference.
 std::string difference(const RecordedStep& a, const RecordedStep& b);
 
 class StepRecording {
  public:
-  // Begins on this thread, which also ends it. `inputs` are the tensors among the arguments, each on `device`. `caller` names the line of the
-  // program that runs.
-  StepRecording(Device& device, std::span<const TensorHandle> inputs, std::string (*caller)() = nullptr);
+  using Caller = std::function<std::string()>;
+  // Begins on this thread, which also ends it. `inputs` are the tensors among the arguments, each on `device`. `caller` names the line of
+  // the program that runs.
+  StepRecording(Device& device, std::span<const TensorHandle> inputs, Caller caller = {});
   ~StepRecording();
   StepRecording(const StepRecording&) = delete;
 

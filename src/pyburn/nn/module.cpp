@@ -1,13 +1,12 @@
 #include "pyburn/nn/module.h"
 
-#include "pyburn/nn/module_changes.h"
-
 #include <unordered_set>
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ir/fields.h"
 #include "pyburn/nn/clip_grad.h"
 #include "pyburn/nn/hooks.h"
+#include "pyburn/nn/module_changes.h"
 #include "pyburn/nn/parametrize.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/support/error.h"

@@ -13,8 +13,8 @@ class RunObserver {
   virtual void numbers_reserved(Generator& generator, RandomState start, uint64_t counters) = 0;
   virtual void gradient_replaced(const TensorHandle& leaf) = 0;  // .grad is about to be assigned
   virtual void backward_ran() = 0;
-  virtual bool keeps(const Storage& s) const = 0;                // holds one reference itself, which does not count as a use
-  virtual bool is_top(const Backend& level) const = 0;           // stands for the whole stack of the device: autocast applies
+  virtual bool keeps(const Storage& s) const = 0;       // holds one reference itself, which does not count as a use
+  virtual bool is_top(const Backend& level) const = 0;  // stands for the whole stack of the device: autocast applies
 
  protected:
   ~RunObserver() = default;

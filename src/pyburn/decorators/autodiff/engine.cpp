@@ -12,8 +12,8 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/run.h"
-#include "pyburn/runtime/transfer.h"
 #include "pyburn/runtime/run_observer.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::autograd {

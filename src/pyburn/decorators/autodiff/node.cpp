@@ -344,11 +344,13 @@ bool is_alone(const TensorHandle& g) {
   const RunObserver* observer = run_observer();
   const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
   if (g.impl()->use_count() != 1) return false;
+  const auto is_plain = [](const History* h) { return !h || !(h->node || h->hooks || h->retained || h->grad.defined()); };
   const History* h = history_of(g);
-  if (h && (h->node || h->hooks || h->retained || h->grad.defined())) return false;
+  if (!is_plain(h)) return false;
   if (!h || !h->base.defined()) return g.storage()->use_count() == 1 + watched;
-  return !history_of(h->base) && h->base.impl()->use_count() == 1 && g.storage()->use_count() == 2 + watched &&
-         g.storage()->bytes == bytes_of(g.dtype(), g.numel());
+  const History* of_base = history_of(h->base);
+  return is_plain(of_base) && !(of_base && of_base->base.defined()) && h->base.impl()->use_count() == 1 &&
+         g.storage()->use_count() == 2 + watched && g.storage()->bytes == bytes_of(g.dtype(), g.numel());
 }
 }  // namespace
 

@@ -34,7 +34,7 @@ class Recorder {
   const std::vector<TensorHandle>& constants() const { return given_; }
   int64_t nodes() const { return int64_t(graph_->nodes.size()); }
   bool holds(const Storage& s) const { return memory_.contains(&s); }  // with one reference
-  // Forgets storages that operations made and nobody else holds any more.
+  // Forgets storages that operations made and that have no other reference any more.
   void forget_unused();
 
  private:
