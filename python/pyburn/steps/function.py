@@ -37,6 +37,7 @@ class _Recording:
         self.guards = Guards(function, also)
         self.host: list[_step_recording.HostPart] = []
         self.step: Any = None
+        self.reason = ""
         self.results: Results
         self.refuse: Callable[[str], None] = self.core.refuse
         if self.guards.refusal:
@@ -50,6 +51,12 @@ class _Recording:
     def optimizer_steps(self) -> int:
         steps: int = self.core.optimizer_steps
         return steps
+
+    def finish(self) -> None:
+        """Ends the recording: `step` is the program, or None with a `reason`."""
+        self.step = self.core.finish(self.results.tensors)
+        self.results.tensors.clear()
+        self.reason = self.core.reason
 
     def difference(self, other: _Recording) -> str:
         """Returns what is different in another recording; empty if it is the same program."""
@@ -155,12 +162,10 @@ class CompiledFunction:
                 recording.refuse(recording.results.refusal)
             if _core._module_changes() != changes:
                 recording.refuse("it sets attributes of modules")
-            recording.step = recording.core.finish(recording.results.tensors)
-        except BaseException:
-            recording.core.cancel()
-            raise
+            recording.finish()
         finally:
             _step_recording.set_current(None)
+            recording.core.cancel()  # what it holds on to is not needed any more
         self._settle(kind, recording, call)
         return result
 
@@ -168,7 +173,7 @@ class CompiledFunction:
         """Compiles if an earlier call has recorded the same program; else keeps the recording for the next one."""
         kind.recordings += 1
         if recording.step is None:
-            return self._give_up(kind, recording.core.reason)
+            return self._give_up(kind, recording.reason)
         difference = ""
         for before in reversed(kind.pending):
             found = recording.difference(before)

@@ -28,16 +28,10 @@ Ref<Graph> simplified(const Graph& g) {
   return result;
 }
 
-// Dtype and layout of a tensor that each run looks up.
-TensorHandle placeholder(const TensorHandle& t) {
-  Storage& s = *t.storage();
-  return make_tensor(t.device(), t.dtype(), t.layout(), Ref<Storage>(new Storage(s.owner, s.bytes, nullptr, false)));
-}
-
 }  // namespace
 
 CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again) : step_(std::move(recorded)) {
-  RecordedStep& step = *step_;
+  const RecordedStep& step = *step_;
   Backend& leaf = leaf_of(*step.device);
   Ref<Graph> g = copy_of(*step.graph);
   const std::vector<bool> written = values_that_may_be_written(*g);
@@ -56,9 +50,6 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
     g->inputs.push_back(v);
     g->input_names.push_back("state" + std::to_string(i));
   }
-  for (auto& [v, t] : constants)
-    for (size_t i = 0; i < step.state.size(); ++i)
-      if (step.graph->constants[i].first == v && step.state[i].gradient_of >= 0) t = placeholder(t);
   g->constants = std::move(constants);
   g->constant_names.assign(g->constants.size(), "");
   {
@@ -75,23 +66,12 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
     constants_.push_back(from);
     values_.push_back(t);
   }
-  release_gradients();
   std::optional<LoweredProgram> lowered = lower(*g, {}, shapes, values_, *step.device, leaf);
   require<CaptureError>(lowered.has_value(), "it depends on values");
   program_ = std::make_unique<PreparedProgram>(std::move(*lowered), *step.device, leaf, PreparedProgram::Pages::huge);
   find_run_time_nodes(*g);
   if (leaf.capabilities().host_memory) empty_host_cache();  // what Python needed so far; the program has memory of its own
   program_->prepare_context();
-}
-
-void CompiledStep::release_gradients() {
-  step_->graph = nullptr;
-  for (StepLeaf& l : step_->leaves) l.before = {};
-  for (StepState& s : step_->state) {
-    if (s.gradient_of < 0) continue;
-    s.tensor = placeholder(s.tensor);
-    s.storage = nullptr;
-  }
 }
 
 // Random streams and the numbers of the optimiser are set before each run: their nodes must have come through all passes.

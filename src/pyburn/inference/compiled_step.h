@@ -9,7 +9,6 @@ class CompiledStep {
  public:
   // `again`: another recording of the same program. Tensors that have other memory there are constants.
   // CaptureError if the device prepares no programs, or the step writes to its arguments.
-  // The recording is used up: tensors that another run may replace are not kept alive.
   CompiledStep(Ref<RecordedStep> step, const RecordedStep& again);
 
   // Are state, gradients and modes as the program expects them, and does no input share memory with them? Inputs have the shapes and
@@ -29,11 +28,10 @@ class CompiledStep {
     uint64_t counter;  // relative to its start
   };
   TensorHandle present(const StepState& s) const;
-  void release_gradients();
   void find_run_time_nodes(const Graph& optimised);
   void draw();
 
-  Ref<RecordedStep> step_;
+  Ref<const RecordedStep> step_;
   std::unique_ptr<PreparedProgram> program_;
   std::vector<int32_t> inputs_;       // of the program after those of the step: numbers of states
   std::vector<int32_t> constants_;    // of the program: numbers of states; -1: a constant

@@ -124,6 +124,23 @@ std::string difference_of_state(const RecordedStep& a, const RecordedStep& b, si
   return same_elements(x.tensor, y.tensor) ? "" : format("a tensor of shape {} that it uses is another one in each call", x.layout.shape);
 }
 
+// Dtype and layout of a tensor that each run looks up.
+TensorHandle placeholder(const TensorHandle& t) {
+  Storage& s = *t.storage();
+  return make_tensor(t.device(), t.dtype(), t.layout(), Ref<Storage>(new Storage(s.owner, s.bytes, nullptr, false)));
+}
+
+// The gradients of a call are not kept alive by its recording.
+void release_gradients(RecordedStep& step) {
+  for (StepLeaf& l : step.leaves) l.before = {};
+  for (size_t i = 0; i < step.state.size(); ++i) {
+    StepState& s = step.state[i];
+    if (s.gradient_of < 0) continue;
+    step.graph->constants[i].second = s.tensor = placeholder(s.tensor);
+    s.storage = nullptr;
+  }
+}
+
 }  // namespace
 
 StepModes StepModes::now() { return {autograd::modes().grad, autograd::modes().inference, autocast_mode()}; }
@@ -211,6 +228,7 @@ class StepRecording::Body final : public RunObserver {
     }
     step_->lines = std::move(trace_->lines);
     for (const TensorHandle& t : recorder_.constants()) step_->state.push_back(state_of(t));
+    release_gradients(*step_);
     return step_;
   }
 
