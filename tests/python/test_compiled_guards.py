@@ -502,3 +502,101 @@ def test_an_argument_that_is_a_parameter():
         for _ in range(4):
             assert f(model.weight.detach()).item() == g(reference.weight.detach()).item()
     assert model.weight.tolist() == reference.weight.tolist()
+
+
+def test_attributes_of_an_object_that_is_an_argument():
+    class Trainer:
+        def __init__(self, scale):
+            self.scale, self.calls = scale, 0
+
+        @pyburn.compile
+        def step(self, x):
+            return x * self.scale
+
+    a, b = Trainer(2.0), Trainer(3.0)
+    for _ in range(5):
+        assert a.step(X).tolist() == (X * 2).tolist() and b.step(X).tolist() == (X * 3).tolist()
+    a.scale = 5.0
+    for _ in range(5):
+        assert a.step(X).tolist() == (X * 5).tolist()
+    assert Trainer.step.programs == 3
+
+
+def test_the_cache_is_bounded():
+    f = pyburn.compile(lambda x, n: x * n)
+    for n in range(20):
+        for _ in range(4):
+            assert f(X, n).tolist() == (X * n).tolist()
+    assert f.programs == 8
+    g = pyburn.compile(lambda x, n: x * n)
+    with pytest.warns(UserWarning, match="its arguments have other shapes or values in each call"):
+        for n in range(60):
+            assert g(X, n).tolist() == (X * n).tolist()
+    assert not g.kinds
+
+
+def test_many_threads():
+    import threading
+
+    s = Setting()
+    errors = []
+
+    def work():
+        try:
+            for _ in range(50):
+                s.step(X, Y)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    for _ in range(200):
+        s.python(X, Y)
+    for p, q in zip(s.model.parameters(), s.reference.parameters()):
+        assert p.tolist() == q.tolist()
+
+
+@pytest.mark.parametrize("name", ["Muon", "Adafactor"])
+def test_optimizers_whose_numbers_depend_on_values(name):
+    results = []
+    for wrap in (lambda f: f, pyburn.compile):
+        pyburn.manual_seed(0)
+        weight = nn.Parameter(pyburn.randn(4, 2))
+        optimizer = getattr(optim, name)([weight], lr=0.01)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.mse_loss(x @ weight, y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f = wrap(step)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.append([f(X, Y).item() for _ in range(12)])
+    assert results[0] == results[1]
+    assert f.programs == 0 and "runs as Python" in f.explain()
+
+
+def test_an_optimizer_written_in_python():
+    class Descent(optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @pyburn.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p -= group["lr"] * p.grad
+
+    s = Setting(optimizer=Descent)
+    s.both()
+    for o in (s.optimizer, s.reference_optimizer):
+        o.param_groups[0]["lr"] = 0.001
+    s.both()
+    assert s.step.programs == 2

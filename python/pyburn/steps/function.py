@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,7 +19,9 @@ from .guards import Guards, assigned_outside
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MOST_PROGRAMS = 8  # of one function
 MOST_RECORDINGS = 8  # of one kind of call without two equal ones
-MOST_KINDS = 64
+MOST_KINDS = 16
+MOST_IN_VAIN = 48  # recordings of one function that led to no program
+MOST_COMPILATIONS = 48
 
 
 def _line_of_caller() -> str:
@@ -72,11 +75,12 @@ class _Recording:
 class _Program:
     """A compiled call, with what must hold for it to replace the Python code."""
 
-    def __init__(self, recording: _Recording, before: _Recording, call: Call) -> None:
+    def __init__(self, recording: _Recording, before: _Recording) -> None:
         self.recorded = list(recording.step.operations)
         self.core = _core._CompiledStep(recording.step, before.step)
-        self.guards, self.host, self.results, self.kept = recording.guards, recording.host, recording.results, call.kept
+        self.guards, self.host, self.results = recording.guards, recording.host, recording.results
         self.runs = 0
+        self.last_run = time.monotonic()
 
     def fits(self, tensors: list[Tensor]) -> bool:
         return not self.guards.changed() and all(part.fits() for part in self.host) and self.core.fits(tensors)
@@ -85,13 +89,15 @@ class _Program:
         operations = [operation for part in self.host for operation in part.operations()]
         computed = self.core.run(tensors, operations)
         self.runs += 1
+        self.last_run = time.monotonic()
         return self.results.build(computed, tensors)
 
 
 class _Kind:
     """Calls with arguments of one kind: their programs and recordings."""
 
-    def __init__(self) -> None:
+    def __init__(self, call: Call) -> None:
+        self.kept = call.kept  # the key has their identity
         self.programs: list[_Program] = []
         self.pending: list[_Recording] = []
         self.recordings = 0
@@ -119,6 +125,7 @@ class CompiledFunction:
         self._lock = threading.RLock()
         self.refusal = assigned_outside(function)
         self._warned = False
+        self._in_vain = self._compilations = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.refusal:
@@ -127,17 +134,15 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         call = Call(args, kwargs)
         with self._lock:
-            kind = self.kinds.get(call.key)
-            if kind is None:
-                if len(self.kinds) >= MOST_KINDS:
-                    return self._as_python(f"its arguments had {MOST_KINDS} different shapes or values", args, kwargs)
-                kind = self.kinds[call.key] = _Kind()
+            kind = self._kind_of(call)
             for program in kind.programs:
                 if program.fits(call.tensors):
                     return program.run(call.tensors)
-            if kind.refusal:
-                return self._as_python(kind.refusal, args, kwargs)
-            return self._record(kind, call, args, kwargs)
+            if not kind.refusal and len({t.device for t in call.tensors}) > 1:
+                kind.refusal = "its arguments are on several devices"
+            if not kind.refusal:
+                return self._record(kind, call, args, kwargs)
+        return self._as_python(kind.refusal, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -147,12 +152,18 @@ class CompiledFunction:
             raise AttributeError(name)
         return getattr(self.function, name)
 
+    def _kind_of(self, call: Call) -> _Kind:
+        kind = self.kinds.get(call.key)
+        if kind is None:
+            idle = [key for key, k in self.kinds.items() if not k.programs]
+            if len(self.kinds) >= MOST_KINDS and idle:
+                del self.kinds[idle[0]]
+            kind = self.kinds[call.key] = _Kind(call)
+        return kind
+
     def _record(self, kind: _Kind, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         device = call.tensors[0].device if call.tensors else _core._default_device()
-        if any(t.device != device for t in call.tensors):
-            kind.refusal = "its arguments are on several devices"
-            return self._as_python(kind.refusal, args, kwargs)
-        recording = _Recording(self.function, self._also, call, device)
+        recording = _Recording(self.function, [*self._also, *call.kept], call, device)
         changes = _core._module_changes()
         _step_recording.set_current(recording)
         try:
@@ -166,33 +177,49 @@ class CompiledFunction:
         finally:
             _step_recording.set_current(None)
             recording.core.cancel()  # what it holds on to is not needed any more
-        self._settle(kind, recording, call)
+        self._settle(kind, recording)
         return result
 
-    def _settle(self, kind: _Kind, recording: _Recording, call: Call) -> None:
+    def _settle(self, kind: _Kind, recording: _Recording) -> None:
         """Compiles if an earlier call has recorded the same program; else keeps the recording for the next one."""
         kind.recordings += 1
+        self._in_vain += 1
         if recording.step is None:
-            return self._give_up(kind, recording.reason)
+            self._give_up(kind, recording.reason)
+            return
         difference = ""
         for before in reversed(kind.pending):
             found = recording.difference(before)
             difference = difference or found
             if found:
                 continue
-            if sum(len(k.programs) for k in self.kinds.values()) >= MOST_PROGRAMS:
-                return self._give_up(kind, f"it has {MOST_PROGRAMS} programs already, for other arguments, modes or values")
-            try:
-                kind.programs.append(_Program(recording, before, call))
-            except (CaptureError, NotImplementedError) as error:
-                self._give_up(kind, str(error))
-            kind.pending.clear()
-            kind.recordings = 0
-            return None
+            self._compile(kind, recording, before)
+            return
         kind.pending = [*kind.pending, recording][-4:]
         if kind.recordings >= MOST_RECORDINGS:
             self._give_up(kind, difference)
-        return None
+        elif self._in_vain >= MOST_IN_VAIN:
+            self.refusal = difference or "its arguments have other shapes or values in each call"
+            self.kinds.clear()
+            self._warn(self.refusal)
+
+    def _compile(self, kind: _Kind, recording: _Recording, before: _Recording) -> None:
+        kind.pending.clear()
+        kind.recordings = self._in_vain = 0
+        self._compilations += 1
+        if self._compilations > MOST_COMPILATIONS:
+            self._give_up(kind, f"it was compiled {MOST_COMPILATIONS} times, for other arguments, modes or values")
+            return
+        try:
+            program = _Program(recording, before)
+        except (CaptureError, NotImplementedError) as error:
+            self._give_up(kind, str(error))
+            return
+        known = [(k, p) for k in self.kinds.values() for p in k.programs]
+        if len(known) >= MOST_PROGRAMS:
+            owner, oldest = min(known, key=lambda entry: entry[1].last_run)
+            owner.programs.remove(oldest)
+        kind.programs.append(program)
 
     def _give_up(self, kind: _Kind, reason: str) -> None:
         kind.refusal = reason
@@ -220,7 +247,7 @@ class CompiledFunction:
 
     @property
     def runs(self) -> int:
-        """How many calls have replayed a program."""
+        """How many calls have replayed a program that is still there."""
         return sum(program.runs for kind in self.kinds.values() for program in kind.programs)
 
     def explain(self) -> str:
