@@ -28,6 +28,22 @@ Ref<Graph> simplified(const Graph& g) {
   return result;
 }
 
+// as_strided() names places of the storage; those of an argument may lie elsewhere in the next call.
+void refuse_places_of_arguments(const Graph& g, const std::vector<Layout>& layouts) {
+  const std::vector<ValueId> group = alias_groups(g);
+  for (const GraphNode& n : g.nodes) {
+    if (n.op.info().kind != Kind::view) continue;
+    const bool of_argument = std::any_of(g.inputs.begin(), g.inputs.begin() + int64_t(layouts.size()),
+        [&](ValueId v) { return group[size_t(v)] == group[size_t(n.in[0])]; });
+    if (!of_argument) continue;
+    Layout plain = contiguous_layout(g.values[size_t(n.in[0])].shape);
+    const auto offset = [&] { return n.op.info().view(n.op.ref(), plain).offset; };
+    const int64_t before = offset();
+    ++plain.offset;
+    require<CaptureError>(offset() == before + 1, "{} names places in the storage of an argument", n.op.info().function());
+  }
+}
+
 }  // namespace
 
 CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again) : step_(std::move(recorded)) {
@@ -36,6 +52,7 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
   Ref<Graph> g = copy_of(*step.graph);
   const std::vector<bool> written = values_that_may_be_written(*g);
   for (ValueId v : g->inputs) require<CaptureError>(!written[size_t(v)], "it writes to an argument");
+  refuse_places_of_arguments(*g, step.inputs);
   // State that is only read enters as inputs: other code may change it between two runs, so that nothing is computed from it in advance.
   std::vector<std::pair<ValueId, TensorHandle>> constants;
   const auto is_fixed = [&](size_t i) { return step.state[i].gradient_of < 0 && step.state[i].storage != again.state[i].storage; };
@@ -56,8 +73,8 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
     const LevelScope level(leaf);
     g = simplified(*g);
   }
-  std::vector<Shape> shapes;
-  for (ValueId v : g->inputs) shapes.push_back(g->values[size_t(v)].shape);
+  std::vector<Layout> layouts = step.inputs;
+  for (int32_t i : inputs_) layouts.push_back(step.state[size_t(i)].layout);
   const std::vector<bool> may_be_written = values_that_may_be_written(*g);
   for (const auto& [v, t] : g->constants) {
     int32_t from = -1;
@@ -66,7 +83,7 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
     constants_.push_back(from);
     values_.push_back(t);
   }
-  std::optional<LoweredProgram> lowered = lower(*g, {}, shapes, values_, *step.device, leaf);
+  std::optional<LoweredProgram> lowered = lower(*g, {}, layouts, values_, *step.device, leaf);
   require<CaptureError>(lowered.has_value(), "it depends on values");
   program_ = std::make_unique<PreparedProgram>(std::move(*lowered), *step.device, leaf, PreparedProgram::Pages::huge);
   find_run_time_nodes(*g);

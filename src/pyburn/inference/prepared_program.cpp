@@ -93,8 +93,10 @@ class PreparedProgram::Context {
       }
       if (slot.role != Role::input) continue;
       const TensorHandle& given = inputs[size_t(slot.index)];
-      const TensorHandle x = given.layout().is_contiguous() ? given : contiguous(given, plan_.backend_);
-      bind(s, x.impl()->storage, x.layout().offset);
+      const Layout& expected = plan_.program_.inputs[size_t(slot.index)];
+      const bool lies_so = given.layout().strides == expected.strides || given.layout().is_contiguous();
+      const TensorHandle x = lies_so ? given : contiguous(given, plan_.backend_);
+      bind(s, x.impl()->storage, x.layout().offset - expected.offset);
     }
   }
 

@@ -24,7 +24,8 @@ class PreparedProgram {
   PreparedProgram(LoweredProgram program, Device& device, Backend& backend, Pages pages = Pages::ordinary);
   ~PreparedProgram();
 
-  // Inputs have the shapes and dtypes that the program was lowered for. Any number of threads at once, each with memory of its own.
+  // Inputs have the shapes and dtypes that the program was lowered for; if their layout is another one than that, contiguous inputs were
+  // expected. Any number of threads at once, each with memory of its own.
   // `constants`: those of the graph, where the caller has state of its own, which no other run uses; else empty.
   Tensors run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants = {}, StepWatcher* watcher = nullptr);
 

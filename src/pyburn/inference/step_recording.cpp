@@ -164,6 +164,7 @@ class StepRecording::Body final : public RunObserver {
     for (const TensorHandle& t : inputs)
       if (t.requires_grad()) refuse("an argument requires a gradient");
     inputs_.assign(inputs.begin(), inputs.end());
+    for (const TensorHandle& t : inputs) step_->inputs.push_back(t.layout());
     trace_->met = [this](const TensorHandle& t) {
       if (!t.requires_grad()) return;
       if (!autograd::is_leaf(t)) return refuse("it uses a tensor with a history from outside of the step");

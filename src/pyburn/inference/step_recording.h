@@ -48,6 +48,7 @@ struct StepModes {  // of the thread
 struct RecordedStep : Counted {
   Device* device = nullptr;
   Ref<Graph> graph;  // inputs: those of the step. Outputs: its results, then the gradients that it made, in the order of `leaves`
+  std::vector<Layout> inputs;  // how the inputs of the step lie
   int64_t results = 0;
   std::vector<StepState> state;  // parallel to the graph's constants
   std::vector<StepLeaf> leaves;
