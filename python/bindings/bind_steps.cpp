@@ -51,6 +51,7 @@ nb::object run(CompiledObject& c, nb::handle inputs, nb::handle optimizer_steps)
 void bind_steps(nb::module_& m) {
   nb::class_<OperationObject>(m, "_Operation").def("__repr__", [](const OperationObject& o) { return to_text(o.op.ref()); });
   m.def("_module_changes", [] { return nn::module_changes().load(); });
+  m.def("_note_module_change", nn::note_module_change);
   m.def("_runs_at_top", [] { return current_level() == nullptr; });
   nb::class_<StepObject>(m, "_RecordedStep").def_prop_ro("operations", [](const StepObject& s) {
     nb::list names;

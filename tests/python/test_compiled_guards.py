@@ -600,3 +600,42 @@ def test_an_optimizer_written_in_python():
         o.param_groups[0]["lr"] = 0.001
     s.both()
     assert s.step.programs == 2
+
+
+def test_hooks_of_modules_and_parameters():
+    calls = []
+    s = Setting()
+    s.both()
+    handle = s.model[0].register_forward_hook(lambda module, args, output: calls.append(1))
+    with pytest.warns(UserWarning, match="Linear has hooks"):
+        s.both(times=4)
+    assert len(calls) == 4
+    handle.remove()
+    t = Setting()
+    t.both()
+    t.model[0].weight.register_hook(lambda g: calls.append(2))
+    with pytest.warns(UserWarning, match="a parameter has hooks"):
+        t.both(times=4)
+    assert len(calls) == 8
+
+
+def test_zeros_of_both_signs():
+    f = pyburn.compile(lambda x, n: x / n)
+    for n in (0.0, -0.0, float("nan"), float("nan")):
+        for _ in range(4):
+            assert repr(f(pyburn.ones(1), n).tolist()) == repr((pyburn.ones(1) / n).tolist())
+    assert f.programs == 3
+
+
+def test_two_generators_of_one_seed():
+    a, b = (pyburn.Generator().manual_seed(5) for _ in range(2))
+    f = pyburn.compile(lambda x: x + pyburn.rand(2, generator=a) - pyburn.rand(2, generator=b))
+    with pytest.warns(UserWarning, match="same seed"):
+        for _ in range(4):
+            assert f(pyburn.zeros(2)).tolist() == [0.0, 0.0]
+    g = pyburn.compile(lambda x: x + pyburn.rand(2, generator=a))
+    c = pyburn.Generator().manual_seed(5)
+    pyburn.rand(8 * 2, generator=c)
+    for _ in range(6):
+        g(pyburn.zeros(2))
+    assert g.runs > 0

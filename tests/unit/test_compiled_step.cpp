@@ -1,9 +1,9 @@
 // Training steps recorded while they run, and replayed as prepared programs.
 #include <gtest/gtest.h>
 
-#include "pyburn/pyburn.h"
 #include "pyburn/inference/compiled_step.h"
-#include "pyburn/optim/optimizer.h"
+#include "pyburn/pyburn.h"
+#include "pyburn/start.h"
 
 namespace pyburn {
 namespace {
@@ -18,6 +18,11 @@ Ref<RecordedStep> record(const Step& step, const Tensor& x, std::string* reason 
   if (reason) *reason = recording.reason();
   return recorded;
 }
+
+class CompiledStepTest : public ::testing::Test {
+ protected:
+  void SetUp() override { start(); }
+};
 
 // A step without host parts: gradient descent written out.
 struct Descent {
@@ -39,7 +44,7 @@ std::vector<float> elements(const TensorHandle& t) {
   return values;
 }
 
-TEST(CompiledStep, LeavesWhatTheStepLeaves) {
+TEST_F(CompiledStepTest, LeavesWhatTheStepLeaves) {
   default_generator().manual_seed(7);
   const Tensor x = randn({4, 3});
   const RandomState start = default_generator().state();
@@ -65,7 +70,7 @@ TEST(CompiledStep, LeavesWhatTheStepLeaves) {
   EXPECT_EQ(default_generator().state().offset, end.offset);
 }
 
-TEST(CompiledStep, FitsOnlyWhatWasRecorded) {
+TEST_F(CompiledStepTest, FitsOnlyWhatWasRecorded) {
   const Tensor x = ones({4, 3});
   Descent descent;
   const Step step = [&](const Tensor& t) { return descent(t); };
@@ -92,7 +97,7 @@ TEST(CompiledStep, FitsOnlyWhatWasRecorded) {
   EXPECT_FALSE(program.fits(inputs));
 }
 
-TEST(CompiledStep, SaysWhyAStepCannotBeReplayed) {
+TEST_F(CompiledStepTest, SaysWhyAStepCannotBeReplayed) {
   const Tensor x = ones({4});
   std::string reason;
   EXPECT_FALSE(record([](const Tensor& t) { return t * read_number(sum(t)); }, x, &reason));
@@ -114,7 +119,7 @@ TEST(CompiledStep, SaysWhyAStepCannotBeReplayed) {
   EXPECT_NE(difference(*a, *b).find("change from call to call"), std::string::npos) << difference(*a, *b);
 }
 
-TEST(CompiledStep, NothingIsComputedInAdvanceFromWhatOthersMayChange) {
+TEST_F(CompiledStepTest, NothingIsComputedInAdvanceFromWhatOthersMayChange) {
   const Tensor x = ones({2}), scale = full({2}, 3.0);
   const Step step = [&](const Tensor& t) { return t * (scale + 1); };
   const Ref<RecordedStep> a = record(step, x), b = record(step, x);
@@ -125,7 +130,7 @@ TEST(CompiledStep, NothingIsComputedInAdvanceFromWhatOthersMayChange) {
   EXPECT_EQ(elements(program.run(inputs, {})[0]), (std::vector<float>{6, 6}));
 }
 
-TEST(CompiledStep, DropoutInASessionIsNotFolded) {
+TEST_F(CompiledStepTest, DropoutInASessionIsNotFolded) {
   const Tensor x = ones({2});
   const auto f = [](const Tensors& in) -> Tensors { return {in[0] * TensorHandle(dropout(ones({2}), 0.5))}; };
   const Ref<Graph> graph = capture(default_device(), {{{Shape{2}, DType::float32}, "x"}}, f);

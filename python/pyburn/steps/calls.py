@@ -12,6 +12,11 @@ from .._core import Tensor
 SIMPLE = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), _core.DType, _core.Device])
 
 
+def value_key(value: Any) -> Any:
+    """Returns a simple value in a form that compares by identity of the number: 0.0 and -0.0 differ, NaN equals itself."""
+    return repr(value) if type(value) in (float, complex) and (value == 0 or value != value) else value
+
+
 class Call:
     """The arguments of a call.
 
@@ -36,7 +41,7 @@ class Call:
             self.tensors.append(value)
             return Tensor, tuple(value.shape), value.stride(), value.dtype, value.device, value.requires_grad
         if kind in SIMPLE:
-            return kind, value
+            return kind, value_key(value)
         if kind is tuple or kind is list:
             return kind, *map(self._key, value)
         if kind is dict:
@@ -75,7 +80,7 @@ class Results:
             self.key.append("tensor")
             return lambda computed, inputs: computed[place]
         if kind in SIMPLE:
-            self.key.append((kind, value))
+            self.key.append((kind, value_key(value)))
             return lambda computed, inputs: value
         self.key.append(kind)
         if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _core, _step_recording
-from .._core import CaptureError, Tensor
+from .._core import PyburnError, Tensor
 from .calls import Call, Results
 from .guards import Guards, assigned_outside
 
@@ -212,7 +212,7 @@ class CompiledFunction:
             return
         try:
             program = _Program(recording, before)
-        except (CaptureError, NotImplementedError) as error:
+        except PyburnError as error:
             self._give_up(kind, str(error))
             return
         known = [(k, p) for k in self.kinds.values() for p in k.programs]

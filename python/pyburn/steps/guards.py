@@ -13,11 +13,12 @@ from .. import _core
 from .._core import Tensor
 from ..nn import Module
 from ..optim import Optimizer
-from .calls import SIMPLE
+from .calls import SIMPLE, value_key
 
 _MISSING = object()
 _MOST_ITEMS = 256  # of a container that is compared item by item
 _DEPTH = 6
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _OWN = __name__.partition(".")[0]
 _EFFECTS = frozenset(["print", "input", "open", "breakpoint"])  # builtins that programs call for their effect
 
@@ -88,6 +89,8 @@ class Guards:
         elif isinstance(value, Module):
             self.modules.append(value)
             for m in value.modules():
+                if any(getattr(m, hooks) for hooks in _HOOKS):
+                    self.refusal = f"{type(m).__name__} has hooks, which are called in each pass"
                 if not type(m).__module__.startswith(_OWN + "."):
                     self._visit_function(type(m).forward, type(m).__name__, depth - 1)  # globals and closures of its code
         elif isinstance(value, Optimizer):
@@ -160,7 +163,7 @@ def _content(cell: Any) -> Any:
 
 
 def _same(now: Any, before: Any) -> bool:
-    return now is before or (type(now) is type(before) and type(now) in SIMPLE and bool(now == before))
+    return now is before or (type(now) is type(before) and type(now) in SIMPLE and value_key(now) == value_key(before))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -180,5 +183,6 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
 def _state_of(m: Module) -> tuple[Any, ...]:
     """What the code of a module reads from the module itself. Tensors are compared where they are used."""
     own = tuple((key, value) for key, value in vars(m).items() if type(value) in SIMPLE and not key.startswith("__"))
+    hooks = tuple(len(getattr(m, name)) for name in _HOOKS)
     registered = tuple((name, id(p)) for name, p in m.named_parameters(recurse=False))
-    return id(m), m.training, m.extra_repr(), own, registered
+    return id(m), m.training, m.extra_repr(), own, hooks, registered

@@ -124,7 +124,7 @@ TensorHandle CompiledStep::present(const StepState& s) const {
 bool CompiledStep::fits(std::span<const TensorHandle> inputs) const {
   if (!(step_->modes == StepModes::now())) return false;
   for (const StepLeaf& l : step_->leaves)
-    if (autograd::grad_of(l.leaf).defined() != l.had_gradient) return false;
+    if (autograd::grad_of(l.leaf).defined() != l.had_gradient || has_hooks(l.leaf)) return false;
   for (size_t i = 0; i < step_->state.size(); ++i) {
     const StepState& s = step_->state[i];
     const TensorHandle now = present(s);

@@ -12,6 +12,7 @@
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/run_observer.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/interrupt.h"
 
 namespace pyburn {
 namespace {
@@ -168,6 +169,7 @@ class StepRecording::Body final : public RunObserver {
     trace_->met = [this](const TensorHandle& t) {
       if (!t.requires_grad()) return;
       if (!autograd::is_leaf(t)) return refuse("it uses a tensor with a history from outside of the step");
+      if (has_hooks(t)) return refuse("a parameter has hooks, which are called in each backward pass");
       meet(t);
     };
     level_.emplace(*autodiff_);
@@ -212,6 +214,7 @@ class StepRecording::Body final : public RunObserver {
       if (t.requires_grad()) refuse("an argument requires a gradient");
     for (const TensorHandle& t : results)
       if (!has_backward_ && autograd::wants_gradient(t)) refuse("a result requires a gradient, which is computed outside of the step");
+    if (share_numbers()) refuse("two generators of random numbers have the same seed");
     if (!reason().empty()) return nullptr;
     std::vector<TensorHandle> outputs(results.begin(), results.end());
     step_->results = int64_t(outputs.size());
@@ -223,7 +226,9 @@ class StepRecording::Body final : public RunObserver {
     }
     try {
       step_->graph = recorder_.finish(outputs, {});
-    } catch (const CaptureError& e) {
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& e) {
       refuse(e.what());
       return nullptr;
     }
@@ -234,6 +239,14 @@ class StepRecording::Body final : public RunObserver {
   }
 
  private:
+  // Then the numbers of an operation do not tell which generator they are from.
+  bool share_numbers() const {
+    for (const StepDraws& a : step_->draws)
+      for (const StepDraws& b : step_->draws)
+        if (&a != &b && a.start.seed == b.start.seed) return true;
+    return false;
+  }
+
   void meet(const TensorHandle& leaf) {
     for (const StepLeaf& l : step_->leaves)
       if (l.leaf.is_same(leaf)) return;
@@ -260,6 +273,11 @@ class StepRecording::Body final : public RunObserver {
   std::optional<LevelScope> level_;
   std::optional<ObserverScope> scope_;
 };
+
+bool has_hooks(const TensorHandle& leaf) {
+  const autograd::History* h = autograd::history_of(leaf);
+  return h && h->hooks && !h->hooks->empty();
+}
 
 std::string difference(const RecordedStep& a, const RecordedStep& b) {
   const Graph &x = *a.graph, &y = *b.graph;

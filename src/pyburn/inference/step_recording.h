@@ -47,7 +47,7 @@ struct StepModes {  // of the thread
 
 struct RecordedStep : Counted {
   Device* device = nullptr;
-  Ref<Graph> graph;  // inputs: those of the step. Outputs: its results, then the gradients that it made, in the order of `leaves`
+  Ref<Graph> graph;            // inputs: those of the step. Outputs: its results, then the gradients that it made, in the order of `leaves`
   std::vector<Layout> inputs;  // how the inputs of the step lie
   int64_t results = 0;
   std::vector<StepState> state;  // parallel to the graph's constants
@@ -60,6 +60,8 @@ struct RecordedStep : Counted {
 // Are these two recordings of the same program? What may differ: random streams, the attributes of optimiser steps, and where gradients
 // lie. Empty if they are; else the first difference.
 std::string difference(const RecordedStep& a, const RecordedStep& b);
+
+bool has_hooks(const TensorHandle& leaf);
 
 class StepRecording {
  public:
