@@ -32,8 +32,8 @@ struct LoweredProgram {
   std::vector<Layout> inputs;           // how each is expected to lie
 };
 
-// Lowers `graph` for inputs that lie like this, whose shapes determine `extents`, for a backend without decorators. `constants` correspond to those
-// of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
+// Lowers `graph` for inputs that lie like this, whose shapes determine `extents`, for a backend without decorators. `constants` correspond
+// to those of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
 std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Layout> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend);
 
