@@ -185,7 +185,8 @@ class CompiledFunction:
         kind.recordings += 1
         self._in_vain += 1
         if recording.step is None:
-            self._give_up(kind, recording.reason)
+            if kind.recordings > 1:  # a first call may fill caches
+                self._give_up(kind, recording.reason)
             return
         difference = ""
         for before in reversed(kind.pending):

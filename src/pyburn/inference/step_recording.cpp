@@ -56,7 +56,11 @@ class StepTrace final : public Decorator {
       refusal = format("the size of the result of {} depends on values", op.info->function());
     if (op.info->kind == Kind::update) ++updates;
     if (caller_ && int64_t(lines.size()) < recorder_->nodes()) lines.resize(size_t(recorder_->nodes()), caller_());
-    if (recorder_->nodes() % kSweep == 0) recorder_->forget_unused();
+    for (const TensorHandle& t : out) made_ += t.storage()->bytes;
+    if (made_ >= kSweep || recorder_->nodes() % 64 == 0) {
+      recorder_->forget_unused();
+      made_ = 0;
+    }
   }
   void download(const TensorHandle& from, const HostArray& to) override { below_autodiff(from.device())->download(from, to); }
   std::string name() const override { return "recording(" + inner_->name() + ")"; }
@@ -66,7 +70,7 @@ class StepTrace final : public Decorator {
   std::vector<std::string> lines;
 
  private:
-  static constexpr int64_t kSweep = 8;
+  static constexpr int64_t kSweep = 1 << 20;  // bytes of results until those that are not used any more are looked for
   template <class Note>
   void note(Note note) {
     if (!recorder_) return;
@@ -80,6 +84,7 @@ class StepTrace final : public Decorator {
   Device& device_;
   Recorder* recorder_;
   size_t met_ = 0;
+  int64_t made_ = 0;
   StepRecording::Caller caller_;
 };
 
