@@ -662,3 +662,16 @@ def test_a_cache_that_the_first_call_fills():
         for _ in range(5):
             assert f(X).tolist() == (X + pyburn.arange(4)).tolist()
     assert f.programs == 1
+
+
+def test_copies_and_attributes():
+    model = nn.Linear(4, 2)
+    f = pyburn.compile(model)
+    assert [p is q for p, q in zip(f.parameters(), model.parameters())] == [True, True]
+    g = copy.deepcopy(f)
+    assert g.function is not model and g.programs == 0
+    with pyburn.no_grad():
+        for _ in range(4):
+            assert g(X).tolist() == f(X).tolist() == model(X).tolist()
+    assert f.programs == g.programs == 1
+    assert pyburn.compile(Setting.make).__name__ == "make"

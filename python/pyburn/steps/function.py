@@ -117,7 +117,7 @@ class CompiledFunction:
     """
 
     def __init__(self, function: Callable[..., Any], *, also: Iterable[Any] = (), quiet: bool = False) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self.function = function
         self._also = tuple(also)
         self._quiet = quiet
@@ -143,6 +143,9 @@ class CompiledFunction:
             if not kind.refusal:
                 return self._record(kind, call, args, kwargs)
         return self._as_python(kind.refusal, args, kwargs)
+
+    def __reduce__(self) -> Any:  # a copy compiles for itself
+        return _compiled, (self.function, self._also, self._quiet)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -256,6 +259,10 @@ class CompiledFunction:
         from .report import report
 
         return report(self)
+
+
+def _compiled(function: Callable[..., Any], also: Iterable[Any], quiet: bool) -> CompiledFunction:
+    return CompiledFunction(function, also=also, quiet=quiet)
 
 
 def compile(function: Callable[..., Any]) -> CompiledFunction:
