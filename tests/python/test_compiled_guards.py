@@ -675,3 +675,18 @@ def test_copies_and_attributes():
             assert g(X).tolist() == f(X).tolist() == model(X).tolist()
     assert f.programs == g.programs == 1
     assert pyburn.compile(Setting.make).__name__ == "make"
+
+
+def test_anomaly_detection_and_profiles_see_python():
+    s = Setting()
+    s.both()
+    runs = s.step.runs
+    with pyburn.autograd.set_detect_anomaly(True):
+        s.both()
+    assert s.step.runs == runs and s.step.programs == 1
+    with pyburn._core._OperationTimes(pyburn.get_default_device()) as times:
+        s.step(X, Y)
+    s.python(X, Y)
+    assert any(record[0] == "adam_step" for record in times.records())
+    s.both()
+    assert s.step.runs == runs + 5

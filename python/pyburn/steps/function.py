@@ -130,7 +130,8 @@ class CompiledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.refusal:
             return self._as_python("", args, kwargs)
-        if _step_recording.current() is not None or not _core._runs_at_top():  # inside of another recording
+        inside = _step_recording.current() is not None or not _core._runs_at_top()  # of another recording, or of a profile
+        if inside or _core.is_anomaly_enabled():
             return self.function(*args, **kwargs)
         call = Call(args, kwargs)
         with self._lock:

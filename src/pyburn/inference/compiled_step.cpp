@@ -1,7 +1,6 @@
 #include "pyburn/inference/compiled_step.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "pyburn/decorators/autodiff/autodiff.h"
 #include "pyburn/decorators/autodiff/autograd.h"
@@ -85,10 +84,22 @@ CompiledStep::CompiledStep(Ref<RecordedStep> recorded, const RecordedStep& again
   }
   std::optional<LoweredProgram> lowered = lower(*g, {}, layouts, values_, *step.device, leaf);
   require<CaptureError>(lowered.has_value(), "it depends on values");
+  require_bound(*lowered);
   program_ = std::make_unique<PreparedProgram>(std::move(*lowered), *step.device, leaf, PreparedProgram::Pages::huge);
   find_run_time_nodes(*g);
   if (leaf.capabilities().host_memory) empty_host_cache();  // what Python needed so far; the program has memory of its own
   program_->prepare_context();
+}
+
+// Only what the lowered program writes to is looked up in each run.
+void CompiledStep::require_bound(const LoweredProgram& lowered) const {
+  std::vector<bool> bound(constants_.size());
+  for (const LoweredSlot& slot : lowered.slots)
+    if (slot.role == LoweredSlot::Role::state && lowered.of_graph[size_t(slot.index)] >= 0)
+      bound[size_t(lowered.of_graph[size_t(slot.index)])] = true;
+  for (size_t i = 0; i < bound.size(); ++i)
+    require<CaptureError>(
+        bound[i] || constants_[i] < 0, "it uses a tensor of shape {} in a way that hides writes to it", values_[i].shape());
 }
 
 // Random streams and the numbers of the optimiser are set before each run: their nodes must have come through all passes.

@@ -28,6 +28,7 @@ class CompiledStep {
     uint64_t counter;  // relative to its start
   };
   TensorHandle present(const StepState& s) const;
+  void require_bound(const LoweredProgram& lowered) const;
   void find_run_time_nodes(const Graph& optimised);
   void draw();
 

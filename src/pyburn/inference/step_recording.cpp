@@ -37,7 +37,10 @@ class StepTrace final : public Decorator {
   StepTrace(Device& device, Recorder& recorder, StepRecording::Caller caller)
       : Decorator(below_autodiff(device)), device_(device), recorder_(&recorder), caller_(std::move(caller)) {}
   std::function<void(const TensorHandle& constant)> met;  // called when an operation uses it for the first time
-  void stop() { recorder_ = nullptr; }                    // the tape may hold this backend for longer
+  void stop() {
+    recorder_ = nullptr;
+    caller_ = {};
+  }
 
   void execute(OpRef op, Inputs in, Outputs out) override {
     if (Device* other = other_device(device_, in, out)) {
