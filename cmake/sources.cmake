@@ -27,6 +27,7 @@ set(PYBURN_SOURCES
   src/pyburn/ir/integer_slots.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/random_state.cpp
   src/pyburn/ir/schema.cpp
   src/pyburn/ir/schema_attributes.cpp
   src/pyburn/ir/signature.cpp
@@ -41,6 +42,7 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/row_kernel.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/run_observer.cpp
   src/pyburn/runtime/graph_run.cpp
   src/pyburn/runtime/spoiled.cpp
   src/pyburn/runtime/transfer.cpp
@@ -394,6 +396,7 @@ set(PYBURN_SOURCES
   src/pyburn/onnx/operators/vision.cpp
   src/pyburn/onnx/operators/windows.cpp
   src/pyburn/inference/capture.cpp
+  src/pyburn/inference/compiled_step.cpp
   src/pyburn/inference/control_flow.cpp
   src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
@@ -405,6 +408,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/prepared_program.cpp
   src/pyburn/inference/profile.cpp
   src/pyburn/inference/session.cpp
+  src/pyburn/inference/step_recording.cpp
   src/pyburn/inference/summary.cpp
   src/pyburn/onnx/export/export_rows.cpp
   src/pyburn/onnx/export/graph_writer.cpp
@@ -434,6 +438,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_checkpoint.cpp
   python/bindings/bind_data.cpp
   python/bindings/bind_inference.cpp
+  python/bindings/bind_steps.cpp
   python/bindings/bind_onnx_export.cpp
   python/bindings/bind_initialisers.cpp
   python/bindings/bind_io.cpp

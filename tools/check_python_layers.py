@@ -29,6 +29,7 @@ LAYERS = [
         "pyburn._random",
         "pyburn._schema",
         "pyburn._trees",
+        "pyburn._step_recording",
     ],
     ["pyburn.backend", "pyburn.return_types", "pyburn.operations", "pyburn.plugins", "pyburn.stubs"],
     ["pyburn._device"],
@@ -42,6 +43,7 @@ LAYERS = [
     ["pyburn.io", "pyburn.config"],
     ["pyburn.server"],
     ["pyburn.inference"],
+    ["pyburn.steps"],
     ["pyburn.data"],
     ["pyburn.onnx"],
     ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data

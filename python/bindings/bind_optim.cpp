@@ -8,8 +8,10 @@
 #include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/optim/sparse_adam.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/runtime/transfer.h"
 #include "python_fields.h"
+#include "step_objects.h"
 
 namespace nb = nanobind;
 
@@ -18,6 +20,7 @@ namespace {
 
 template <class Options>
 Options options_from(nb::handle group) {
+  const UnobservedScope read_again_in_each_step;
   Options o;
   fields_from_dict(attr_type<Options>, &o, group);
   return o;
@@ -57,6 +60,7 @@ void visit_fields(State& s, Visit visit) {
 // The state of a parameter: read from its dict, and what the step has made or changed written back.
 template <class State>
 State state_from(nb::handle dict) {
+  const UnobservedScope read_again_in_each_step;
   State s;
   visit_fields(s, [&](const std::string& name, auto& field) {
     const nb::handle value = PyDict_GetItemString(dict.ptr(), name.c_str());
@@ -85,6 +89,11 @@ optim::GradientClipping clipping_from(nb::handle clip) {  // None, or a kind and
   return optim::GradientClipping::named(kind.c_str(), double(limit));
 }
 
+template <class Options, class State>
+concept AdvancesByNumbers = requires(const Options& o, State& s, const TensorHandle& p) {
+  advance(o, s, p);
+};
+
 // One step of a group. `states` are dicts, one per parameter. `found_inf` is a tensor or None.
 template <class Options, class State>
 void step(nb::handle group, nb::list parameters, nb::list states, nb::handle clip, nb::handle found_inf) {
@@ -100,10 +109,28 @@ void step(nb::handle group, nb::list parameters, nb::list states, nb::handle cli
   const TensorHandle flag = found_inf.is_none() ? TensorHandle() : nb::cast<TensorHandle>(found_inf);
   {
     const ComputesWith released(true, std::span(p));
-    if constexpr (requires { advance(options, s[0], p[0]); }) update(options, p, pointers, clipping, differentiable, flag);
+    if constexpr (AdvancesByNumbers<Options, State>) update(options, p, pointers, clipping, differentiable, flag);
     else update(options, p, pointers, clipping);
   }
   for (size_t i = 0; i < s.size(); ++i) write_state(s[i], states[i]);
+}
+
+// The host's part of a step of a group: what the operations of its tensors' part are this time.
+template <class Options, class State>
+nb::list advanced(nb::handle group, nb::list parameters, nb::list states) {
+  const Options options = options_from<Options>(group);
+  const std::vector<TensorHandle> p = tensors_from(parameters);
+  std::vector<State> s;
+  for (nb::handle h : states) s.push_back(state_from<State>(h));
+  std::vector<State*> pointers;
+  for (State& one : s) pointers.push_back(&one);
+  nb::list operations;
+  for (const auto& g : optim::advance_all(options, p, pointers)) {
+    using Step = std::decay_t<decltype(g.step)>;
+    operations.append(nb::cast(OperationObject{Operation(OpRef{Step::row, &g.step})}));
+  }
+  for (size_t i = 0; i < s.size(); ++i) write_state(s[i], states[i]);
+  return operations;
 }
 
 // What Python's class of that name calls: check(options) and step(...).
@@ -113,6 +140,7 @@ void bind(nb::module_& m, const char* name) {
   o.def("check", [](nb::handle group) { options_from<Options>(group).check(); });
   o.def("step", step<Options, State>, nb::arg("group"), nb::arg("parameters"), nb::arg("states"), nb::arg("clip").none(),
       nb::arg("found_inf").none());
+  if constexpr (AdvancesByNumbers<Options, State>) o.def("advance", advanced<Options, State>);
 }
 
 double lbfgs(nb::handle group, nb::list parameters, nb::dict state, nb::callable closure) {

@@ -2,6 +2,7 @@
 #include "interop.h"
 #include "objects.h"
 #include "pyburn/start.h"
+#include "step_objects.h"
 
 namespace nb = nanobind;
 
@@ -20,6 +21,7 @@ NB_MODULE(_core, m) {
   bind_nested_data(m);
   bind_dlpack(m);
   bind_inference(m);
+  bind_steps(m);
   bind_onnx_export(m);
   bind_nn(m);
   bind_onnx(m);

@@ -1,6 +1,7 @@
 // Attributes of modules: what a class and its object hold, the registry, and the options of layers.
 #include "module_class.h"
 #include "pyburn/nn/layer.h"
+#include "pyburn/nn/module_changes.h"
 #include "python_fields.h"
 
 namespace nb = nanobind;
@@ -123,6 +124,7 @@ bool is_data_descriptor(PyTypeObject* type, PyObject* name) {
 }
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  nn::note_module_change();
   Module* m = ready_module(self);
   if (is_parameter(value)) {
     assign_registered(self, name, Entry::Kind::parameter, value);
@@ -145,6 +147,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 int delete_attribute(PyObject* self, PyObject* name) {
+  nn::note_module_change();
   Module* m = ready_module(self);
   if (!m || !m->find(text_of(name))) return PyObject_GenericSetAttr(self, name, nullptr);
   wait_until_unused(*m, "Module.__delattr__");

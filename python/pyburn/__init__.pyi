@@ -79,6 +79,7 @@ from .io.checkpoint import save as save
 from .nn.summary import summary as summary
 from .operations import register_op as register_op
 from .plugins import load_library as load_library
+from .steps import compile as compile
 from .tensor.creation import as_tensor as as_tensor
 from .tensor.creation import from_dlpack as from_dlpack
 from .tensor.creation import from_numpy as from_numpy

@@ -182,3 +182,21 @@ def test_families_of_torchvision_have_their_modules(torch: Any) -> None:
     assert torchvision.models.squeezenet1_1(num_classes=3)(pyburn.ones(1, 3, 40, 40)).shape == (1, 3)
     with pytest.raises(NotImplementedError, match="torchvision.models.detection.fasterrcnn_resnet50_fpn"):
         importlib.import_module("torchvision.models.detection").fasterrcnn_resnet50_fpn()
+
+
+def test_functions_are_compiled(torch: Any) -> None:
+    model = torch.nn.Linear(3, 1)
+    assert torch.compile(model) is model
+    optimizer = torch.optim.Adam(model.parameters())
+
+    @torch.compile(mode="reduce-overhead")
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [step(torch.ones(4, 3), torch.zeros(4, 1)).item() for _ in range(8)]
+    assert losses == sorted(losses, reverse=True) and step.runs >= 4
+    assert torch.compile(len, disable=True) is len

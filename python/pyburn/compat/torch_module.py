@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
-from types import SimpleNamespace
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import pyburn
 
 from .. import _core
 from ..amp import GradScaler
+from ..steps import CompiledFunction
 from ..tensor import storage
 from ..tensor.memory_format import (  # noqa: F401
     channels_last,
@@ -26,7 +27,6 @@ from .absent import DTYPES, PLACES, AbsentDType, absent
 from .finder import VERSIONS
 from .namespaces import NAMES
 from .serialization import load, save
-from .steering import same
 from .tensor_types import TYPES, dtype_of
 
 __version__ = f"{VERSIONS['torch']}+pyburn{pyburn.__version__}"
@@ -95,7 +95,23 @@ def _always(value: Any = None) -> Any:
     return lambda *args, **kwargs: value
 
 
-compile = same  # the model runs as it is, with the same results
+def compile(model: Any = None, **options: Any) -> Any:
+    """Compiles a function as pyburn.compile does, without a warning if it runs as Python. Modules run as they are.
+
+    Args:
+        model: The function or module; None for use as a decorator with options.
+        **options: PyTorch's options; only `disable` has an effect.
+
+    Returns:
+        The compiled function, or the module.
+    """
+    if model is None:
+        return lambda function: compile(function, **options)
+    if options.get("disable") or isinstance(model, type) or not isinstance(model, FunctionType | MethodType):
+        return model
+    return CompiledFunction(model, quiet=True)
+
+
 # Results of pyburn do not depend on the number of threads or the order of events: there are no other algorithms, and no warnings of them.
 use_deterministic_algorithms = _always()
 are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled = _always(True), _always(False)

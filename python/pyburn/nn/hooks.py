@@ -69,6 +69,7 @@ class RemovableHandle:
             hooks.pop(self.id, None)
         for numbers in self._wants:
             numbers.discard(self.id)
+        _core._note_module_change()
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -90,6 +91,7 @@ def register(
         numbers.add(handle.id)
         handle._wants.append(numbers)
     hooks[handle.id] = hook
+    _core._note_module_change()
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle

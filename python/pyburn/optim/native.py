@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, overload
 
-from .. import _core
+from .. import _core, _step_recording
 from .._core import Tensor, float32, full
 from ..autograd import enable_grad
 from .optimizer import Closure, Optimizer, Params, T
@@ -104,6 +104,27 @@ class ParameterState(dict[str, Any]):
         return ParameterState, (dict(self.items()), self._counters)
 
 
+class _HostPart:
+    """The host's part of the step of a group: it counts the step, and computes the numbers of the operations from the options."""
+
+    def __init__(self, optimizer: NativeOptimizer, group: dict[str, Any], active: list[Tensor]) -> None:
+        self.optimizer, self.group, self.active = optimizer, group, active
+        self._seen = self._look()
+
+    def _look(self) -> tuple[Any, ...]:
+        optimizer, group = self.optimizer, self.group
+        return id(optimizer.state), id(group["params"]), len(group["params"]), id(group.get("grad_clip")), id(optimizer.found_inf)
+
+    def fits(self) -> bool:
+        return self._look() == self._seen
+
+    def operations(self) -> list[Any]:
+        optimizer = self.optimizer
+        states = [optimizer._state_of(p) for p in self.active]
+        operations: list[Any] = optimizer._functions.advance(optimizer._numbers(self.group), self.active, states)
+        return operations
+
+
 class NativeOptimizer(Optimizer):
     """Base class of the optimizers implemented in C++. Subclasses define the constructor and these names."""
 
@@ -174,6 +195,7 @@ class NativeOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        recording = _step_recording.current()
         for group in self.param_groups:
             active = [p for p in group["params"] if p.grad is not None]
             if not active:
@@ -185,7 +207,17 @@ class NativeOptimizer(Optimizer):
             for parameter, state in zip(active, states):
                 if state:
                     self.state[parameter] = state
+            if recording is not None:
+                self._add_to(recording, group, active)
         return loss
+
+    def _add_to(self, recording: Any, group: dict[str, Any], active: list[Tensor]) -> None:
+        if not hasattr(self._functions, "advance"):
+            recording.refuse(f"the numbers of {type(self).__name__} depend on values")
+        elif group.get("differentiable"):
+            recording.refuse(f"{type(self).__name__} is differentiable")
+        else:
+            recording.add(_HostPart(self, group, active))
 
     def _state_of(self, parameter: Tensor) -> ParameterState:
         state = self.state.get(parameter, {})

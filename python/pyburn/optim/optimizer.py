@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar, overload
 
-from .. import _core
+from .. import _core, _step_recording
 from .._core import Tensor
 from .._nested import mapped
 from ..nn.hooks import RemovableHandle, register
@@ -318,6 +318,9 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if getattr(self, "_stepping", True):  # a wrapper may not have called Optimizer.__init__, and then has no hooks
             return step(self, *args, **kwargs)
         all_args: tuple[Any, ...] = (self, *args)
+        recording = _step_recording.current()
+        if recording is not None and (_pre_hooks or _post_hooks or self._hooks["step_pre"] or self._hooks["step_post"]):
+            recording.refuse(f"{type(self).__name__} has hooks, which are called in each step")
         for hook in [*_pre_hooks.values(), *self._hooks["step_pre"].values()]:
             changed = hook(self, all_args, kwargs)
             if changed is None:

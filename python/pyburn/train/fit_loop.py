@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .callbacks import CallbackList, value_of_epoch
+from .compiled_batches import CompiledBatches, compiled_batches
 from .displays import display_for
 from .errors import CheckpointError, NonFiniteLoss, TrainingError, ValidationLeft
 from .fit_record import FitRecord
@@ -16,7 +17,7 @@ from .loader_position import EpochData, length_of
 from .metrics import Metric
 from .non_finite import BadLoss, LossRecord, all_finite, bad_loss_report
 from .schedules import takes_metric
-from .steps import run_step
+from .steps import Step, run_step
 
 if TYPE_CHECKING:
     from .learner import Learner
@@ -54,7 +55,8 @@ class FitLoop:
         self._left_out = 0  # consecutive skipped batches
         self._live: dict[str, float] = {}
         self._lr: Any = None  # learning rate of the last step
-        self._updated = False  # whether the step function has updated the weights itself
+        self._updated = False  # whether the weights of this step are updated already
+        self._compiled: CompiledBatches | None = None
         self.data: EpochData
         self._ran = False  # whether any batch was trained
         self.record = FitRecord(self, resume_with)
@@ -71,6 +73,8 @@ class FitLoop:
         state.validates = self.valid_data is not None
         record.describe()
         learner.start_training()
+        if learner.compile:
+            self._compiled = compiled_batches(learner, self.losses)
         failure: BaseException | None = None
         try:
             with learner.stop_request:
@@ -153,6 +157,9 @@ class FitLoop:
         state.inputs = batch = learner.place(batch)
         for function in hooks["on_batch_start"]:
             function(learner)
+        if self._compiled is not None:
+            self._compiled_batch(self._compiled, batch)
+            return
         with updater.precision():
             state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
         self._updated = result.updated
@@ -165,6 +172,23 @@ class FitLoop:
                 self.losses.add_unchecked(state.loss_tensor, result.count or 1)
         elif not self._backward(result.loss, state.loss_tensor, result.count):
             return
+        self._end_of_batch(result)
+
+    def _compiled_batch(self, compiled: CompiledBatches, batch: Any) -> None:
+        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        if learner.optimizer is None:
+            raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
+        self._lr = learner.optimizer.param_groups[0]["lr"]
+        state.result = result = compiled(batch)
+        state.batch, state.loss_tensor = self.data.taken, result.loss
+        assert result.loss is not None
+        self.losses.note(result.loss.reshape(()), result.count or 1, state.batch, state.step)
+        updater.count(result.count or 1)
+        self._updated = updater.due
+        self._end_of_batch(result)
+
+    def _end_of_batch(self, result: Step) -> None:
+        learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
         logs = learner.run is not None and (updater.due or result.updated) and self._logs(state.step + 1)
         self._live = dict(result.values) if logs else {}
         if result.output is not None:
@@ -243,6 +267,8 @@ class FitLoop:
                 function(learner)
             self._lr = learner.optimizer.param_groups[0]["lr"]
             updater.step()
+        elif self._compiled is not None:
+            updater.end_group()
         state.step += 1
         if learner.lr_scheduler is not None and learner.schedule == "step":
             learner.lr_scheduler.step()

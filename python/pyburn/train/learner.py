@@ -47,6 +47,8 @@ class Learner(Evaluation):
         ema: A decay, or an AveragedModel: keeps an exponential moving average of the weights, which validation and prediction use.
         on_nan: What to do if the loss is not finite: "raise", "skip" (skip the batch) or "ignore". With "raise", losses are read when they
             are shown, and steps after a bad loss have no effect until then. With "skip" the loss of each batch is read.
+        compile: Whether to run the batches as compiled steps, with the same results; see pyburn.compile. Hooks are called before and after
+            a batch, not within it.
 
     Raises:
         ValueError: An option has an unknown value.
@@ -80,6 +82,7 @@ class Learner(Evaluation):
         scaler: Any = None,
         ema: Any = None,
         on_nan: str = "raise",
+        compile: bool = False,
     ) -> None:
         if schedule not in ("epoch", "step", None):
             raise ValueError(f"[Learner] schedule must be 'epoch' or 'step': got {schedule!r}")
@@ -90,6 +93,7 @@ class Learner(Evaluation):
         if device is not None:
             model.to(device)
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
+        self.compile = compile
         per_step = schedule == "step" if schedule else advances_per_step(lr_scheduler)
         self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
         self.step_function = step if step is not None else supervised_step(loss_from(loss))

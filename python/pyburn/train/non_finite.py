@@ -52,11 +52,38 @@ class LossRecord:
 
     def add(self, loss: Tensor, count: int, batch: int, step: int) -> None:
         """Adds the loss of a batch of `count` samples, computed after `step` steps."""
-        if self.patience == 0:
-            if self._found_inf is None:
-                self._found_inf = _core.zeros((), device=loss.device)
-                self.guard(self._found_inf)
+        self.start(loss.device)
+        self.mark(loss)
+        self.note(loss, count, batch, step)
+
+    def start(self, device: Any) -> None:
+        """Creates the flag, before the first loss.
+
+        Args:
+            device: The device of the losses.
+        """
+        if self.patience == 0 and self._found_inf is None:
+            self._found_inf = _core.zeros((), device=device)
+            self.guard(self._found_inf)
+
+    def mark(self, loss: Tensor) -> None:
+        """Sets the flag if a loss is not finite.
+
+        Args:
+            loss: The loss.
+        """
+        if self._found_inf is not None:
             self._found_inf.add_(loss, alpha=0)  # 0 * inf is NaN
+
+    def note(self, loss: Tensor, count: int, batch: int, step: int) -> None:
+        """Adds a loss that was marked already.
+
+        Args:
+            loss: The loss.
+            count: The number of samples of its batch.
+            batch: The number of the batch.
+            step: The number of steps before it.
+        """
         self._waiting.append((loss, count, batch, step))
         if len(self._waiting) >= _MOST_WAITING:
             self.look()
@@ -93,7 +120,9 @@ class LossRecord:
 
     def forget_bad(self) -> None:
         """Keeps the losses up to the bad one and drops the rest."""
-        self.bad = self._found_inf = None
+        self.bad = None
+        if self._found_inf is not None:
+            self._found_inf.zero_()  # the same tensor: optimizer and compiled steps use it
         self._waiting, self._in_a_row = [], 0
 
     def reset(self) -> None:

@@ -68,7 +68,7 @@ class Updater:
         self.ema = _average(model, ema)
         self.found_inf: Tensor | None = None
         self._device_guards = getattr(optimizer, "_step_supports_amp_scaling", False)
-        self._grad_norm: Tensor | None = None
+        self.last_norm: Tensor | None = None
         self.skipped = False  # whether the scaler skipped the last step
         self._first = self._total = self._batches = 0
 
@@ -89,7 +89,7 @@ class Updater:
     @property
     def grad_norm(self) -> float | None:
         """The gradient norm of the last step before clipping; None without clip_norm. Reading it synchronizes with the device."""
-        return None if self._grad_norm is None else float(self._grad_norm)
+        return None if self.last_norm is None else float(self.last_norm)
 
     @property
     def begun(self) -> bool:
@@ -98,12 +98,45 @@ class Updater:
 
     def backward(self, loss: Tensor, count: int = 1) -> None:
         """Adds the gradients of a batch of `count` samples."""
+        self.count(count)
+        self.add_gradients(loss, count, self._first)
+
+    def count(self, count: int) -> None:
+        """Counts a batch whose gradients are added elsewhere.
+
+        Args:
+            count: The number of its samples.
+        """
         if self._batches == 0:
             self._first, self._total = count, 0
         self._total += count
         self._batches += 1
-        if self.accumulate > 1 and count != self._first:
-            loss = loss * (count / self._first)  # weights samples equally, not batches
+
+    @property
+    def first_count(self) -> int | None:
+        """The number of samples of the first accumulated batch; None before it, and where it does not matter."""
+        return self._first if self._batches and self.accumulate > 1 else None
+
+    @property
+    def total_count(self) -> int:
+        """The number of samples that were accumulated."""
+        return self._total if self._batches else 0
+
+    @property
+    def due_with_next(self) -> bool:
+        """Whether one more batch is enough for a step."""
+        return self._batches + 1 >= self.accumulate
+
+    def add_gradients(self, loss: Tensor, count: int, first: int) -> None:
+        """Runs the backward pass of a batch, without counting it.
+
+        Args:
+            loss: The loss of the batch.
+            count: The number of its samples.
+            first: The number of samples of the first accumulated batch.
+        """
+        if self.accumulate > 1 and count != first:
+            loss = loss * (count / first)  # weights samples equally, not batches
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
 
     def guard(self, found_inf: Tensor | None) -> None:
@@ -145,17 +178,28 @@ class Updater:
         """Finalizes the gradients: unscales them, averages over all samples, and clips."""
         if self.scaler is not None:
             self.scaler.unscale_(self.optimizer)
-        if self._total != self._first:
-            factor = self._first / self._total
+        self.last_norm = self.finish_gradients(self._first, self._total)
+
+    def finish_gradients(self, first: int, total: int) -> Tensor | None:
+        """Averages the gradients over all samples, and clips them.
+
+        Args:
+            first: The number of samples of the first accumulated batch.
+            total: The number of all accumulated samples.
+
+        Returns:
+            The norm of the gradients before clipping, if it was computed.
+        """
+        if total != first:
+            factor = first / total
             with no_grad():
                 for p in self.parameters():
                     if p.grad is not None:
                         p.grad.mul_(factor)
-        self._grad_norm = None
-        if self.clip_norm is not None:
-            self._grad_norm = clip_grad_norm_(list(self.parameters()), self.clip_norm)
+        norm = None if self.clip_norm is None else clip_grad_norm_(list(self.parameters()), self.clip_norm)
         if self.clip_value is not None:
             clip_grad_value_(list(self.parameters()), self.clip_value)
+        return norm
 
     def step(self) -> None:
         """Updates the weights and their average, and clears the gradients."""
@@ -169,6 +213,10 @@ class Updater:
         self.optimizer.zero_grad()
         if self.ema is not None and not self.skipped:
             self.ema.update_parameters(self.model)
+        self.end_group()
+
+    def end_group(self) -> None:
+        """Starts the next group of accumulated batches."""
         self._batches = 0
 
     def uncount(self, steps: int) -> None:

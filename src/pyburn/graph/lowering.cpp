@@ -98,14 +98,14 @@ TensorHandle copy_of(const TensorHandle& x) {
 
 }  // namespace
 
-std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
+std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Layout> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend) {
   const Ref<LoweringBackend> lowering = make_ref<LoweringBackend>(backend, device);
   GraphRun run(graph, Extents(extents), &device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = graph.inputs[i];
-    run.set(v, lowering->place(LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype, contiguous_layout(inputs[i]),
-                   checked_numel(inputs[i])));
+    checked_numel(inputs[i].shape);
+    run.set(v, lowering->place(LoweredSlot::Role::input, int32_t(i), graph.values[size_t(v)].dtype, inputs[i], inputs[i].extent().second));
   }
   for (size_t i = 0; i < constants.size(); ++i) run.set(graph.constants[i].first, lowering->place_constant(constants[i], int32_t(i)));
   try {
@@ -125,6 +125,7 @@ std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t>
       if (role == LoweredSlot::Role::input) return {};
       if (role == LoweredSlot::Role::constant) role = LoweredSlot::Role::state;
     }
+  program.inputs.assign(inputs.begin(), inputs.end());
   for (ValueId v : graph.outputs) program.outputs.push_back(lowering->operand(run[v]));
   return std::move(program);
 }

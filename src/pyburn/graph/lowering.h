@@ -12,7 +12,7 @@ namespace pyburn {
 // A storage of a lowered program.
 struct LoweredSlot {
   enum class Role : uint8_t {
-    input,     // number `index` of the inputs, contiguous
+    input,     // number `index` of the inputs
     constant,  // number `index` of the constants of the program
     state,     // like a constant, and the program writes to it
     made,      // by the program itself
@@ -29,11 +29,12 @@ struct LoweredProgram {
   std::vector<TensorHandle> constants;  // one for each storage, with values
   std::vector<int32_t> of_graph;        // parallel: the first constant of the graph on that storage; -1 for those that lowering made
   std::vector<LoweredOperand> outputs;  // of the graph
+  std::vector<Layout> inputs;           // how each is expected to lie
 };
 
-// Lowers `graph` for inputs of these shapes, which determine `extents`, for a backend without decorators. `constants` correspond to those
-// of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
-std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Shape> inputs,
+// Lowers `graph` for inputs that lie like this, whose shapes determine `extents`, for a backend without decorators. `constants` correspond
+// to those of the graph. Empty if the program cannot be prepared: it writes to an input, or a size depends on values.
+std::optional<LoweredProgram> lower(const Graph& graph, std::span<const int64_t> extents, std::span<const Layout> inputs,
     std::span<const TensorHandle> constants, Device& device, Backend& backend);
 
 }  // namespace pyburn

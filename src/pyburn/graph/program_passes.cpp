@@ -25,7 +25,7 @@ std::vector<bool> output_slots(const LoweredProgram& p) {
 bool can_hoist(const LoweredProgram& p, const LoweredNode& node, const std::vector<SlotUse>& uses, const std::vector<bool>& is_output) {
   constexpr int64_t kSmall = 1 << 16;
   const Kind kind = node.op.info().kind;
-  if (kind == Kind::random || kind == Kind::dynamic || kind == Kind::update) return false;
+  if (kind == Kind::dynamic || kind == Kind::update || draws_random_numbers(node.op.ref())) return false;
   int64_t given = 0, made = 0;
   for (const LoweredOperand& o : node.in) {
     if (o.slot >= 0 && (p.slots[size_t(o.slot)].role != Role::constant || uses[size_t(o.slot)].writes > 0)) return false;

@@ -85,7 +85,9 @@ std::shared_ptr<PreparedProgram> PreparedGraph::prepare(
   return stage.programs.find(key, [&]() -> std::shared_ptr<PreparedProgram> {
     std::vector<TensorHandle> constants;
     for (const auto& [v, t] : stage.part->constants) constants.push_back(t);
-    std::optional<LoweredProgram> program = lower(*stage.part, extents, inputs, constants, device_, leaf_);
+    std::vector<Layout> layouts;
+    for (const Shape& shape : inputs) layouts.push_back(contiguous_layout(shape));
+    std::optional<LoweredProgram> program = lower(*stage.part, extents, layouts, constants, device_, leaf_);
     return program ? std::make_shared<PreparedProgram>(std::move(*program), device_, leaf_) : nullptr;
   });
 }

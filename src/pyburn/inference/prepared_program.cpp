@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "pyburn/graph/choose_layouts.h"
 #include "pyburn/runtime/door_ops.h"
@@ -42,11 +43,21 @@ int64_t steady_nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+class PreparedProgram::PageScope {
+ public:
+  explicit PageScope(const PreparedProgram& p) {
+    if (p.pages_ == Pages::ordinary) ordinary_.emplace();
+  }
+
+ private:
+  std::optional<OrdinaryPages> ordinary_;
+};
+
 // The tensors of all nodes, and the memory of what is made on the way.
 class PreparedProgram::Context {
  public:
   explicit Context(const PreparedProgram& plan) : plan_(plan), uses_(plan.program_.slots.size()) {
-    const OrdinaryPages pages;
+    const PageScope pages(plan);
     const LoweredProgram& p = plan.program_;
     std::vector<Ref<Storage>> storages(p.slots.size());
     if (!plan.memory_.offsets.empty()) arena_ = plan.backend_.allocate(DType::uint8, plan.memory_.bytes);
@@ -84,8 +95,10 @@ class PreparedProgram::Context {
       }
       if (slot.role != Role::input) continue;
       const TensorHandle& given = inputs[size_t(slot.index)];
-      const TensorHandle x = given.layout().is_contiguous() ? given : contiguous(given, plan_.backend_);
-      bind(s, x.impl()->storage, x.layout().offset);
+      const Layout& expected = plan_.program_.inputs[size_t(slot.index)];
+      const bool lies_so = given.layout().strides == expected.strides || given.layout().is_contiguous();
+      const TensorHandle x = lies_so ? given : contiguous(given, plan_.backend_);
+      bind(s, x.impl()->storage, x.layout().offset - expected.offset);
     }
   }
 
@@ -134,7 +147,7 @@ class PreparedProgram::Context {
       bind(s, unknown, 0);
     }
     parallel_for(int64_t(nodes_.size()), 1, [&](int64_t begin, int64_t end) {
-      const OrdinaryPages pages;
+      const PageScope pages(plan_);
       const LevelScope scope(plan_.backend_);
       for (auto i = size_t(begin); i < size_t(end); ++i) {
         Node& node = nodes_[i];
@@ -159,8 +172,8 @@ class PreparedProgram::Context {
   std::vector<int32_t> bound_;             // these slots
 };
 
-PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend& backend)
-    : program_(std::move(program)), device_(device), backend_(backend) {
+PreparedProgram::PreparedProgram(LoweredProgram program, Device& device, Backend& backend, Pages pages)
+    : program_(std::move(program)), device_(device), backend_(backend), pages_(pages) {
   hoist_constants(program_, device, backend);
   drop_unread(program_);
   if (backend.capabilities().channels_last) choose_layouts(program_);
@@ -213,7 +226,7 @@ std::unique_ptr<PreparedProgram::Context> PreparedProgram::take_context() {
 // A context whose run fails is not used again: a kernel that was left behind by an interrupt may still write to its memory.
 Tensors PreparedProgram::run(std::span<const TensorHandle> inputs, std::span<const TensorHandle> constants, StepWatcher* watcher) {
   std::unique_ptr<Context> context = take_context();
-  const OrdinaryPages pages;
+  const PageScope pages(*this);
   const LevelScope scope(backend_);
   context->bind_inputs(inputs, constants);
   for (size_t i = 0; i < program_.nodes.size(); ++i) {

@@ -1,5 +1,6 @@
 // Graphs inside operations.
 #include "pyburn/ir/graph.h"
+#include "pyburn/ir/random_state.h"
 
 namespace pyburn {
 namespace {
@@ -53,7 +54,7 @@ Operation with_sub_graphs(const Operation& op, const std::function<Ref<Graph>(co
 }
 
 bool draws_random_numbers(OpRef op) {
-  if (op.info->kind == Kind::random) return true;
+  if (op.info->kind == Kind::random || random_state_of(op)) return true;
   for (const Ref<Graph>& g : sub_graphs(op))
     for (const GraphNode& n : g->nodes)
       if (draws_random_numbers(n.op.ref())) return true;

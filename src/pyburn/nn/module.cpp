@@ -6,6 +6,7 @@
 #include "pyburn/ir/fields.h"
 #include "pyburn/nn/clip_grad.h"
 #include "pyburn/nn/hooks.h"
+#include "pyburn/nn/module_changes.h"
 #include "pyburn/nn/parametrize.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/support/error.h"
@@ -97,6 +98,7 @@ TensorHandle Module::tensor(std::string_view name) const {
 }
 
 void Module::erase(std::string_view name) {
+  note_module_change();
   std::erase_if(entries_, [&](const Entry& e) { return e.name == name; });
 }
 
@@ -115,7 +117,13 @@ void Module::set_children(NamedModules children) {
   for (auto& [name, m] : children) entries_.push_back({std::move(name), Entry::Kind::module, true, {}, std::move(m)});
 }
 
+std::atomic<uint64_t>& module_changes() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
+
 void Module::put(Entry entry) {
+  note_module_change();
   if (Entry* old = find(entry.name)) *old = std::move(entry);
   else entries_.push_back(std::move(entry));
 }
@@ -135,6 +143,7 @@ TensorHandle Module::register_buffer(std::string name, const TensorHandle& buffe
 }
 
 Entry& Module::enter(Entry entry) {
+  note_module_change();
   const bool parameter = entry.kind == Entry::Kind::parameter;
   check_name(entry.name, parameter ? "parameter" : entry.kind == Entry::Kind::buffer ? "buffer" : "module");
   hooks_of_all_modules().on_registration(*this, entry);
@@ -243,6 +252,7 @@ void Module::apply(const std::function<void(Module&)>& visit) {
 }
 
 void Module::train(bool mode) {
+  if (training_ != mode) note_module_change();
   training_ = mode;
   if (is_in_train_) return;  // below itself
   struct Leaving {

@@ -5,6 +5,7 @@
 
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/run_observer.h"
 
 namespace pyburn {
 namespace {
@@ -39,7 +40,11 @@ TensorHandle cached_cast(const TensorHandle& x, DType dtype) {
 }  // namespace
 
 AutocastMode autocast_mode() { return mode; }
-bool autocast_active() { return mode.enabled && !current_level(); }
+bool autocast_active() {
+  if (!mode.enabled) return false;
+  const Backend* level = current_level();
+  return !level || (run_observer() && run_observer()->is_top(*level));
+}
 void clear_autocast_cache() { cache().clear(); }
 
 AutocastMode enter_autocast(AutocastMode next) {

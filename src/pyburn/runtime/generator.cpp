@@ -3,12 +3,19 @@
 #include <random>
 #include <utility>
 
+#include "pyburn/runtime/run_observer.h"
+
 namespace pyburn {
 
 RandomState Generator::reserve(int64_t numbers) {
-  std::lock_guard lock(mutex_);
-  const RandomState start = state_;
-  state_.offset += uint64_t(numbers + 3) / 4;
+  const uint64_t counters = uint64_t(numbers + 3) / 4;
+  RandomState start;
+  {
+    std::lock_guard lock(mutex_);
+    start = state_;
+    state_.offset += counters;
+  }
+  if (RunObserver* observer = run_observer()) observer->numbers_reserved(*this, start, counters);
   return start;
 }
 void Generator::manual_seed(uint64_t seed) { set_state({seed, 0}); }

@@ -9,6 +9,7 @@
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/runtime/promotion.h"
 #include "pyburn/runtime/row_kernel.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
@@ -399,7 +400,7 @@ void fit_result(const TensorHandle& out, const Shape& shape) {
     if (!result_scope) return;
     result_scope->resized_ = true;
   }
-  Backend& top = level ? *level : out.device().backend();
+  Backend& top = level && !run_observer() ? *level : out.device().backend();  // a recording sees tensors of any device
   auto replace = [&] {
     out.impl()->storage = top.allocate(out.dtype(), shape.numel());
     out.impl()->layout = contiguous_layout(shape);

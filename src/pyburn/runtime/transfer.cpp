@@ -3,11 +3,13 @@
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/runtime/spoiled.h"
 
 namespace pyburn {
 
 void* host_memory(const TensorHandle& x) {
+  if (RunObserver* observer = run_observer()) observer->values_read(x);
   const Storage* s = x.storage();
   return s && s->host && s->owner->capabilities().host_memory ? s->host : nullptr;
 }
@@ -27,6 +29,7 @@ void to_host(const TensorHandle& from, const HostArray& to) {
       to.meta.shape, from.dtype(), from.shape());
   require<CaptureError>(from.storage()->has_values, "[read] the values of this tensor are not known, while capturing or on null: got {} {}",
       from.dtype(), from.shape());
+  if (RunObserver* observer = run_observer()) observer->values_read(from);
   Backend* level = current_level();
   read_elements(level ? *level : from.device().backend(), from, to);
 }

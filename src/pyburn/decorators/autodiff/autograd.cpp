@@ -7,6 +7,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/patient_lock.h"
 
@@ -101,6 +102,7 @@ void set_grad(const TensorHandle& t, const TensorHandle& g) {
   } else if (!history_of(t)) {
     return;
   }
+  if (RunObserver* observer = run_observer()) observer->gradient_replaced(t);
   TensorHandle old = g;  // dies after the lock: that may run Python
   {
     const PatientLock lock(gradient_mutex(t));

@@ -12,6 +12,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
@@ -248,6 +249,7 @@ uint64_t current_pass() { return running ? running->number : 0; }
 Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions& options) {
   const GradMode mode(options.create_graph);
   const AutocastScope as_recorded({.enabled = false});  // the dtypes were settled on the way forward
+  if (RunObserver* observer = run_observer()) observer->backward_ran();
   Pass pass(roots, wanted, options);
   for (size_t i = 0; i < roots.size(); ++i) pass.add(roots[i], gradients[int64_t(i)]);
   return pass.run();

@@ -15,6 +15,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/run_observer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fork_safe_mutex.h"
 #include "pyburn/support/patient_lock.h"
@@ -338,6 +339,19 @@ TensorHandle copied_as(const Layout& wanted, const TensorHandle& x) {
   const auto [order, back] = order_in_memory(wanted);
   return fn::permute(fn::contiguous_copy(fn::permute(x, order)), back);
 }
+// Does nothing else reference the memory? It may be a view of a whole result that is not used otherwise.
+bool is_alone(const TensorHandle& g) {
+  const RunObserver* observer = run_observer();
+  const uint32_t watched = observer && observer->keeps(*g.storage()) ? 1 : 0;
+  if (g.impl()->use_count() != 1) return false;
+  const auto is_plain = [](const History* h) { return !h || !(h->node || h->hooks || h->retained || h->grad.defined()); };
+  const History* h = history_of(g);
+  if (!is_plain(h)) return false;
+  if (!h || !h->base.defined()) return g.storage()->use_count() == 1 + watched;
+  const History* of_base = history_of(h->base);
+  return is_plain(of_base) && !(of_base && of_base->base.defined()) && h->base.impl()->use_count() == 1 &&
+         g.storage()->use_count() == 2 + watched && g.storage()->bytes == bytes_of(g.dtype(), g.numel());
+}
 }  // namespace
 
 TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient) {
@@ -363,7 +377,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
       h.grad = fits ? g : copied_as(wanted, g);
     } else {
       // Taken over if nothing else references it, copied otherwise.
-      const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && !history_of(g);
+      const bool alone = fits && is_alone(g);
       if (alone) std::atomic_thread_fence(std::memory_order_acquire);  // what another thread did with it, before it let go, has happened
       h.grad = alone ? g : copied_as(wanted, fn::detach(g));
       forget_base(h.grad);

@@ -55,6 +55,7 @@ ValueId Recorder::value_of(const TensorHandle& x) {
   m.constants.push_back(graph_->constants.size());
   const ValueId id = add_region(m, x);
   graph_->constants.emplace_back(id, alias(x, x.layout()));  // without flags and history
+  given_.push_back(x);
   const auto name = std::find_if(names_.begin(), names_.end(), [&](const Name& n) { return same_place(n.tensor, x); });
   graph_->constant_names.push_back(name == names_.end() ? "" : name->text);
   return id;
@@ -127,6 +128,10 @@ Ref<Graph> Recorder::finish(std::span<const TensorHandle> outputs, std::vector<s
   graph_->output_names = std::move(names);
   check(*graph_);
   return std::move(graph_);
+}
+
+void Recorder::forget_unused() {
+  std::erase_if(memory_, [](const auto& entry) { return entry.second.origin == Origin::made && entry.second.storage->use_count() == 1; });
 }
 
 bool Recorder::is_stale(const TensorHandle& x) const {

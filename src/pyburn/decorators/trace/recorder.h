@@ -30,6 +30,12 @@ class Recorder {
   Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names);
   // Did the recording write to it without changing its memory?
   bool is_stale(const TensorHandle& x) const;
+  // The tensors as the operations received them, parallel to the graph's constants.
+  const std::vector<TensorHandle>& constants() const { return given_; }
+  int64_t nodes() const { return int64_t(graph_->nodes.size()); }
+  bool holds(const Storage& s) const { return memory_.contains(&s); }  // with one reference
+  // Forgets storages that operations made and that have no other reference any more.
+  void forget_unused();
 
  private:
   struct Region {
@@ -54,6 +60,7 @@ class Recorder {
   void note_unknown_extents(const GraphNode& node);
 
   Ref<Graph> graph_;
+  std::vector<TensorHandle> given_;
   Snapshot snapshot_;
   bool is_inside_;
   std::unordered_map<const Storage*, Memory> memory_;

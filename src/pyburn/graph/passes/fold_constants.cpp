@@ -21,7 +21,8 @@ Ref<Graph> fold_constants(const Graph& g) {
   for (int32_t i = 0; i < editor.nodes(); ++i) {
     const GraphNode& n = editor.node(i);
     const Kind kind = n.op.info().kind;
-    if (!n.patches.empty() || n.writes || n.in.empty() || n.out.size() != 1 || kind == Kind::random || kind == Kind::dynamic) continue;
+    if (!n.patches.empty() || n.writes || n.in.empty() || n.out.size() != 1 || kind == Kind::dynamic) continue;
+    if (draws_random_numbers(n.op.ref())) continue;
     const ValueId result = n.out[0];
     const bool ready = std::all_of(n.in.begin(), n.in.end(), [&](ValueId v) { return v < 0 || known[size_t(v)].defined(); });
     if (!ready || editor.may_be_written(result)) continue;
