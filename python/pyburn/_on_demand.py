@@ -102,7 +102,11 @@ def on_demand(
         setattr(sys.modules[package], name, value)
         return value
 
-    return find, lambda: sorted({*vars(sys.modules[package]), *all_places()})
+    def names() -> list[str]:
+        own = {name for name, value in vars(sys.modules[package]).items() if value is not on_demand and value is not from_stub}
+        return sorted(own | {*all_places()})
+
+    return find, names
 
 
 def stub_places(file: str) -> dict[str, str]:

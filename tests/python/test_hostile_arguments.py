@@ -96,3 +96,27 @@ def test_norms_over_endless_axes() -> None:
     with pytest.raises((TypeError, ValueError, RuntimeError)):
         pyburn.nuclear_norm(pyburn.ones(2, 2), pyburn.ones(1, 1).expand(2**31, 2**20))
     assert pyburn.nuclear_norm(pyburn.eye(2), [0, 1]).item() == 2
+
+
+def test_bools_that_are_views_of_other_bytes() -> None:
+    bits = pyburn.tensor([0, 224, 1], dtype=pyburn.uint8).view(pyburn.bool)
+    assert bits.to(pyburn.int64).tolist() == [0, 1, 1]
+    assert pyburn.stack([bits, bits]).t().to(pyburn.float32).sum(1).tolist() == [0, 2, 2]
+
+
+def test_pairs_of_numbers_that_are_huge_tensors() -> None:
+    betas = pyburn.ones(1, 1).expand(2**31, 2**20)
+    for optimizer in (pyburn.optim.Adam, pyburn.optim.NAdam, pyburn.optim.Rprop):
+        name = "etas" if optimizer is pyburn.optim.Rprop else "betas"
+        with pytest.raises(ValueError, match=f"expected 2 values for {name}"):
+            optimizer([pyburn.nn.Parameter(pyburn.ones(2))], **{name: betas})
+
+
+def test_the_first_dimension_of_an_index_beyond_the_rank() -> None:
+    for axis, text in ((2**63 - 1, "too many indices"), (-(2**63), "must not be negative"), (2, "too many indices")):
+        with pytest.raises(IndexError, match=text):
+            pyburn._core._index(pyburn.ones(3, 4), [pyburn.tensor([1])], axis)
+
+
+def test_packages_list_public_names_only() -> None:
+    assert not {"from_stub", "on_demand"} & {*dir(pyburn), *dir(pyburn.nn), *dir(pyburn.nn.utils), *dir(pyburn.data)}

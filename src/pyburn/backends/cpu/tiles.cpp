@@ -33,6 +33,13 @@ To convert(From v) {
   }
 }
 
+// The byte of a bool may have any value: a view of another dtype shows what is there.
+template <class T>
+T element(const T* p) {
+  if constexpr (std::is_same_v<T, bool>) return *reinterpret_cast<const uint8_t*>(p) != 0;
+  else return *p;
+}
+
 template <class To, class From>
 void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
   if constexpr (std::is_same_v<To, From>) {
@@ -42,10 +49,10 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
     }
   }
   if (from_stride == 1 && to_stride == 1)
-    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
-  else if (from_stride == 0 && to_stride == 1) std::fill_n(to, n, convert<To>(*from));
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(element(from + i));
+  else if (from_stride == 0 && to_stride == 1) std::fill_n(to, n, convert<To>(element(from)));
   else
-    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = convert<To>(from[i * from_stride]);
+    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = convert<To>(element(from + i * from_stride));
 }
 
 }  // namespace
