@@ -22,7 +22,12 @@ from typing import Any
 
 # Shapes of inputs whose sizes the file leaves open, by patterns of the file and of the input; the first that fits counts.
 SIZES: list[tuple[str, str, tuple[int, ...]]] = [
-    (r"(_|^)rec(\.|_)|_rec_", "x", (1, 3, 48, 160)),
+    (r"cycle_center", "input", (1, 3, 256, 256)),
+    (r"silero_encoder", "input", (1, 576)),
+    (r"silero_decoder", "input", (1, 128, 4)),
+    (r"nsnet2.*48k", "input", (1, 20, 513)),
+    (r"nsnet2", "input", (1, 20, 161)),
+    (r"(_|^)v?rec(\.|_)|_rec_", "x", (1, 3, 48, 160)),
     (r"cls", "x", (1, 3, 48, 192)),
     (r"slanet", "x", (1, 3, 488, 488)),
     (r"orientation", "x", (1, 3, 224, 224)),

@@ -205,6 +205,23 @@ def test_inputs_by_name_and_their_mistakes() -> None:
 # ---- what cannot run
 
 
+def test_nodes_may_come_in_any_order() -> None:
+    then = helper.make_graph([helper.make_node("Neg", ["b"], ["t"])], "then", [], [helper.make_tensor_value_info("t", 1, None)])
+    other = helper.make_graph([helper.make_node("Exp", ["b"], ["u"])], "else", [], [helper.make_tensor_value_info("u", 1, None)])
+    nodes = [
+        helper.make_node("Add", ["c", "b"], ["y"]),
+        helper.make_node("If", ["k"], ["c"], then_branch=then, else_branch=other),  # its graphs read b
+        helper.make_node("Greater", ["s", "zero"], ["k"]),
+        helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+        helper.make_node("Mul", ["x", "x"], ["b"]),
+    ]
+    model = load(nodes, {"x": [2]}, {"y": [2]}, {"zero": np.zeros((), np.float32)})
+    assert model(pyburn.tensor([1.0, 2.0])).tolist() == [0, 0]
+    nodes[4] = helper.make_node("Mul", ["x", "y"], ["b"])
+    with pytest.raises(pyburn.FormatError, match="nothing computes 'c'"):  # a circle
+        load(nodes, {"x": [2]}, {"y": [2]}, {"zero": np.zeros((), np.float32)})
+
+
 def test_everything_that_is_missing_is_listed_at_once() -> None:
     nodes = [
         helper.make_node("NoSuch", ["x"], ["a"], name="first"),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <queue>
 #include <set>
 #include <unordered_map>
 
@@ -64,6 +66,52 @@ struct FunctionCall {
   OpsetImports opsets;
 };
 
+// Calls each(name) for the values that a node reads, those that the graphs inside of it may take from around them included.
+template <class Each>
+void for_each_read(const NodeDef& node, const Each& each) {
+  for (const std::string& name : node.inputs) each(name);
+  for (const AttributeDef& a : node.attributes)
+    for (const auto& g : a.graphs) {
+      for (const NodeDef& inner : g->nodes) for_each_read(inner, each);
+      for (const ValueInfo& v : g->outputs) each(v.name);
+    }
+}
+
+// The nodes in an order in which each follows those whose results it reads. The standard asks for it, but not every file has it; where none
+// exists, the order of the file remains, and its first mistake is named.
+std::vector<const NodeDef*> in_order(const std::vector<NodeDef>& defs) {
+  std::vector<const NodeDef*> order;
+  for (const NodeDef& def : defs) order.push_back(&def);
+  std::unordered_map<std::string_view, size_t> makers;
+  for (size_t i = 0; i < defs.size(); ++i)
+    for (const std::string& name : defs[i].outputs)
+      if (!name.empty()) makers.emplace(name, i);
+  std::vector<std::vector<size_t>> readers(defs.size());
+  std::vector<int64_t> waits(defs.size(), 0);
+  bool is_ordered = true;
+  for (size_t i = 0; i < defs.size(); ++i)
+    for_each_read(defs[i], [&](const std::string& name) {
+      const auto maker = makers.find(name);
+      if (maker == makers.end() || maker->second == i) return;
+      is_ordered = is_ordered && maker->second < i;
+      readers[maker->second].push_back(i);
+      ++waits[i];
+    });
+  if (is_ordered) return order;
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;  // the first in the file first
+  for (size_t i = 0; i < defs.size(); ++i)
+    if (waits[i] == 0) ready.push(i);
+  std::vector<const NodeDef*> sorted;
+  while (!ready.empty()) {
+    const size_t i = ready.top();
+    ready.pop();
+    sorted.push_back(&defs[i]);
+    for (const size_t reader : readers[i])
+      if (--waits[reader] == 0) ready.push(reader);
+  }
+  return sorted.size() == defs.size() ? sorted : order;
+}
+
 class Planner {
  public:
   Planner(std::shared_ptr<const ModelDef> model, Plan& plan) : model_(std::move(model)), plan_(plan) {
@@ -122,7 +170,7 @@ class Planner {
 
   void nodes(const std::vector<NodeDef>& defs, Scope& scope, const OpsetImports& opsets, const Attributes* attributes, int depth,
       std::vector<PlanNode>& into) {
-    for (const NodeDef& def : defs) node(def, scope, opsets, attributes, depth, into);
+    for (const NodeDef* def : in_order(defs)) node(*def, scope, opsets, attributes, depth, into);
   }
 
   // The node as it stands in the file; in a function, with the attributes of the call.
