@@ -120,3 +120,21 @@ def test_the_first_dimension_of_an_index_beyond_the_rank() -> None:
 
 def test_packages_list_public_names_only() -> None:
     assert not {"from_stub", "on_demand"} & {*dir(pyburn), *dir(pyburn.nn), *dir(pyburn.nn.utils), *dir(pyburn.data)}
+
+
+def test_pivots_that_do_not_fit_the_factors() -> None:
+    for pivots in (
+        pyburn.ones(2, dtype=pyburn.int32),
+        pyburn.ones(2, 3, dtype=pyburn.int32),
+        pyburn.ones(1, dtype=pyburn.int32).expand(2**59),
+    ):
+        with pytest.raises((ValueError, RuntimeError), match="expected pivots of shape"):
+            pyburn.lu_unpack(pyburn.ones(3, 3), pivots)
+    with pytest.raises(MemoryError):
+        pyburn.lu_unpack(pyburn.ones(1, 1).expand(2**31, 2), pyburn.ones(2, dtype=pyburn.int32))
+
+
+def test_matrix_exponentials_of_the_largest_numbers() -> None:
+    largest = pyburn.finfo(pyburn.float64).max
+    assert not pyburn.linalg.matrix_exp(pyburn.tensor([[largest]], dtype=pyburn.float64)).isfinite().any()
+    assert pyburn.linalg.matrix_exp(pyburn.tensor([[-largest]], dtype=pyburn.float64)).tolist() == [[0.0]]

@@ -160,8 +160,8 @@ TensorHandle first_zero_pivot(const TensorHandle& factors) {
 // The order of the rows after the exchanges that pivots stand for: (*, rows).
 TensorHandle order_of(const TensorHandle& pivots, int64_t rows) {
   const int64_t each = pivots.shape().back(), count = each ? pivots.numel() / each : 0;
-  std::vector<int32_t> given(size_t(pivots.numel()));
-  to_host(detach(pivots), {given.data(), {pivots.shape(), DType::int32}});
+  const std::vector<std::byte> bytes = host_bytes(detach(pivots));
+  const auto* given = reinterpret_cast<const int32_t*>(bytes.data());
   Dims size = pivots.shape();
   size.back() = rows;
   const Shape shape(size);
@@ -170,7 +170,7 @@ TensorHandle order_of(const TensorHandle& pivots, int64_t rows) {
     int64_t* order = orders.data() + k * rows;
     std::iota(order, order + rows, int64_t(0));
     for (int64_t i = 0; i < each; ++i) {
-      const int64_t j = given[size_t(k * each + i)];
+      const int64_t j = given[k * each + i];
       require<IndexError>(1 <= j && j <= rows, "expected pivots from 1 to {}: got {}", rows, j);
       std::swap(order[i], order[j - 1]);
     }
@@ -211,10 +211,13 @@ Handles<3> fn::lu_unpack(const TensorHandle& LU_data, const TensorHandle& LU_piv
   require<DTypeError>(LU_pivots.dtype() == DType::int32, "expected pivots of int32: got {}", LU_pivots.dtype());
   require(LU_data.rank() >= 2 && LU_pivots.rank() >= 1, "expected matrices: got {}", LU_data.shape());
   const int64_t rows = LU_data.shape()[LU_data.rank() - 2], least = std::min(rows, LU_data.shape().back());
+  const Shape expected = with_batch(batch_of(LU_data), {least});
+  require(LU_pivots.shape() == expected, "expected pivots of shape {}: got {}", expected, LU_pivots.shape());
   const auto none = [&] { return zeros(Dims{0}, LU_data.dtype(), &LU_data.device()); };
   TensorHandle p = none(), l = none(), u = none();
   if (unpack_pivots) {
-    const TensorHandle order = order_of(LU_pivots, rows), one = identity_like(LU_data, rows);
+    const TensorHandle one = identity_like(LU_data, rows);  // first: it raises where the rows are too many
+    const TensorHandle order = order_of(LU_pivots, rows);
     const TensorHandle chosen = index_select(one, 0, reshape(order, Dims{-1}));
     p = clone(t_of(reshape(chosen, with_batch(order.shape(), {rows}))));
   }

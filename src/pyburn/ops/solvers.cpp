@@ -412,7 +412,7 @@ TensorHandle exponential(const TensorHandle& a) {
   if (a.numel() == 0) return clone(a);
   const double norm = read_number(amax(sum(abs(detach(a)), Dims{-2})));
   require<ValueError>(std::isfinite(norm), "expected finite elements: got {}", norm);
-  const int squarings = norm > 0.5 ? int(std::ceil(std::log2(norm / 0.5))) : 0;
+  const int squarings = norm > 0.5 ? int(std::ceil(std::log2(norm))) + 1 : 0;
   const TensorHandle x = a * std::exp2(-squarings), one = identity_like(a, n);
   TensorHandle y = one;
   for (int k = 16; k >= 1; --k) y = one + matmul(x, y) / double(k);
