@@ -213,6 +213,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/cpu/conv/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp
+  src/pyburn/backends/wgpu/not_built.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
@@ -475,4 +476,22 @@ set(PYBURN_BINDINGS
   python/bindings/tensor_protocols.cpp
   python/bindings/tensors_in_use.cpp
   python/bindings/generated/functions.cpp
+)
+
+# The GPU backend, in place of not_built.cpp where it is built: see wgpu.cmake.
+set(PYBURN_WGPU_SOURCES
+  src/pyburn/backends/wgpu/native.cpp
+  src/pyburn/backends/wgpu/adapters.cpp
+  src/pyburn/backends/wgpu/gpu.cpp
+  src/pyburn/backends/wgpu/library.cpp
+  src/pyburn/backends/wgpu/shader.cpp
+  src/pyburn/backends/wgpu/elementwise.cpp
+  src/pyburn/backends/wgpu/on_host.cpp
+  src/pyburn/backends/wgpu/wgpu_backend.cpp
+  src/pyburn/backends/wgpu/unary.cpp
+  src/pyburn/backends/wgpu/binary.cpp
+  src/pyburn/backends/wgpu/copy.cpp
+  src/pyburn/backends/wgpu/fill.cpp
+  src/pyburn/backends/wgpu/reduce.cpp
+  src/pyburn/backends/wgpu/matmul.cpp
 )

@@ -1,0 +1,103 @@
+// Gpu: a device of WebGPU with its queue. Work is collected in a batch, which is submitted when it is large or when a value is read.
+#pragma once
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pyburn/backends/wgpu/adapters.h"
+#include "pyburn/runtime/backend.h"
+#include "pyburn/support/fork_safe_mutex.h"
+
+namespace pyburn::wgpu {
+
+// Counters since the device was opened. Tests count with them; a software adapter says nothing about time.
+struct Counters {
+  int64_t dispatches = 0, submissions = 0, pipelines = 0, host_calls = 0;
+  int64_t uploaded = 0, downloaded = 0;  // bytes
+};
+
+struct Buffer {
+  WGPUBuffer handle = nullptr;
+  uint64_t size = 0;
+  uint64_t batch = 0;  // the last one that uses it
+};
+
+// One buffer as a dispatch sees it.
+struct Bound {
+  Buffer* buffer;
+  bool written;
+  bool operator==(const Bound&) const = default;
+};
+
+// A compiled shader with the layout of its bindings.
+struct Pipeline {
+  WGPUComputePipeline handle = nullptr;
+  WGPUBindGroupLayout layout = nullptr;
+};
+
+class Gpu {
+ public:
+  explicit Gpu(const Adapter&);  // DeviceError
+  Gpu(const Gpu&) = delete;
+
+  const WGPULimits& limits() const { return limits_; }
+  const Adapter& adapter() const { return adapter_; }
+
+  // Memory is recycled in classes of sizes. OutOfMemoryError.
+  Buffer take(int64_t bytes);
+  void give(const Buffer&) noexcept;
+  MemoryStatistics memory() const;
+
+  // The pipeline of a source; `key` stands for the source, which is written only when it is new. Binding 0 is the uniform block.
+  const Pipeline& pipeline(const std::string& key, std::span<const Bound> bound, const std::function<std::string()>& source);
+  // `parameters` fill the uniform block. `groups` are workgroups in each of the two dimensions.
+  void dispatch(const Pipeline&, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y);
+
+  void upload(Buffer& to, const void* data, int64_t bytes);                 // bytes is rounded up to whole words
+  void download(Buffer& from, uint64_t offset, void* data, int64_t bytes);  // waits
+  void synchronize();
+  Counters counters() const;
+  void count_host_call() { ++counters_.host_calls; }
+
+ private:
+  void begin_pass();
+  void end_pass();
+  void submit();
+  void raise_errors(const char* doing);
+  void poll();
+  WGPUBuffer create_buffer(uint64_t size, WGPUBufferUsage usage);
+
+  const Native& n_;
+  const Adapter& adapter_;
+  WGPULimits limits_;
+  WGPUDevice device_ = nullptr;
+  WGPUQueue queue_ = nullptr;
+
+  ForkSafeMutex mutex_;  // guards what follows, up to the pool
+  WGPUCommandEncoder encoder_ = nullptr;
+  WGPUComputePassEncoder pass_ = nullptr;
+  uint64_t batch_ = 1;
+  int batched_ = 0;  // dispatches in this batch
+  std::vector<std::byte> parameters_;
+  Buffer parameter_buffer_;
+  Buffer staging_;
+  std::unordered_map<std::string, Pipeline> pipelines_;
+  std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
+  Counters counters_;
+
+  // Reported by callbacks, raised by the next call.
+  struct Reports {
+    ForkSafeMutex mutex;
+    std::string error, lost;
+    bool out_of_memory = false;
+  } reports_;
+  static void on_error(WGPUDevice const*, WGPUErrorType, WGPUStringView, void*, void*);
+  static void on_lost(WGPUDevice const*, WGPUDeviceLostReason, WGPUStringView, void*, void*);
+
+  mutable ForkSafeMutex pool_mutex_;
+  std::unordered_map<uint64_t, std::vector<Buffer>> pool_;  // by size
+  int64_t in_use_ = 0, reserved_ = 0, peak_ = 0;
+};
+
+}  // namespace pyburn::wgpu

@@ -1,0 +1,15 @@
+// WGSL that shaders share: conversions, 64-bit integers, functions that WGSL lacks or leaves open.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "pyburn/tensor/dtype.h"
+
+namespace pyburn::wgpu {
+
+// The functions that this code uses, and those that they use.
+std::string library_for(std::string_view code);
+// name_add, name_max and name_min of a tensor that several threads change.
+std::string shared_accessors(const std::string& name, DType, const std::string& buffer);
+
+}  // namespace pyburn::wgpu

@@ -1,0 +1,101 @@
+#include "pyburn/backends/wgpu/wgpu_backend.h"
+
+#include <algorithm>
+
+#include "pyburn/backends/wgpu/kernel_table.h"
+#include "pyburn/backends/wgpu/on_host.h"
+#include "pyburn/runtime/run.h"
+#include "pyburn/support/checked.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+namespace wgpu {
+namespace {
+
+class WgpuBackend final : public Backend {
+ public:
+  explicit WgpuBackend(const Adapter& adapter) : gpu_(adapter) {
+    for (auto add : {
+             register_copy,
+             register_fill,
+             register_elementwise,
+             register_reduce,
+             register_matmul,
+         })
+      add(kernels_);
+  }
+
+  std::string name() const override { return "wgpu"; }
+  Capabilities capabilities() const override { return {.asynchronous = true, .dtypes = DTypeSet::all().without(DType::float64)}; }
+
+  KernelSupport support(const OpInfo& op, DType key) const override {
+    const KernelTable::Entry* e = kernels_.find(op);
+    if (e && e->dtypes.contains(key) && key != DType::float64) return e->accepts ? KernelSupport::depends : KernelSupport::native;
+    return runs_on_host(op) ? KernelSupport::native : KernelSupport::none;
+  }
+  bool supports_call(OpRef op, Inputs in, Outputs out) const override {
+    return kernels_.find(*op.info)->accepts(op, in, out) || runs_on_host(*op.info);
+  }
+
+  void execute(OpRef op, Inputs in, Outputs out) override {
+    const KernelTable::Entry* e = kernels_.find(*op.info);
+    if (!e || !e->dtypes.contains(key_dtype(*op.info, in, out)) || (e->accepts && !e->accepts(op, in, out))) {
+      gpu_.count_host_call();
+      return run_on_host(*this, op, in, out);
+    }
+    if (op.info->kind != Kind::dynamic && std::all_of(out.begin(), out.end(), [](const TensorHandle& t) { return t.numel() == 0; })) return;
+    e->kernel({gpu_, op, in, out});
+  }
+
+  Ref<Storage> allocate(DType dtype, int64_t elements) override {
+    require_dtype(*this, dtype);
+    return Ref<Storage>(new GpuStorage(this, gpu_, bytes_of(dtype, elements)));
+  }
+  void upload(const HostArray& from, const TensorHandle& to) override { gpu_.upload(storage_of(to).buffer, from.data, from.bytes()); }
+  void download(const TensorHandle& from, const HostArray& to) override {
+    if (from.numel() == 0) return;
+    TensorHandle plain = from;
+    if (!from.layout().is_contiguous()) {
+      plain = make_tensor(from.device(), from.dtype(), contiguous_layout(from.shape()), allocate(from.dtype(), from.numel()));
+      copy(gpu_, from, plain);
+    }
+    gpu_.download(storage_of(plain).buffer, uint64_t(bytes_of(plain.dtype(), plain.layout().offset)), to.data, to.bytes());
+  }
+  void synchronize() override { gpu_.synchronize(); }
+  MemoryStatistics memory() const override { return gpu_.memory(); }
+
+ private:
+  Gpu gpu_;
+  KernelTable kernels_;
+};
+
+}  // namespace
+
+void KernelTable::add(const char* op, KernelFn kernel, AcceptsFn accepts, DTypeSet dtypes) {
+  const OpInfo* info = OpTable::global().find(op);
+  require<ValueError>(info, "kernel for an unknown operation: got {}", op);
+  add(*info, kernel, accepts, dtypes);
+}
+
+TensorHandle scratch(const Call& c, DType dtype, const Shape& shape) {
+  const TensorHandle& like = c.out[0];
+  return make_tensor(like.device(), dtype, contiguous_layout(shape), like.storage()->owner->allocate(dtype, checked_numel(shape)));
+}
+
+TensorHandle relayout(const TensorHandle& x, const Shape& shape, const Dims& strides, int64_t offset) {
+  return make_tensor(x.device(), x.dtype(), {shape, strides, offset}, x.impl()->storage);
+}
+
+}  // namespace wgpu
+
+void register_wgpu_backend() {
+  register_backend({.name = "wgpu",
+      .aliases = {"gpu"},
+      .doc = "GPUs through WebGPU: Vulkan, Metal, Direct3D 12.",
+      .make = [](auto, std::string_view options) { return Ref<Backend>(new wgpu::WgpuBackend(wgpu::find_adapter(options))); },
+      .unavailable = wgpu::reason_against_native});
+}
+
+bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
+
+}  // namespace pyburn
