@@ -484,6 +484,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/adapters.cpp
   src/pyburn/backends/wgpu/gpu.cpp
   src/pyburn/backends/wgpu/library.cpp
+  src/pyburn/backends/wgpu/library_math.cpp
   src/pyburn/backends/wgpu/shader.cpp
   src/pyburn/backends/wgpu/elementwise.cpp
   src/pyburn/backends/wgpu/on_host.cpp

@@ -15,14 +15,6 @@ const OpInfo& row_of(const char* op) {
   return *info;
 }
 
-Element binary_element(OpRef op, const char* code, Word type, Word result) {
-  const Binary& a = op.as<Binary>();
-  Element e{code, result, {}};
-  if (a.scalar == Side::left) return e.from_number(a.value, type).from_input(0, type);
-  e.from_input(0, type);
-  return a.scalar == Side::right ? e.from_number(a.value, type) : e.from_input(1, type);
-}
-
 std::string argument_name(int64_t i) { return std::string(1, char('a' + i)); }
 
 SmallVector<DType, 4> dtypes_of(Inputs in) {
@@ -50,6 +42,15 @@ struct Order {
 
 }  // namespace
 
+Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code) {
+  const Binary& a = op.as<Binary>();
+  const Word type = word_of(in[0]);
+  Element e{code ? code : "", word_of(out), {}};
+  if (a.scalar == Side::left) return e.from_number(a.value, type).from_input(0, type);
+  e.from_input(0, type);
+  return a.scalar == Side::right ? e.from_number(a.value, type) : e.from_input(1, type);
+}
+
 Elements& Elements::table() {
   static auto* one = [] {
     auto* t = new Elements;
@@ -72,7 +73,7 @@ Element Elements::find(OpRef op, std::span<const DType> in, DType out) const {
   const Word type = word_of(in[0]);
   const char* code = row.codes.of(type);
   if (!code) return {};
-  if (row.binary) return binary_element(op, code, type, word_of(out));
+  if (row.binary) return binary_operands(op, in, out, code);
   return Element{code, word_of(out), {}}.from_input(0, type);
 }
 

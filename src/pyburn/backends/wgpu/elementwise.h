@@ -31,6 +31,9 @@ struct Codes {
   }
 };
 
+// The operands of a row whose attributes are Binary, as a and b.
+Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code);
+
 class Elements {
  public:
   static Elements& table();
