@@ -495,4 +495,12 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/fill.cpp
   src/pyburn/backends/wgpu/reduce.cpp
   src/pyburn/backends/wgpu/matmul.cpp
+  src/pyburn/backends/wgpu/extremum.cpp
+  src/pyburn/backends/wgpu/softmax.cpp
+  src/pyburn/backends/wgpu/scan.cpp
+  src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/indexing.cpp
+  src/pyburn/backends/wgpu/movement.cpp
+  src/pyburn/backends/wgpu/random.cpp
+  src/pyburn/backends/wgpu/fused.cpp
 )

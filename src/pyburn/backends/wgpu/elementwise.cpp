@@ -23,24 +23,19 @@ SmallVector<DType, 4> dtypes_of(Inputs in) {
   return out;
 }
 
-// Dimensions in the order in which the output lies in memory, so that it is walked through in sequence.
-struct Order {
-  SmallVector<int, 8> axes;
-  bool plain;
-  explicit Order(const Layout& out) : plain(out.is_contiguous()) {
-    for (int i = 0; i < out.rank(); ++i) axes.push_back(i);
-    if (!plain) insertion_sort(axes, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
-  }
-  TensorHandle operator()(const TensorHandle& t) const {
-    if (plain) return t;
-    Shape shape;
-    Dims strides;
-    for (int a : axes) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
-    return relayout(t, shape, strides, t.layout().offset);
-  }
-};
-
 }  // namespace
+
+Order::Order(const Layout& out) : plain_(out.is_contiguous()) {
+  for (int i = 0; i < out.rank(); ++i) axes_.push_back(i);
+  if (!plain_) insertion_sort(axes_, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
+}
+TensorHandle Order::operator()(const TensorHandle& t) const {
+  if (plain_) return t;
+  Shape shape;
+  Dims strides;
+  for (int a : axes_) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
+  return relayout(t, shape, strides, t.layout().offset);
+}
 
 Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code) {
   const Binary& a = op.as<Binary>();
@@ -56,6 +51,7 @@ Elements& Elements::table() {
     auto* t = new Elements;
     add_unary_elements(*t);
     add_binary_elements(*t);
+    add_cast_element(*t);
     return t;
   }();
   return *one;
