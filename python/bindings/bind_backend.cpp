@@ -121,6 +121,10 @@ void bind_backend(nb::module_& m) {
     const TensorHandle shared = owner ? owner->share(exporter, d) : TensorHandle();
     return shared.defined() ? nb::steal(wrap(shared)) : nb::none();
   });
+  set_wgpu_library_finder([] {
+    const GilAcquire gil;
+    return nb::cast<std::string>(nb::module_::import_("pyburn.backend.gpu").attr("_library")());
+  });
   set_backend_discovery([] {
     const GilAcquire gil;
     nb::module_::import_("pyburn.backend").attr("discover")();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -26,6 +28,15 @@ class Counters(NamedTuple):
     host_calls: int  #: operations that ran on the CPU, on copies, because they have no kernel
     uploaded: int  #: bytes
     downloaded: int  #: bytes
+
+
+def _library() -> str:
+    """Returns the path of the library that the package ``wgpu`` carries, without importing the package; empty without it."""
+    package = importlib.util.find_spec("wgpu")
+    for folder in (package and package.submodule_search_locations) or ():
+        for path in Path(folder).glob("resources/*wgpu_native-release.*"):
+            return str(path)
+    return ""
 
 
 def adapters() -> list[Adapter]:

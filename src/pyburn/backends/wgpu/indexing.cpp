@@ -78,9 +78,9 @@ void declare_place(Shader& s, const Indexed& r, const TensorHandle& x, std::stri
     s.input(name.c_str(), r.indices[k]);
     s.number("extent" + id, extent);
     s.number("step" + id, x.rank() ? x.strides()[r.axes[k]] : 0);
-    s.fault("fault" + id,
-        r.rows_only ? format("[{}] index out of range in self: got {} for {} rows", function, "{}", extent)
-                    : format("[{}] index {} is out of bounds for dimension {} with size {}", function, "{}", r.axes[k], extent));
+    s.fault("fault" + id, function,
+        r.rows_only ? format("index out of range in self: got {} for {} rows", "{}", extent)
+                    : format("index {} is out of bounds for dimension {} with size {}", "{}", r.axes[k], extent));
     const Word w = word_of(r.indices[k].dtype());
     const std::string get = name + "_get(position)";
     const std::string wide = is_wide(w) ? get : w == Word::i32 ? "i64_from_i32(" + get + ")" : "vec2<u32>(u32(" + get + "), 0u)";

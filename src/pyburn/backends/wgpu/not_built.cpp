@@ -17,6 +17,7 @@ void register_wgpu_backend() {
 
 std::vector<WgpuAdapter> wgpu_adapters() { fail<DeviceError>("[wgpu] this build of pyburn has no GPU backend"); }
 std::optional<WgpuCounters> wgpu_counters(const Device&) { return {}; }
+void set_wgpu_library_finder(std::string (*)()) {}
 bool wgpu_is_best() { return false; }
 
 }  // namespace pyburn

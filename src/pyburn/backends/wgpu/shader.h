@@ -56,7 +56,7 @@ class Shader {
   void declare(std::string_view wgsl) { declarations_ += wgsl; }
 
   // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError.
-  void fault(const std::string& name, const std::string& message);
+  void fault(const std::string& name, std::string_view op, const std::string& message);
 
   // `body` runs for each i below n.
   void run_each(int64_t n, std::string_view body);

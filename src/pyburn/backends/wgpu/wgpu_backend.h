@@ -8,6 +8,8 @@
 namespace pyburn {
 
 void register_wgpu_backend();
+// Called once if the library is neither named by PYBURN_WGPU_LIBRARY nor beside pyburn: gives its path, or nothing. Set by the bindings.
+void set_wgpu_library_finder(std::string (*find)());
 // Whether the GPU of this machine should be the default device: it exists, and it is not software.
 bool wgpu_is_best();
 
