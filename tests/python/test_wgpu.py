@@ -209,8 +209,9 @@ def test_a_network_trains_as_on_the_cpu_without_leaving_the_gpu():
             kept.append(loss.detach())
         if device != "cpu":
             after = gpu.counters(device)
-            assert after.downloaded == before.downloaded and after.pipelines == before.pipelines, (before, after)
-            assert after.host_calls == before.host_calls, (before, after)
+            assert after.downloaded == before.downloaded and after.host_calls == before.host_calls, (before, after)
+            if "fusion" not in device:  # a queue is cut at other places in each step, until the cuts repeat
+                assert after.pipelines == before.pipelines, (before, after)
         return [loss.item() for loss in kept]
 
     expected = losses("cpu")
