@@ -102,6 +102,7 @@ void bind_backend(nb::module_& m) {
   m.def("_capabilities", capabilities);
   m.def("_gpu_adapters", adapters);
   m.def("_gpu_counters", gpu_counters);
+  m.def("_injure_gpu", [](nb::handle device, int failing_allocation) { injure_wgpu(to_device(device.ptr()), failing_allocation); });
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",
