@@ -499,6 +499,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/softmax.cpp
   src/pyburn/backends/wgpu/scan.cpp
   src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/search.cpp
   src/pyburn/backends/wgpu/indexing.cpp
   src/pyburn/backends/wgpu/movement.cpp
   src/pyburn/backends/wgpu/random.cpp

@@ -368,7 +368,8 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
 }
 
 void Gpu::poll() {
-  n_.DevicePoll(device_, true, nullptr);
+  // Other threads of Python may run meanwhile.
+  while_waiting([](void* self) { static_cast<Gpu*>(self)->n_.DevicePoll(static_cast<Gpu*>(self)->device_, true, nullptr); }, this);
   bool lost = false;
   {
     std::lock_guard lock(reports_.mutex);

@@ -26,6 +26,7 @@ class WgpuBackend final : public Backend {
              register_softmax,
              register_scan,
              register_sort,
+             register_search,
              register_indexing,
              register_movement,
              register_random,
