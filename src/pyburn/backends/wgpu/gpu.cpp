@@ -103,7 +103,7 @@ WGPUBuffer Gpu::create_buffer(uint64_t size, WGPUBufferUsage usage) {
 }
 
 Buffer Gpu::take(int64_t bytes) {
-  const uint64_t most = std::min(limits_.maxBufferSize, limits_.maxStorageBufferBindingSize) / 4 * 4;
+  const uint64_t most = std::min(limits_.maxBufferSize, limits_.maxStorageBufferBindingSize) / 16 * 16;  // whole vectors of four words
   require<OutOfMemoryError>(
       bytes >= 0 && uint64_t(bytes) <= most, "a tensor on {} can have at most {} bytes: got {}", adapter_.name, int64_t(most), bytes);
   const uint64_t size = std::min(size_class(uint64_t(bytes)), most);

@@ -40,6 +40,12 @@ class Shader {
   explicit Shader(Gpu& gpu) : gpu_(gpu) {}
 
   void input(const char* name, const TensorHandle& t) { tensor(name, t, false, false); }
+  // Also name_load4(e): the four elements from place e on, where e is a multiple of 4. For tensors that fit: see fits_quads().
+  void input_quads(const char* name, const TensorHandle& t) {
+    tensor(name, t, false, false);
+    uses_.back().quads = true;
+  }
+  static bool fits_quads(const TensorHandle& t) { return word_of(t.dtype()) == Word::f32 && t.layout().offset % 4 == 0; }
   void output(const char* name, const TensorHandle& t) { tensor(name, t, true, false); }
   // An output that several threads change: name_add(e, v), name_max(e, v), name_min(e, v) at place e, and the functions above.
   void shared_output(const char* name, const TensorHandle& t) { tensor(name, t, true, true); }
@@ -67,11 +73,13 @@ class Shader {
     int binding;
     bool written, shared;
     int rank;  // -1: contiguous
+    bool quads = false;
   };
   void tensor(const char* name, const TensorHandle&, bool written, bool shared);
   void field(const std::string& name, const char* type, uint32_t bits);
   void run(int64_t blocks, int size, std::string_view body, std::string_view begin);
   std::string source(std::string_view main) const;
+  bool holds_quads(int binding) const;
 
   Gpu& gpu_;
   SmallVector<Bound, 8> bound_;
