@@ -69,3 +69,35 @@ def test_products_of_int64_are_exact(gpu):
 def test_linear(gpu, batch):
     x, weight, bias = pyburn.randn(*batch, 72), pyburn.randn(100, 72), pyburn.randn(100)
     assert_same(F.linear, gpu, x, weight, bias)
+
+
+CONVOLUTIONS = [
+    # input, weight, arguments
+    ((2, 3, 20, 18), (16, 3, 3, 3), {"padding": 1}),
+    ((2, 8, 15, 17), (12, 8, 3, 2), {"stride": (2, 3), "padding": (1, 0), "dilation": (1, 2)}),
+    ((1, 4, 9, 8), (8, 2, 3, 3), {"groups": 2, "stride": 2, "padding": 2}),
+    ((2, 6, 9, 8), (6, 1, 3, 3), {"groups": 6, "padding": 1}),  # depthwise
+    ((2, 40, 8, 8), (24, 40, 1, 1), {}),  # a matrix product
+    ((1, 2, 40, 40), (1, 2, 7, 7), {"stride": 4, "padding": 3}),
+]
+
+
+@pytest.mark.parametrize("size, kernel, arguments", CONVOLUTIONS)
+def test_convolutions_and_their_gradients(gpu, size, kernel, arguments):
+    inputs = pyburn.randn(*size), pyburn.randn(*kernel), pyburn.randn(kernel[0])
+    assert_same(lambda x, w, b: F.conv2d(x, w, b, **arguments), gpu, *inputs)
+
+
+def test_convolutions_read_any_layout(gpu):
+    x, weight = pyburn.randn(2, 12, 10, 6), pyburn.randn(3, 3, 6, 8)
+    assert_same(lambda x, w: F.conv2d(x.permute(0, 3, 1, 2)[:, :, 1:], w.permute(3, 2, 0, 1), padding=1), gpu, x, weight)
+
+
+def test_convolutions_of_volumes(gpu):
+    x, weight = pyburn.randn(2, 4, 6, 5, 7), pyburn.randn(6, 2, 3, 2, 3)
+    assert_same(lambda x, w: F.conv3d(x, w, stride=(1, 2, 1), padding=(1, 0, 2), groups=2), gpu, x, weight)
+
+
+def test_transposed_convolutions(gpu):
+    x, weight = pyburn.randn(2, 8, 6, 5), pyburn.randn(8, 4, 3, 3)
+    assert_same(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), gpu, x, weight)

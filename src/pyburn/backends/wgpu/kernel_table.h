@@ -62,5 +62,12 @@ void register_fill(KernelTable&);
 void register_elementwise(KernelTable&);  // every row of elementwise.h
 void register_reduce(KernelTable&);
 void register_matmul(KernelTable&);
+void register_conv(KernelTable&);
+void register_pool(KernelTable&);
+void register_norm(KernelTable&);
+void register_cross_entropy(KernelTable&);
+void register_attention(KernelTable&);
+void register_rnn_steps(KernelTable&);
+void register_sampling(KernelTable&);
 
 }  // namespace pyburn::wgpu
