@@ -495,5 +495,9 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/reduce.cpp
   src/pyburn/backends/wgpu/matmul.cpp
   src/pyburn/backends/wgpu/product.cpp
+  src/pyburn/backends/wgpu/axis_text.cpp
+  src/pyburn/backends/wgpu/workgroup.cpp
   src/pyburn/backends/wgpu/conv.cpp
+  src/pyburn/backends/wgpu/pool.cpp
+  src/pyburn/backends/wgpu/norm.cpp
 )

@@ -1,6 +1,7 @@
 // Convolutions and their gradients as products whose operands are read from the images where they lie: implicit GEMM.
 #include "pyburn/ops/conv.h"
 
+#include "pyburn/backends/wgpu/axis_text.h"
 #include "pyburn/backends/wgpu/product.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
@@ -48,15 +49,7 @@ struct Geometry {
     s.number("places_in", places(x)), s.number("places_out", places(y));
   }
 
-  std::string each(auto line, bool backwards = false) const {
-    std::string code;
-    for (int i = 0; i < axes; ++i) {
-      std::string text = line;
-      for (size_t at; (at = text.find('#')) != text.npos;) text.replace(at, 1, std::to_string(backwards ? axes - 1 - i : i));
-      code += text;
-    }
-    return code;
-  }
+  std::string each(std::string_view line, bool backwards = false) const { return per_axis(axes, line, backwards); }
   // From the number of a tap, of a place of the output, of a place of the input, its coordinates.
   std::string tap(const char* number) const {
     return format("var t = {}; ", number) + each("let k# = t % kernel#; t = t / kernel#; ", true);
@@ -108,9 +101,10 @@ void forward(const Call& c, const Conv& a, const TensorHandle& x, const TensorHa
     if (bias.defined()) s.input("bias", bias);
     s.number("result_places", g.places(y)), s.number("results", y.shape()[1]), s.number("rows", g.outputs);
   };
-  p.store = std::string("let output = batch * p.rows + row; ") +
-            "y_set((column / p.result_places * p.results + output) * p.result_places + column % p.result_places, sum" +
-            (bias.defined() ? " + bias_get(output));" : ");");
+  p.store = format(
+      "let output = batch * p.rows + row; "
+      "y_set((column / p.result_places * p.results + output) * p.result_places + column % p.result_places, {});",
+      bias.defined() ? "sum + bias_get(output)" : "sum");
   run_product(c, p);
 }
 

@@ -3,6 +3,7 @@
 
 #include "pyburn/backends/wgpu/product.h"
 #include "pyburn/support/checked.h"
+#include "pyburn/support/format.h"
 
 namespace pyburn::wgpu {
 namespace {
@@ -42,7 +43,7 @@ constexpr const char* kPlace = "let i = (batch * p.m + row) * p.n + column; ";
 void bmm(const Call& c) {
   Product p = product_of(*c.in[0], *c.in[1]);
   p.outputs = [&](Shader& s) { s.output("z", c.out[0]); };
-  p.store = std::string(kPlace) + "z_set(i, sum);";
+  p.store = format("{}z_set(i, sum);", kPlace);
   run_product(c, p);
 }
 
@@ -56,11 +57,11 @@ void bmm_plus(const Call& c) {
     s.number("alpha", p.type, blend.alpha), s.number("beta", p.type, blend.beta);
   };
   const std::string alpha = Shader::value_of("alpha", p.type), beta = Shader::value_of("beta", p.type);
-  const std::string value = is_wide(p.type)  ? blend.is_sum() ? std::string("i64_add(start_get(i), sum)")
-                                                              : "i64_add(i64_mul(" + beta + ", start_get(i)), i64_mul(" + alpha + ", sum))"
-                            : blend.is_sum() ? std::string("start_get(i) + sum")
-                                             : beta + " * start_get(i) + " + alpha + " * sum";
-  p.store = kPlace + ("z_set(i, " + value + ");");
+  const char* sum = is_wide(p.type) ? "i64_add({}, {})" : "{} + {}";
+  const char* product = is_wide(p.type) ? "i64_mul({}, {})" : "{} * {}";
+  const std::string value = blend.is_sum() ? format(sum, "start_get(i)", "sum")
+                                           : format(sum, format(product, beta, "start_get(i)"), format(product, alpha, "sum"));
+  p.store = format("{}z_set(i, {});", kPlace, value);
   run_product(c, p);
 }
 
@@ -94,7 +95,7 @@ void linear(const Call& c) {
       if (bias.shape()[bias.rank() - i] > 1) strides[z.rank() - i] = bias.strides()[bias.rank() - i];
     s.input("bias", relayout(bias, z.shape(), strides, bias.layout().offset));
   };
-  p.store = std::string(kPlace) + (bias.defined() ? "z_set(i, sum + bias_get(i));" : "z_set(i, sum);");
+  p.store = format("{}z_set(i, {});", kPlace, bias.defined() ? "sum + bias_get(i)" : "sum");
   run_product(c, p);
 }
 

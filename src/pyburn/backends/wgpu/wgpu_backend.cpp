@@ -22,6 +22,8 @@ class WgpuBackend final : public Backend {
              register_reduce,
              register_matmul,
              register_conv,
+             register_pool,
+             register_norm,
          })
       add(kernels_);
   }
