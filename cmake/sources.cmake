@@ -500,4 +500,6 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/conv.cpp
   src/pyburn/backends/wgpu/pool.cpp
   src/pyburn/backends/wgpu/norm.cpp
+  src/pyburn/backends/wgpu/cross_entropy.cpp
+  src/pyburn/backends/wgpu/attention.cpp
 )

@@ -24,6 +24,8 @@ class WgpuBackend final : public Backend {
              register_conv,
              register_pool,
              register_norm,
+             register_cross_entropy,
+             register_attention,
          })
       add(kernels_);
   }
