@@ -502,4 +502,5 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/norm.cpp
   src/pyburn/backends/wgpu/cross_entropy.cpp
   src/pyburn/backends/wgpu/attention.cpp
+  src/pyburn/backends/wgpu/rnn_steps.cpp
 )

@@ -26,6 +26,7 @@ class WgpuBackend final : public Backend {
              register_norm,
              register_cross_entropy,
              register_attention,
+             register_rnn_steps,
          })
       add(kernels_);
   }
