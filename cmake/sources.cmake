@@ -484,6 +484,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/adapters.cpp
   src/pyburn/backends/wgpu/gpu.cpp
   src/pyburn/backends/wgpu/library.cpp
+  src/pyburn/backends/wgpu/library_math.cpp
   src/pyburn/backends/wgpu/shader.cpp
   src/pyburn/backends/wgpu/elementwise.cpp
   src/pyburn/backends/wgpu/on_host.cpp
@@ -503,4 +504,12 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/cross_entropy.cpp
   src/pyburn/backends/wgpu/attention.cpp
   src/pyburn/backends/wgpu/rnn_steps.cpp
+  src/pyburn/backends/wgpu/extremum.cpp
+  src/pyburn/backends/wgpu/softmax.cpp
+  src/pyburn/backends/wgpu/scan.cpp
+  src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/indexing.cpp
+  src/pyburn/backends/wgpu/movement.cpp
+  src/pyburn/backends/wgpu/random.cpp
+  src/pyburn/backends/wgpu/fused.cpp
 )

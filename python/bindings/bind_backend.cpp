@@ -6,6 +6,7 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/simd_level.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/transfer.h"
@@ -71,6 +72,25 @@ nb::dict capabilities(nb::handle device) {
   return result;
 }
 
+nb::list adapters() {
+  nb::list out;
+  for (const WgpuAdapter& a : wgpu_adapters()) {
+    nb::dict row;
+    row["name"] = a.name, row["driver"] = a.driver, row["kind"] = a.kind, row["api"] = a.api, row["largest_tensor"] = a.largest_tensor;
+    out.append(row);
+  }
+  return out;
+}
+
+nb::object gpu_counters(nb::handle device) {
+  const std::optional<WgpuCounters> c = wgpu_counters(to_device(device.ptr()));
+  if (!c) return nb::none();
+  nb::dict out;
+  out["dispatches"] = c->dispatches, out["submissions"] = c->submissions, out["pipelines"] = c->pipelines;
+  out["host_calls"] = c->host_calls, out["uploaded"] = c->uploaded, out["downloaded"] = c->downloaded;
+  return out;
+}
+
 PythonBackend* python_backend(Backend* backend) { return dynamic_cast<PythonBackend*>(backend); }
 
 }  // namespace
@@ -80,6 +100,8 @@ void bind_backend(nb::module_& m) {
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
   m.def("_capabilities", capabilities);
+  m.def("_gpu_adapters", adapters);
+  m.def("_gpu_counters", gpu_counters);
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",
@@ -98,6 +120,10 @@ void bind_backend(nb::module_& m) {
     PythonBackend* owner = python_backend(&storage_maker(d.backend()));
     const TensorHandle shared = owner ? owner->share(exporter, d) : TensorHandle();
     return shared.defined() ? nb::steal(wrap(shared)) : nb::none();
+  });
+  set_wgpu_library_finder([] {
+    const GilAcquire gil;
+    return nb::cast<std::string>(nb::module_::import_("pyburn.backend.gpu").attr("_library")());
   });
   set_backend_discovery([] {
     const GilAcquire gil;

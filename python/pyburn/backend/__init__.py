@@ -24,12 +24,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from . import gpu
 from .registration import discover, register, stack
 
 if TYPE_CHECKING:
     from .interface import Backend, Capabilities, kernel
 
-__all__ = ["Backend", "Capabilities", "discover", "kernel", "register", "stack"]
+__all__ = ["Backend", "Capabilities", "discover", "gpu", "kernel", "register", "stack"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,14 +15,6 @@ const OpInfo& row_of(const char* op) {
   return *info;
 }
 
-Element binary_element(OpRef op, const char* code, Word type, Word result) {
-  const Binary& a = op.as<Binary>();
-  Element e{code, result, {}};
-  if (a.scalar == Side::left) return e.from_number(a.value, type).from_input(0, type);
-  e.from_input(0, type);
-  return a.scalar == Side::right ? e.from_number(a.value, type) : e.from_input(1, type);
-}
-
 std::string argument_name(int64_t i) { return std::string(1, char('a' + i)); }
 
 SmallVector<DType, 4> dtypes_of(Inputs in) {
@@ -31,30 +23,35 @@ SmallVector<DType, 4> dtypes_of(Inputs in) {
   return out;
 }
 
-// Dimensions in the order in which the output lies in memory, so that it is walked through in sequence.
-struct Order {
-  SmallVector<int, 8> axes;
-  bool plain;
-  explicit Order(const Layout& out) : plain(out.is_contiguous()) {
-    for (int i = 0; i < out.rank(); ++i) axes.push_back(i);
-    if (!plain) insertion_sort(axes, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
-  }
-  TensorHandle operator()(const TensorHandle& t) const {
-    if (plain) return t;
-    Shape shape;
-    Dims strides;
-    for (int a : axes) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
-    return relayout(t, shape, strides, t.layout().offset);
-  }
-};
-
 }  // namespace
+
+Order::Order(const Layout& out) : plain_(out.is_contiguous()) {
+  for (int i = 0; i < out.rank(); ++i) axes_.push_back(i);
+  if (!plain_) insertion_sort(axes_, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
+}
+TensorHandle Order::operator()(const TensorHandle& t) const {
+  if (plain_) return t;
+  Shape shape;
+  Dims strides;
+  for (int a : axes_) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
+  return relayout(t, shape, strides, t.layout().offset);
+}
+
+Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code) {
+  const Binary& a = op.as<Binary>();
+  const Word type = word_of(in[0]);
+  Element e{code ? code : "", word_of(out), {}};
+  if (a.scalar == Side::left) return e.from_number(a.value, type).from_input(0, type);
+  e.from_input(0, type);
+  return a.scalar == Side::right ? e.from_number(a.value, type) : e.from_input(1, type);
+}
 
 Elements& Elements::table() {
   static auto* one = [] {
     auto* t = new Elements;
     add_unary_elements(*t);
     add_binary_elements(*t);
+    add_cast_element(*t);
     return t;
   }();
   return *one;
@@ -72,7 +69,7 @@ Element Elements::find(OpRef op, std::span<const DType> in, DType out) const {
   const Word type = word_of(in[0]);
   const char* code = row.codes.of(type);
   if (!code) return {};
-  if (row.binary) return binary_element(op, code, type, word_of(out));
+  if (row.binary) return binary_operands(op, in, out, code);
   return Element{code, word_of(out), {}}.from_input(0, type);
 }
 

@@ -31,6 +31,9 @@ struct Codes {
   }
 };
 
+// The operands of a row whose attributes are Binary, as a and b.
+Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code);
+
 class Elements {
  public:
   static Elements& table();
@@ -55,11 +58,23 @@ class Elements {
   std::unordered_map<const OpInfo*, Row> rows_;
 };
 
+// Dimensions in the order in which an output lies in memory, so that it is walked through in sequence.
+class Order {
+ public:
+  explicit Order(const Layout& out);
+  TensorHandle operator()(const TensorHandle&) const;
+
+ private:
+  SmallVector<int, 8> axes_;
+  bool plain_;
+};
+
 void run_elementwise(const Call&);
 bool accepts_elementwise(OpRef, Inputs in, Outputs out);
 
 // Families of rows.
 void add_unary_elements(Elements&);
 void add_binary_elements(Elements&);
+void add_cast_element(Elements&);
 
 }  // namespace pyburn::wgpu

@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "pyburn/backends/wgpu/adapters.h"
-#include "pyburn/runtime/backend.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::wgpu {
-
-// Counters since the device was opened. Tests count with them; a software adapter says nothing about time.
-struct Counters {
-  int64_t dispatches = 0, submissions = 0, pipelines = 0, host_calls = 0;
-  int64_t uploaded = 0, downloaded = 0;  // bytes
-};
 
 struct Buffer {
   WGPUBuffer handle = nullptr;
@@ -57,8 +51,13 @@ class Gpu {
   void upload(Buffer& to, const void* data, int64_t bytes);                 // bytes is rounded up to whole words
   void download(Buffer& from, uint64_t offset, void* data, int64_t bytes);  // waits
   void synchronize();
-  Counters counters() const;
-  void count_host_call() { ++counters_.host_calls; }
+
+  // Errors that a kernel finds in values, such as an index that is out of range. The slot of a message, in which "{}" is a number that the
+  // kernel reports; the next download raises it as an IndexError.
+  uint32_t fault_slot(const std::string& message);
+  Buffer& fault_buffer() { return faults_; }
+  WgpuCounters counters();
+  void count_host_call();
 
  private:
   void begin_pass();
@@ -84,7 +83,12 @@ class Gpu {
   Buffer staging_;
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
-  Counters counters_;
+  WgpuCounters counters_;
+  Buffer faults_;  // two words per slot: reported or not, the number
+  std::vector<std::string> fault_messages_;
+  std::unordered_map<std::string, uint32_t> fault_slots_;
+  bool faults_possible_ = false;  // since the last download
+  void raise_faults(const uint32_t* words);
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

@@ -8,13 +8,7 @@
 namespace pyburn::wgpu {
 namespace {
 
-struct Part {
-  const char* name;
-  const char* code;
-};
-
-// A part uses only parts above it.
-constexpr Part parts[] = {
+constexpr LibraryPart parts[] = {
     // Comparisons with NaN may be optimised away: the bits are asked.
     {"is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"},
     {"is_inf", "fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }\n"},
@@ -130,6 +124,69 @@ constexpr Part parts[] = {
   return r;
 }
 )"},
+    // Rounded down; a remainder has the sign of the divisor.
+    {"floor_divide_i32", R"(fn floor_divide_i32(a: i32, b: i32) -> i32 {
+  if (b == -1) { return -a; }
+  let q = a / b;
+  return select(q, q - 1, (a % b != 0) && ((a < 0) != (b < 0)));
+}
+)"},
+    {"remainder_i32", R"(fn remainder_i32(a: i32, b: i32) -> i32 {
+  if (b == -1) { return 0; }
+  let r = a % b;
+  return select(r, r + b, r != 0 && ((r < 0) != (b < 0)));
+}
+)"},
+    {"fmod_i32", "fn fmod_i32(a: i32, b: i32) -> i32 { if (b == -1) { return 0; } return a % b; }\n"},
+    {"floor_divide_i64", R"(fn floor_divide_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let q = i64_div(a, b);
+  if (i64_negative(a) != i64_negative(b) && !i64_zero(i64_rem(a, b))) { return i64_sub(q, vec2<u32>(1u, 0u)); }
+  return q;
+}
+)"},
+    {"remainder_i64", R"(fn remainder_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let r = i64_rem(a, b);
+  if (!i64_zero(r) && i64_negative(r) != i64_negative(b)) { return i64_add(r, b); }
+  return r;
+}
+)"},
+    {"gcd_u32", "fn gcd_u32(x: u32, y: u32) -> u32 { var a = x; var b = y; while (b != 0u) { let r = a % b; a = b; b = r; } return a; }\n"},
+    {"gcd_u64", R"(fn gcd_u64(x: vec2<u32>, y: vec2<u32>) -> vec2<u32> {
+  var a = x;
+  var b = y;
+  while (!i64_zero(b)) { let r = u64_rem(a, b); a = b; b = r; }
+  return a;
+}
+)"},
+    {"lcm_u32", "fn lcm_u32(a: u32, b: u32) -> u32 { let g = gcd_u32(a, b); if (g == 0u) { return 0u; } return a / g * b; }\n"},
+    {"lcm_u64", R"(fn lcm_u64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let g = gcd_u64(a, b);
+  if (i64_zero(g)) { return g; }
+  return i64_mul(u64_div(a, g), b);
+}
+)"},
+    {"pow_u32",
+        "fn pow_u32(a: u32, e: u32) -> u32 { var r = 1u; var b = a; for (var n = e; n != 0u; n = n >> 1u) { if ((n & 1u) != 0u) { r = r * "
+        "b; } b = b * b; } return r; }\n"},
+    {"pow_i32", R"(fn pow_i32(a: i32, e: i32) -> i32 {
+  if (e < 0) { return select(select(0, select(1, -1, (e & 1) != 0), a == -1), 1, a == 1); }
+  return bitcast<i32>(pow_u32(bitcast<u32>(a), bitcast<u32>(e)));
+}
+)"},
+    {"pow_u64", R"(fn pow_u64(a: vec2<u32>, e: vec2<u32>) -> vec2<u32> {
+  var r = vec2<u32>(1u, 0u);
+  var b = a;
+  for (var n = e; !i64_zero(n); n = u64_shr(n, 1u)) { if ((n.x & 1u) != 0u) { r = i64_mul(r, b); } b = i64_mul(b, b); }
+  return r;
+}
+)"},
+    {"pow_i64", R"(fn pow_i64(a: vec2<u32>, e: vec2<u32>) -> vec2<u32> {
+  if (!i64_negative(e)) { return pow_u64(a, e); }
+  if (a.y == 0u && a.x == 1u) { return a; }
+  if ((a.x & a.y) == 0xffffffffu) { return i64_select(vec2<u32>(1u, 0u), a, (e.x & 1u) != 0u); }
+  return vec2<u32>(0u, 0u);
+}
+)"},
     // Rounded once, to nearest even.
     {"u64_to_f32", R"(fn u64_to_f32(a: vec2<u32>) -> f32 {
   if (a.y == 0u && a.x < 16777216u) { return f32(a.x); }
@@ -171,20 +228,26 @@ constexpr Part parts[] = {
 
 std::string library_for(std::string_view code) {
   std::string out;
-  constexpr int count = int(std::size(parts));
-  for (int i = count - 1; i >= 0; --i) {
-    const std::string call = std::string(parts[i].name) + "(";
-    if (code.find(call) != code.npos || out.find(call) != out.npos) out += parts[i].code;
-  }
+  const auto add_used = [&](std::span<const LibraryPart> list) {
+    for (auto part = list.rbegin(); part != list.rend(); ++part) {
+      const std::string call = std::string(part->name) + "(";
+      if (code.find(call) != code.npos || out.find(call) != out.npos) out += part->code;
+    }
+  };
+  add_used(math_parts());
+  add_used(parts);
   return out;
 }
 
 std::string shared_accessors(const std::string& name, DType dtype, const std::string& buffer) {
   const Word w = word_of(dtype);
   const DTypeInfo& info = dtype_info(dtype);
-  if (info.bits == 64) return "";  // there are no atomics of 64 bits: kernels that need them go other ways
   const std::string type = type_name(w), place = "  let e = p." + name + "_offset + i;\n";
   std::string out;
+  if (info.bits == 64) {  // there are no atomics of 64 bits; a sum needs none, because carries may come in any order
+    return "fn " + name + "_add(i: u32, v: vec2<u32>) {\n" + place + "  let old = atomicAdd(&" + buffer + "[2u * e], v.x);\n  atomicAdd(&" +
+           buffer + "[2u * e + 1u], v.y + select(0u, 1u, old + v.x < old));\n}\n";
+  }
   const auto update = [&](const char* what, const std::string& expression) {
     out += "fn " + name + "_" + what + "(i: u32, v: " + type + ") {\n" + place;
     if (info.bits == 32) {

@@ -1,11 +1,18 @@
 // WGSL that shaders share: conversions, 64-bit integers, functions that WGSL lacks or leaves open.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "pyburn/tensor/dtype.h"
 
 namespace pyburn::wgpu {
+
+struct LibraryPart {
+  const char* name;
+  const char* code;  // uses only parts above it
+};
+std::span<const LibraryPart> math_parts();  // functions of floats; after the others
 
 // The functions that this code uses, and those that they use.
 std::string library_for(std::string_view code);

@@ -1,6 +1,6 @@
 // In place of the backend, where the header of wgpu-native was not found when pyburn was built.
 #include "pyburn/backends/wgpu/wgpu_backend.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn {
 
@@ -15,6 +15,9 @@ void register_wgpu_backend() {
           }});
 }
 
+std::vector<WgpuAdapter> wgpu_adapters() { fail<DeviceError>("[wgpu] this build of pyburn has no GPU backend"); }
+std::optional<WgpuCounters> wgpu_counters(const Device&) { return {}; }
+void set_wgpu_library_finder(std::string (*)()) {}
 bool wgpu_is_best() { return false; }
 
 }  // namespace pyburn

@@ -19,7 +19,7 @@ class WgpuBackend final : public Backend {
              register_copy,
              register_fill,
              register_elementwise,
-             register_reduce,
+             register_fused,
              register_matmul,
              register_conv,
              register_pool,
@@ -27,8 +27,17 @@ class WgpuBackend final : public Backend {
              register_cross_entropy,
              register_attention,
              register_rnn_steps,
+             register_reduce,
+             register_extremum,
+             register_softmax,
+             register_scan,
+             register_sort,
+             register_indexing,
+             register_movement,
+             register_random,
          })
       add(kernels_);
+    for (const char* op : {"_ctc_loss", "_ctc_loss_backward"}) kernels_.add_on_host(*OpTable::global().find(op));
   }
 
   std::string name() const override { return "wgpu"; }
@@ -36,6 +45,7 @@ class WgpuBackend final : public Backend {
 
   KernelSupport support(const OpInfo& op, DType key) const override {
     const KernelTable::Entry* e = kernels_.find(op);
+    if (e && e->on_host) return KernelSupport::native;
     if (e && e->dtypes.contains(key) && key != DType::float64) return e->accepts ? KernelSupport::depends : KernelSupport::native;
     return runs_on_host(op) ? KernelSupport::native : KernelSupport::none;
   }
@@ -45,7 +55,7 @@ class WgpuBackend final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override {
     const KernelTable::Entry* e = kernels_.find(*op.info);
-    if (!e || !e->dtypes.contains(key_dtype(*op.info, in, out)) || (e->accepts && !e->accepts(op, in, out))) {
+    if (!e || e->on_host || !e->dtypes.contains(key_dtype(*op.info, in, out)) || (e->accepts && !e->accepts(op, in, out))) {
       gpu_.count_host_call();
       return run_on_host(*this, op, in, out);
     }
@@ -69,6 +79,7 @@ class WgpuBackend final : public Backend {
   }
   void synchronize() override { gpu_.synchronize(); }
   MemoryStatistics memory() const override { return gpu_.memory(); }
+  WgpuCounters counters() { return gpu_.counters(); }
 
  private:
   Gpu gpu_;
@@ -100,6 +111,18 @@ void register_wgpu_backend() {
       .doc = "GPUs through WebGPU: Vulkan, Metal, Direct3D 12.",
       .make = [](auto, std::string_view options) { return Ref<Backend>(new wgpu::WgpuBackend(wgpu::find_adapter(options))); },
       .unavailable = wgpu::reason_against_native});
+}
+
+std::vector<WgpuAdapter> wgpu_adapters() {
+  std::vector<WgpuAdapter> out;
+  for (const wgpu::Adapter& a : wgpu::adapters())
+    out.push_back({a.name, a.driver, a.kind, a.api, int64_t(std::min(a.limits.maxBufferSize, a.limits.maxStorageBufferBindingSize))});
+  return out;
+}
+
+std::optional<WgpuCounters> wgpu_counters(const Device& device) {
+  auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
+  return backend ? std::optional(backend->counters()) : std::nullopt;
 }
 
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
