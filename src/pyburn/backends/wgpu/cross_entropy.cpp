@@ -10,11 +10,11 @@ namespace pyburn::wgpu {
 namespace {
 
 // Scores (N, C, ...): score k of position r is at element(r, k). The class of r, where it counts, is class_of(r).
-void declare_positions(Shader& s, const ClassLoss& a, const TensorHandle& x, const TensorHandle& target) {
+void declare_positions(Shader& s, const Call& c, const TensorHandle& x, const TensorHandle& target) {
   const int64_t classes = x.shape()[1];
   s.input("x", x), s.input("target", target);
   s.number("classes", classes), s.number("inner", x.numel() / (Checked(x.shape()[0]) * classes));
-  s.number("ignored", Word::i64, Scalar(a.ignore_index));
+  s.number("ignored", Word::i64, Scalar(c.attrs<ClassLoss>().ignore_index));
   s.declare("fn element(r: u32, k: u32) -> u32 { return (r / p.inner * p.classes + k) * p.inner + r % p.inner; }\n");
   s.declare(
       format("fn counts(class_index: vec2<u32>) -> bool { return !i64_eq(class_index, {}); }\n", Shader::value_of("ignored", Word::i64)));
@@ -28,8 +28,9 @@ void class_loss(const Call& c) {
   const bool few = classes <= kFewClasses;
   const int size = lanes_for(classes);
   Shader s(c.gpu);
-  declare_positions(s, c.attrs<ClassLoss>(), x, target);
+  declare_positions(s, c, x, target);
   s.output("loss", c.out[0]), s.output("total", c.out[1]);
+  s.fault("outside", c.op.info->function(), format("class index out of range: got {}, expected less than {}", "{}", classes));
   const std::string each =
       format("for (var k = {}; k < p.classes; k += {}u) { let v = x_get(element(r, k)); ", few ? "0u" : "lane", few ? 1 : size);
   const std::string finish = R"(
@@ -37,8 +38,8 @@ void class_loss(const Call& c) {
   let class_index = target_get(r);
   var loss = 0.0;
   if (counts(class_index)) {
-    loss = nan_f32();
     if (class_index.y == 0u && class_index.x < p.classes) { loss = sum - x_get(element(r, class_index.x)); }
+    else { report(p.outside, bitcast<i32>(class_index.x)); }
   }
   loss_set(r, loss);
   total_set(r, sum);
@@ -55,7 +56,7 @@ void class_loss(const Call& c) {
 void class_loss_backward(const Call& c) {
   const TensorHandle &dy = *c.in[0], &x = *c.in[1], &target = *c.in[2], &total = *c.in[3];
   Shader s(c.gpu);
-  declare_positions(s, c.attrs<ClassLoss>(), x, target);
+  declare_positions(s, c, x, target);
   s.input("dy", dy), s.input("total", total), s.output("dx", c.out[0]);
   s.run_each(x.numel(), R"(
   let k = i / p.inner % p.classes;

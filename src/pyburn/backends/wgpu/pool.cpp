@@ -149,13 +149,15 @@ void avg_pool_input(const Call& c) {
                              "dx_set(i, sum);");
 }
 
-// Declares place(plane, i): where in a plane of `places` element i's index leads, if ok.
-void declare_index(Shader& s, const TensorHandle& indices, int64_t places) {
+// Declares place(i, &ok): where in a plane of `places` the index of element i leads.
+void declare_index(Shader& s, const Call& c, const TensorHandle& indices, int64_t places) {
   s.input("index", indices);
+  s.fault("outside", c.op.info->function(), format("index out of range: got {} for a plane of {}", "{}", places));
   s.number("places", places);
   s.declare(R"(fn place(i: u32, ok: ptr<function, bool>) -> u32 {
   let index = index_get(i);
   *ok = index.y == 0u && index.x < p.places;
+  if (!*ok) { report(p.outside, bitcast<i32>(index.x)); }
   return index.x;
 }
 )");
@@ -186,7 +188,7 @@ void unpool(const Call& c) {
     s.shared_output("y", sums);
     if (a.accumulate) s.input("x", x);
     s.number("given", given);
-    declare_index(s, indices, places);
+    declare_index(s, c, indices, places);
     s.run_each(x.numel(), format("var ok = false; let place = place(i, &ok);\nif (ok) { y_{}(y_at(i / p.given * p.places + place), {}); }",
                               a.accumulate ? "add" : "max", a.accumulate ? "x_get(i)" : "i + 1u"));
   }
@@ -204,7 +206,7 @@ void unpool_input(const Call& c) {
   Shader s(c.gpu);
   s.input("x", x), s.output("y", y);
   s.number("taken", plane_of(y.shape(), axes));
-  declare_index(s, indices, plane_of(x.shape(), axes));
+  declare_index(s, c, indices, plane_of(x.shape(), axes));
   s.run_each(y.numel(), "var ok = false; let place = place(i, &ok);\nif (ok) { y_set(i, x_get(i / p.taken * p.places + place)); }");
 }
 

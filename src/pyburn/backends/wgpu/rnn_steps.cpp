@@ -15,8 +15,8 @@ TensorHandle step_of(const TensorHandle& x, int64_t t) {
   Shape shape = x.shape();
   Dims strides = x.strides();
   const int64_t offset = x.layout().offset + t * strides[0];
-  shape.erase(shape.begin());
-  strides.erase(strides.begin());
+  shape.erase(0);
+  strides.erase(0);
   return relayout(x, shape, strides, offset);
 }
 // The weight with units of one gate next to each other, for neighbouring threads.
@@ -28,14 +28,16 @@ TensorHandle transposed(const Call& c, const TensorHandle& w) {
 
 // Sums x0 x1 .. of the projected inputs and h0 h1 .. of the recurrent parts become h; saved by the code: cells and gates.
 const char* cell_code(const RnnSteps& a) {
-  if (a.cell == "lstm") return R"(
+  if (a.cell == "lstm")
+    return R"(
     let i = sigmoid(x0 + h0); let f = sigmoid(x1 + h1); let g = tanh_bounded(x2 + h2); let o = sigmoid(x3 + h3);
     let cell = f * c_get(row * p.units + unit) + i * g;
     let h = o * tanh_bounded(cell);
     cells_set(row * p.units + unit, cell);
     gates_set(place, i); gates_set(place + p.units, f); gates_set(place + 2u * p.units, g); gates_set(place + 3u * p.units, o);
 )";
-  if (a.cell == "gru") return R"(
+  if (a.cell == "gru")
+    return R"(
     let r = sigmoid(x0 + h0); let z = sigmoid(x1 + h1); let fresh = tanh_bounded(x2 + r * h2);
     let h = fresh + z * (h_get(row * p.units + unit) - fresh);
     gates_set(place, r); gates_set(place + p.units, z); gates_set(place + 2u * p.units, fresh); gates_set(place + 3u * p.units, h2);
@@ -72,20 +74,22 @@ void forward(const Call& c) {
     if (gates > 1) s.output("gates", step_of(c.out[2], t));
     h = next;
     s.number("units", units), s.number("batch", batch);
-    s.declare("fn sigmoid(x: f32) -> f32 { return 1.0 / (1.0 + exp(-x)); }\n"
-              "fn tanh_bounded(x: f32) -> f32 { return select(tanh(clamp(x, -20.0, 20.0)), x, is_nan(x)); }\n");
+    s.declare(
+        "fn sigmoid(x: f32) -> f32 { return 1.0 / (1.0 + exp(-x)); }\n"
+        "fn tanh_bounded(x: f32) -> f32 { return select(tanh(clamp(x, -20.0, 20.0)), x, is_nan(x)); }\n");
     std::string code = format("let unit = i % p.units; let row0 = i / p.units * {}u;\n", rows);
     for (int64_t r = 0; r < rows; ++r)
       code += per_gate(gates, r, bias.defined() ? "var s@_# = bias_get(#u * p.units + unit);\n" : "var s@_# = 0.0;\n");
     for (int64_t r = 0; r < rows; ++r) code += format("let from{} = min(row0 + {}u, p.batch - 1u) * p.units;\n", r, r);
     code += "for (var k = 0u; k < p.units; k++) {\n" +
             per_gate(gates, 0, format("let w# = weight_get((k * {}u + #u) * p.units + unit);\n", gates));
-    for (int64_t r = 0; r < rows; ++r) code += format("let b{} = h_get(from{} + k);\n", r, r) + per_gate(gates, r, "s@_# = fma(b@, w#, s@_#);\n");
+    for (int64_t r = 0; r < rows; ++r)
+      code += format("let b{} = h_get(from{} + k);\n", r, r) + per_gate(gates, r, "s@_# = fma(b@, w#, s@_#);\n");
     code += "}\n";
     for (int64_t r = 0; r < rows; ++r)
       code += format("if (row0 + {}u < p.batch) {\nlet row = row0 + {}u;\nlet place = row * 4u * p.units + unit;\n", r, r) +
-              per_gate(gates, r, format("let h# = s@_#; let x# = projected_get((row * {}u + #u) * p.units + unit);\n", gates)) + cell_code(a) +
-              "output_set(row * p.units + unit, h);\n}\n";
+              per_gate(gates, r, format("let h# = s@_#; let x# = projected_get((row * {}u + #u) * p.units + unit);\n", gates)) +
+              cell_code(a) + "output_set(row * p.units + unit, h);\n}\n";
     s.run_each(Checked(divide_up(batch, rows)) * units, code);
   }
 }
@@ -93,7 +97,8 @@ void forward(const Call& c) {
 // From dh, the gradient of the state after the step: those of the projected inputs, of the recurrent part and of the state before, `rest`
 // of which comes with the product with the weights.
 const char* cell_gradient(const RnnSteps& a) {
-  if (a.cell == "lstm") return R"(
+  if (a.cell == "lstm")
+    return R"(
   let gate0 = gates_get(place); let gate1 = gates_get(place + p.units);
   let gate2 = gates_get(place + 2u * p.units); let gate3 = gates_get(place + 3u * p.units);
   let bent = tanh_bounded(cells_get(i));
@@ -105,7 +110,8 @@ const char* cell_gradient(const RnnSteps& a) {
   dc_set(i, d_cell * gate1);
   let rest = 0.0;
 )";
-  if (a.cell == "gru") return R"(
+  if (a.cell == "gru")
+    return R"(
   let r = gates_get(place); let z = gates_get(place + p.units);
   let fresh = gates_get(place + 2u * p.units); let q = gates_get(place + 3u * p.units);
   let d_fresh = dh * (1.0 - z) * (1.0 - fresh * fresh);
