@@ -81,6 +81,7 @@ void register_norm(KernelTable&);
 void register_cross_entropy(KernelTable&);
 void register_attention(KernelTable&);
 void register_rnn_steps(KernelTable&);
-void register_sampling(KernelTable&);
+void register_resampling(KernelTable&);
+void register_unfold(KernelTable&);
 
 }  // namespace pyburn::wgpu

@@ -27,6 +27,8 @@ class WgpuBackend final : public Backend {
              register_cross_entropy,
              register_attention,
              register_rnn_steps,
+             register_resampling,
+             register_unfold,
              register_reduce,
              register_extremum,
              register_softmax,
