@@ -44,10 +44,11 @@ void class_loss(const Call& c) {
   loss_set(r, loss);
   total_set(r, sum);
 )";
-  const std::string largest = "var most = -inf_f32();\n" + each + "most = select(most, v, v > most || is_nan(v)); }\n";
+  const std::string largest = "var most = -inf_f32();\n" + each + "most = larger(most, v); }\n";
   const std::string exponentials = "var sum = 0.0;\n" + each + "sum += exp(v - most); }\n";
+  declare_largest(s, size);
   if (few) return s.run_each(target.numel(), "let r = i;\n" + largest + exponentials + finish);
-  declare_largest(s, size), declare_total(s, size);
+  declare_total(s, size);
   s.run_groups(target.numel(), size,
       "let r = group;\n" + largest + "most = largest(lane, most);\n" + exponentials + "sum = total(lane, sum);\nif (lane == 0u) {" +
           finish + "}");

@@ -17,7 +17,10 @@ void declare_fold(Shader& s, const char* name, const char* expression, int size,
 }  // namespace
 
 void declare_total(Shader& s, int size, int columns) { declare_fold(s, "total", "a + b", size, columns); }
-void declare_largest(Shader& s, int size) { declare_fold(s, "largest", "select(a, b, b > a || is_nan(b))", size, 1); }
+void declare_largest(Shader& s, int size) {
+  s.declare("fn larger(a: f32, b: f32) -> f32 { return select(a, b, b > a || is_nan(b)); }\n");
+  declare_fold(s, "largest", "larger(a, b)", size, 1);
+}
 int lanes_for(int64_t length) { return length > 512 ? 256 : 64; }
 
 }  // namespace pyburn::wgpu
