@@ -11,7 +11,7 @@ def gpu():
     try:
         return pyburn.device("wgpu")
     except pyburn.DeviceError as reason:
-        pytest.skip(f"no WebGPU adapter: {reason}")
+        pytest.skip(f"THE GPU BACKEND IS NOT TESTED: {reason}")
 
 
 @pytest.fixture(autouse=True)
