@@ -165,3 +165,28 @@ def test_layers_of_halves(gpu, dtype):
         expected, actual = run("cpu"), run(gpu).to("cpu")
         assert actual.dtype == dtype
         assert pyburn.allclose(actual.float(), expected.float(), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "prod"])
+def test_segments(gpu, reduce):
+    lengths = pyburn.randint(0, 5, (700,))
+    x = pyburn.randn(int(lengths.sum()), 3)
+    expected = pyburn.segment_reduce(x, reduce, lengths=lengths, initial=1.5)
+    actual = pyburn.segment_reduce(x.to(gpu), reduce, lengths=lengths.to(gpu), initial=1.5)
+    assert pyburn.allclose(actual.to("cpu"), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("lengths", [[6, -1], [2**40, 3]])
+def test_segments_that_do_not_fit_are_an_error_at_the_read(gpu, lengths):
+    result = pyburn.segment_reduce(pyburn.ones(5, device=gpu), "sum", lengths=pyburn.tensor(lengths, device=gpu), unsafe=True)
+    with pytest.raises(ValueError, match="lengths must"):
+        result.tolist()
+
+
+def test_bags_of_embeddings(gpu):
+    tokens, offsets, table = pyburn.randint(0, 30, (50,)), pyburn.tensor([0, 7, 7, 31]), pyburn.randn(30, 6)
+    expected = F.embedding_bag(tokens, table, offsets, mode="mean")
+    before = pyburn.backend.gpu.counters(gpu).host_calls
+    actual = F.embedding_bag(tokens.to(gpu), table.to(gpu), offsets.to(gpu), mode="mean")
+    assert pyburn.allclose(actual.to("cpu"), expected, rtol=1e-5, atol=1e-5)
+    assert pyburn.backend.gpu.counters(gpu).host_calls == before

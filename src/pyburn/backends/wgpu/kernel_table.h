@@ -83,5 +83,6 @@ void register_attention(KernelTable&);
 void register_rnn_steps(KernelTable&);
 void register_resampling(KernelTable&);
 void register_unfold(KernelTable&);
+void register_segment(KernelTable&);
 
 }  // namespace pyburn::wgpu

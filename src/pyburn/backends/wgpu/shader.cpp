@@ -151,10 +151,10 @@ void Shader::strides(const char* name, const TensorHandle& t) {
   for (int d = 0; d < t.rank(); ++d) field(std::string(name) + "_stride" + std::to_string(d), "u32", index_of(t.strides()[d]));
 }
 
-void Shader::fault(const std::string& name, std::string_view op, const std::string& message) {
+void Shader::fault(const std::string& name, std::string_view op, const std::string& message, bool of_value) {
   IndexError error(message);
   error.prefix(op);
-  number(name, gpu_.fault_slot(error.what()));
+  number(name, gpu_.fault_slot(error.what(), of_value));
   if (fault_binding_ >= 0) return;
   fault_binding_ = int(bound_.size());
   bound_.push_back({&gpu_.fault_buffer(), true});

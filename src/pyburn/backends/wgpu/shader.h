@@ -61,8 +61,8 @@ class Shader {
   void constant(const char* name, int64_t v);  // structure: `name`, an abstract integer
   void declare(std::string_view wgsl) { declarations_ += wgsl; }
 
-  // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError.
-  void fault(const std::string& name, std::string_view op, const std::string& message);
+  // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError, or a ValueError.
+  void fault(const std::string& name, std::string_view op, const std::string& message, bool of_value = false);
 
   // `body` runs for each i below n.
   void run_each(int64_t n, std::string_view body);

@@ -29,6 +29,7 @@ class WgpuBackend final : public Backend {
              register_rnn_steps,
              register_resampling,
              register_unfold,
+             register_segment,
              register_reduce,
              register_extremum,
              register_softmax,
