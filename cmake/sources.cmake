@@ -495,4 +495,5 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/fill.cpp
   src/pyburn/backends/wgpu/reduce.cpp
   src/pyburn/backends/wgpu/matmul.cpp
+  src/pyburn/backends/wgpu/fused.cpp
 )

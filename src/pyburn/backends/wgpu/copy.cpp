@@ -1,40 +1,45 @@
 // cast and contiguous_copy.
 #include "pyburn/ops/copy.h"
 
-#include "pyburn/backends/wgpu/kernel_table.h"
+#include "pyburn/backends/wgpu/elementwise.h"
 
 namespace pyburn::wgpu {
 namespace {
 
-// WGSL for v of one type as another. Floats keep their value, integers their bits, bool asks "not zero"; floats become integers by way of
+// WGSL for a of one type as another. Floats keep their value, integers their bits, bool asks "not zero"; floats become integers by way of
 // 64 bits, as on the CPU.
 std::string converted(Word from, Word to, DType target) {
-  if (from == to) return "v";
+  if (from == to) return "a";
   const bool wide = is_wide(from);
   switch (to) {
     case Word::f32:
-      return from == Word::boolean ? "select(0.0, 1.0, v)"
-             : from == Word::i64   ? "i64_to_f32(v)"
-             : from == Word::u64   ? "u64_to_f32(v)"
-                                   : "f32(v)";
+      return from == Word::boolean ? "select(0.0, 1.0, a)"
+             : from == Word::i64   ? "i64_to_f32(a)"
+             : from == Word::u64   ? "u64_to_f32(a)"
+                                   : "f32(a)";
     case Word::boolean:
-      return from == Word::f32 ? "(v != 0.0 || is_nan(v))" : wide ? "!i64_zero(v)" : from == Word::i32 ? "v != 0" : "v != 0u";
+      return from == Word::f32 ? "(a != 0.0 || is_nan(a))" : wide ? "!i64_zero(a)" : from == Word::i32 ? "a != 0" : "a != 0u";
     case Word::i32:
     case Word::u32: {
       const std::string type = type_name(to);
-      if (from == Word::boolean) return type + "(v)";
-      if (from == Word::f32) return "bitcast<" + type + ">(f32_to_i64(v).x)";
-      return wide ? "bitcast<" + type + ">(v.x)" : "bitcast<" + type + ">(v)";
+      if (from == Word::boolean) return type + "(a)";
+      if (from == Word::f32) return "bitcast<" + type + ">(f32_to_i64(a).x)";
+      return wide ? "bitcast<" + type + ">(a.x)" : "bitcast<" + type + ">(a)";
     }
     default:
-      if (wide) return "v";
-      if (from == Word::f32) return target == DType::uint64 ? "f32_to_u64(v)" : "f32_to_i64(v)";
-      if (from == Word::i32) return "i64_from_i32(v)";
-      return from == Word::boolean ? "vec2<u32>(u32(v), 0u)" : "vec2<u32>(v, 0u)";
+      if (wide) return "a";
+      if (from == Word::f32) return target == DType::uint64 ? "f32_to_u64(a)" : "f32_to_i64(a)";
+      if (from == Word::i32) return "i64_from_i32(a)";
+      return from == Word::boolean ? "vec2<u32>(u32(a), 0u)" : "vec2<u32>(a, 0u)";
   }
 }
 
-void cast(const Call& c) { copy(c.gpu, *c.in[0], c.out[0]); }
+Element cast(OpRef, std::span<const DType> in, DType out) {
+  const Word from = word_of(in[0]), to = word_of(out);
+  return Element{converted(from, to, out), to, {}}.from_input(0, from);
+}
+
+void contiguous_copy(const Call& c) { copy(c.gpu, *c.in[0], c.out[0]); }
 
 }  // namespace
 
@@ -42,12 +47,12 @@ void copy(Gpu& gpu, const TensorHandle& x, const TensorHandle& y) {
   Shader s(gpu);
   s.input("x", x);
   s.output("y", y);
-  s.run_each(y.numel(), "let v = x_get(i); y_set(i, " + converted(word_of(x.dtype()), word_of(y.dtype()), y.dtype()) + ");");
+  s.run_each(y.numel(), "let a = x_get(i); y_set(i, " + converted(word_of(x.dtype()), word_of(y.dtype()), y.dtype()) + ");");
 }
 
 void register_copy(KernelTable& kernels) {
-  kernels.add(op::cast, cast);
-  kernels.add(op::contiguous_copy, cast);
+  kernels.add(op::contiguous_copy, contiguous_copy);
 }
+void add_copy_elements(Elements& t) { t.add("cast", cast); }
 
 }  // namespace pyburn::wgpu

@@ -23,24 +23,20 @@ SmallVector<DType, 4> dtypes_of(Inputs in) {
   return out;
 }
 
-// Dimensions in the order in which the output lies in memory, so that it is walked through in sequence.
-struct Order {
-  SmallVector<int, 8> axes;
-  bool plain;
-  explicit Order(const Layout& out) : plain(out.is_contiguous()) {
-    for (int i = 0; i < out.rank(); ++i) axes.push_back(i);
-    if (!plain) insertion_sort(axes, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
-  }
-  TensorHandle operator()(const TensorHandle& t) const {
-    if (plain) return t;
-    Shape shape;
-    Dims strides;
-    for (int a : axes) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
-    return relayout(t, shape, strides, t.layout().offset);
-  }
-};
-
 }  // namespace
+
+MemoryOrder::MemoryOrder(const Layout& l) : plain_(l.is_contiguous()) {
+  for (int i = 0; i < l.rank(); ++i) axes_.push_back(i);
+  if (!plain_) insertion_sort(axes_, [&](int a, int b) { return l.strides[a] > l.strides[b]; });
+}
+
+TensorHandle MemoryOrder::operator()(const TensorHandle& t) const {
+  if (plain_) return t;
+  Shape shape;
+  Dims strides;
+  for (int a : axes_) shape.push_back(t.shape()[a]), strides.push_back(t.strides()[a]);
+  return relayout(t, shape, strides, t.layout().offset);
+}
 
 Element binary_operands(OpRef op, std::span<const DType> in, DType out, const char* code) {
   const Binary& a = op.as<Binary>();
@@ -54,6 +50,7 @@ Element binary_operands(OpRef op, std::span<const DType> in, DType out, const ch
 Elements& Elements::table() {
   static auto* one = [] {
     auto* t = new Elements;
+    add_copy_elements(*t);
     add_unary_elements(*t);
     add_binary_elements(*t);
     return t;
@@ -89,7 +86,7 @@ bool accepts_elementwise(OpRef op, Inputs in, Outputs out) {
 
 void run_elementwise(const Call& c) {
   const Element e = Elements::table().find(c.op, dtypes_of(c.in), c.out[0].dtype());
-  const Order ordered(c.out[0].layout());
+  const MemoryOrder ordered(c.out[0].layout());
   Shader s(c.gpu);
   s.output("y", ordered(c.out[0]));
   std::string call = "y_set(i, element(";

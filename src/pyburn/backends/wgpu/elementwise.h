@@ -58,10 +58,22 @@ class Elements {
   std::unordered_map<const OpInfo*, Row> rows_;
 };
 
+// Dimensions in the order in which a tensor lies in memory. Other tensors of its shape are walked through in step with it.
+class MemoryOrder {
+ public:
+  explicit MemoryOrder(const Layout&);
+  TensorHandle operator()(const TensorHandle&) const;
+
+ private:
+  SmallVector<int, 8> axes_;
+  bool plain_;
+};
+
 void run_elementwise(const Call&);
 bool accepts_elementwise(OpRef, Inputs in, Outputs out);
 
 // Families of rows.
+void add_copy_elements(Elements&);
 void add_unary_elements(Elements&);
 void add_binary_elements(Elements&);
 

@@ -62,5 +62,6 @@ void register_fill(KernelTable&);
 void register_elementwise(KernelTable&);  // every row of elementwise.h
 void register_reduce(KernelTable&);
 void register_matmul(KernelTable&);
+void register_fused(KernelTable&);
 
 }  // namespace pyburn::wgpu

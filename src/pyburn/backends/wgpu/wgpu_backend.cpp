@@ -21,6 +21,7 @@ class WgpuBackend final : public Backend {
              register_elementwise,
              register_reduce,
              register_matmul,
+             register_fused,
          })
       add(kernels_);
   }

@@ -8,7 +8,10 @@
 namespace pyburn {
 using Pending = FusionStorage::Pending;
 
-Fusion::Fusion(Ref<Backend> inner) : Decorator(std::move(inner)), memory_owner_(storage_maker(*inner_)) {}
+Fusion::Fusion(Ref<Backend> inner)
+    : Decorator(std::move(inner)),
+      memory_owner_(storage_maker(*inner_)),
+      small_limit_(inner_->capabilities().asynchronous ? 0 : kSmallLimit) {}
 
 // What the inner backend cannot run is decomposed above the queue, where its parts can be fused.
 KernelSupport Fusion::support(const OpInfo& op, DType key) const { return inner_->known_support(op, key); }
