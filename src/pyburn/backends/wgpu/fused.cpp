@@ -198,8 +198,8 @@ void FusedRun::run_chain(int begin, int end) {
     const GraphNode& n = node(i);
     const std::string k = std::to_string(i - begin);
     const Element e = element_of(n);
-    s.declare(Elements::function(e, "f" + k));
-    std::string call = "f" + k + "(";
+    s.declare(Elements::function(e, "node" + k));
+    std::string call = "node" + k + "(";
     for (int64_t j = 0; j < e.arguments.size(); ++j) {
       const Element::Argument& a = e.arguments[j];
       const std::string number = format("n{}_{}", k, j);
