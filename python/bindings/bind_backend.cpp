@@ -6,6 +6,7 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/simd_level.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/transfer.h"
@@ -71,6 +72,16 @@ nb::dict capabilities(nb::handle device) {
   return result;
 }
 
+nb::dict gpu_counters(nb::handle device) {
+  Device& d = to_device(device.ptr());
+  const std::optional<WgpuCounters> c = wgpu_counters(d);
+  require<DeviceError>(bool(c), "[gpu_counters] expected a device that runs on wgpu: got {}", d);
+  nb::dict result;
+  result["dispatches"] = c->dispatches, result["submissions"] = c->submissions, result["pipelines"] = c->pipelines;
+  result["host_calls"] = c->host_calls, result["uploaded"] = c->uploaded, result["downloaded"] = c->downloaded;
+  return result;
+}
+
 PythonBackend* python_backend(Backend* backend) { return dynamic_cast<PythonBackend*>(backend); }
 
 }  // namespace
@@ -80,6 +91,7 @@ void bind_backend(nb::module_& m) {
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
   m.def("_capabilities", capabilities);
+  m.def("_gpu_counters", gpu_counters);
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",

@@ -34,12 +34,11 @@ std::string converted(Word from, Word to, DType target) {
   }
 }
 
-Element cast(OpRef, std::span<const DType> in, DType out) {
-  const Word from = word_of(in[0]), to = word_of(out);
-  return Element{converted(from, to, out), to, {}}.from_input(0, from);
+Element cast_element(OpRef, std::span<const DType> in, DType out) {
+  return Element{converted(word_of(in[0]), word_of(out), out), word_of(out), {}}.from_input(0, word_of(in[0]));
 }
 
-void contiguous_copy(const Call& c) { copy(c.gpu, *c.in[0], c.out[0]); }
+void cast(const Call& c) { copy(c.gpu, *c.in[0], c.out[0]); }
 
 }  // namespace
 
@@ -50,9 +49,11 @@ void copy(Gpu& gpu, const TensorHandle& x, const TensorHandle& y) {
   s.run_each(y.numel(), "let a = x_get(i); y_set(i, " + converted(word_of(x.dtype()), word_of(y.dtype()), y.dtype()) + ");");
 }
 
+void add_cast_element(Elements& t) { t.add("cast", cast_element); }
+
 void register_copy(KernelTable& kernels) {
-  kernels.add(op::contiguous_copy, contiguous_copy);
+  kernels.add(op::cast, cast);
+  kernels.add(op::contiguous_copy, cast);
 }
-void add_copy_elements(Elements& t) { t.add("cast", cast); }
 
 }  // namespace pyburn::wgpu

@@ -25,12 +25,11 @@ SmallVector<DType, 4> dtypes_of(Inputs in) {
 
 }  // namespace
 
-MemoryOrder::MemoryOrder(const Layout& l) : plain_(l.is_contiguous()) {
-  for (int i = 0; i < l.rank(); ++i) axes_.push_back(i);
-  if (!plain_) insertion_sort(axes_, [&](int a, int b) { return l.strides[a] > l.strides[b]; });
+Order::Order(const Layout& out) : plain_(out.is_contiguous()) {
+  for (int i = 0; i < out.rank(); ++i) axes_.push_back(i);
+  if (!plain_) insertion_sort(axes_, [&](int a, int b) { return out.strides[a] > out.strides[b]; });
 }
-
-TensorHandle MemoryOrder::operator()(const TensorHandle& t) const {
+TensorHandle Order::operator()(const TensorHandle& t) const {
   if (plain_) return t;
   Shape shape;
   Dims strides;
@@ -50,9 +49,9 @@ Element binary_operands(OpRef op, std::span<const DType> in, DType out, const ch
 Elements& Elements::table() {
   static auto* one = [] {
     auto* t = new Elements;
-    add_copy_elements(*t);
     add_unary_elements(*t);
     add_binary_elements(*t);
+    add_cast_element(*t);
     return t;
   }();
   return *one;
@@ -86,7 +85,7 @@ bool accepts_elementwise(OpRef op, Inputs in, Outputs out) {
 
 void run_elementwise(const Call& c) {
   const Element e = Elements::table().find(c.op, dtypes_of(c.in), c.out[0].dtype());
-  const MemoryOrder ordered(c.out[0].layout());
+  const Order ordered(c.out[0].layout());
   Shader s(c.gpu);
   s.output("y", ordered(c.out[0]));
   std::string call = "y_set(i, element(";

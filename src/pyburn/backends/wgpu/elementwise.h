@@ -58,10 +58,10 @@ class Elements {
   std::unordered_map<const OpInfo*, Row> rows_;
 };
 
-// Dimensions in the order in which a tensor lies in memory. Other tensors of its shape are walked through in step with it.
-class MemoryOrder {
+// Dimensions in the order in which an output lies in memory, so that it is walked through in sequence.
+class Order {
  public:
-  explicit MemoryOrder(const Layout&);
+  explicit Order(const Layout& out);
   TensorHandle operator()(const TensorHandle&) const;
 
  private:
@@ -73,8 +73,8 @@ void run_elementwise(const Call&);
 bool accepts_elementwise(OpRef, Inputs in, Outputs out);
 
 // Families of rows.
-void add_copy_elements(Elements&);
 void add_unary_elements(Elements&);
 void add_binary_elements(Elements&);
+void add_cast_element(Elements&);
 
 }  // namespace pyburn::wgpu

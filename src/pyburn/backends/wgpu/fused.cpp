@@ -52,6 +52,7 @@ class FusedRun {
         made_by_(body_.values.size(), -1),
         output_of_(body_.values.size(), -1) {
     for (size_t k = 0; k < body_.inputs.size(); ++k) tensors_[size_t(body_.inputs[k])] = *c.in[k];
+    for (const auto& [v, tensor] : body_.constants) tensors_[size_t(v)] = tensor;
     for (size_t k = 0; k < body_.outputs.size(); ++k) output_of_[size_t(body_.outputs[k])] = int(k);
     for (int i = 0; i < nodes(); ++i) {
       for (ValueId v : node(i).in)
@@ -182,7 +183,7 @@ void FusedRun::run_chain(int begin, int end) {
 
   // Rows are walked through as they are; other chains in the order of memory.
   const Shape& shape = meta(node(begin).out[0]).shape;
-  const MemoryOrder ordered(reduces || stored.empty() ? contiguous_layout(shape) : stored[0].tensor.layout());
+  const Order ordered(reduces || stored.empty() ? contiguous_layout(shape) : stored[0].tensor.layout());
   Shader s(call_.gpu);
   std::vector<std::string> names(tensors_.size());  // of the values, in order of appearance: the text depends on structure alone
   std::string chain;

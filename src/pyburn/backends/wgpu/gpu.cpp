@@ -329,6 +329,14 @@ void Gpu::synchronize() {
   raise_errors("the work");
 }
 
-Counters Gpu::counters() const { return counters_; }
+void Gpu::count_host_call() {
+  PatientLock lock(mutex_);
+  ++counters_.host_calls;
+}
+
+WgpuCounters Gpu::counters() const {
+  PatientLock lock(mutex_);
+  return counters_;
+}
 
 }  // namespace pyburn::wgpu

@@ -6,16 +6,11 @@
 #include <vector>
 
 #include "pyburn/backends/wgpu/adapters.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/runtime/backend.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::wgpu {
-
-// Counters since the device was opened. Tests count with them; a software adapter says nothing about time.
-struct Counters {
-  int64_t dispatches = 0, submissions = 0, pipelines = 0, host_calls = 0;
-  int64_t uploaded = 0, downloaded = 0;  // bytes
-};
 
 struct Buffer {
   WGPUBuffer handle = nullptr;
@@ -57,8 +52,8 @@ class Gpu {
   void upload(Buffer& to, const void* data, int64_t bytes);                 // bytes is rounded up to whole words
   void download(Buffer& from, uint64_t offset, void* data, int64_t bytes);  // waits
   void synchronize();
-  Counters counters() const;
-  void count_host_call() { ++counters_.host_calls; }
+  WgpuCounters counters() const;
+  void count_host_call();
 
  private:
   void begin_pass();
@@ -74,7 +69,7 @@ class Gpu {
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
 
-  ForkSafeMutex mutex_;  // guards what follows, up to the pool
+  mutable ForkSafeMutex mutex_;  // guards what follows, up to the pool
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
   uint64_t batch_ = 1;
@@ -84,7 +79,7 @@ class Gpu {
   Buffer staging_;
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
-  Counters counters_;
+  WgpuCounters counters_;
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

@@ -16,5 +16,6 @@ void register_wgpu_backend() {
 }
 
 bool wgpu_is_best() { return false; }
+std::optional<WgpuCounters> wgpu_counters(const Device&) { return {}; }
 
 }  // namespace pyburn

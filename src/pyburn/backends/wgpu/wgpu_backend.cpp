@@ -64,6 +64,7 @@ class WgpuBackend final : public Backend {
   }
   void synchronize() override { gpu_.synchronize(); }
   MemoryStatistics memory() const override { return gpu_.memory(); }
+  WgpuCounters counters() const { return gpu_.counters(); }
 
  private:
   Gpu gpu_;
@@ -95,6 +96,11 @@ void register_wgpu_backend() {
       .doc = "GPUs through WebGPU: Vulkan, Metal, Direct3D 12.",
       .make = [](auto, std::string_view options) { return Ref<Backend>(new wgpu::WgpuBackend(wgpu::find_adapter(options))); },
       .unavailable = wgpu::reason_against_native});
+}
+
+std::optional<WgpuCounters> wgpu_counters(const Device& d) {
+  const auto* gpu = dynamic_cast<const wgpu::WgpuBackend*>(&d.leaf());
+  return gpu ? std::optional(gpu->counters()) : std::nullopt;
 }
 
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
