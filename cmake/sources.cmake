@@ -489,6 +489,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/elementwise.cpp
   src/pyburn/backends/wgpu/on_host.cpp
   src/pyburn/backends/wgpu/wgpu_backend.cpp
+  src/pyburn/backends/wgpu/wgsl_kernel.cpp
   src/pyburn/backends/wgpu/unary.cpp
   src/pyburn/backends/wgpu/binary.cpp
   src/pyburn/backends/wgpu/copy.cpp

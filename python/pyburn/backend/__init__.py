@@ -27,9 +27,10 @@ from .. import _core
 from .registration import discover, register, stack
 
 if TYPE_CHECKING:
+    from .gpu import WgslKernel, gpu_counters
     from .interface import Backend, Capabilities, kernel
 
-__all__ = ["Backend", "Capabilities", "discover", "kernel", "register", "stack"]
+__all__ = ["Backend", "Capabilities", "WgslKernel", "discover", "gpu_counters", "kernel", "register", "stack"]
 
 
 def __getattr__(name: str) -> Any:
@@ -38,6 +39,10 @@ def __getattr__(name: str) -> Any:
         from . import interface
 
         return getattr(interface, name)
+    if name in ("WgslKernel", "gpu_counters"):
+        from . import gpu
+
+        return getattr(gpu, name)
     if not name.startswith("_") and any(entry["name"] == name and entry["decorator"] for entry in _core._backends()):
         return lambda inner: stack(name, inner)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,8 @@
 // In place of the backend, where the header of wgpu-native was not found when pyburn was built.
 #include "pyburn/backends/wgpu/wgpu_backend.h"
+#include "pyburn/backends/wgpu/wgsl_kernel.h"
 #include "pyburn/runtime/device.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn {
 
@@ -16,6 +18,11 @@ void register_wgpu_backend() {
 }
 
 bool wgpu_is_best() { return false; }
+bool is_wgpu(const Backend&) { return false; }
+bool runs_wgsl(const OpInfo&, const Backend&) { return false; }
+Tensors run_wgsl(const WgslKernel& k, Inputs, Metas, const WgslNumbers&, int64_t) {
+  fail<DeviceError>("[{}] this build of pyburn has no GPU backend", k.name);
+}
 std::optional<WgpuCounters> wgpu_counters(const Device&) { return {}; }
 
 }  // namespace pyburn

@@ -103,6 +103,8 @@ std::optional<WgpuCounters> wgpu_counters(const Device& d) {
   return gpu ? std::optional(gpu->counters()) : std::nullopt;
 }
 
+bool is_wgpu(const Backend& leaf) { return dynamic_cast<const wgpu::WgpuBackend*>(&leaf); }
+
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
 
 }  // namespace pyburn

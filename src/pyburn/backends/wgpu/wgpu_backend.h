@@ -5,6 +5,7 @@
 
 namespace pyburn {
 
+class Backend;
 class Device;
 
 // What a GPU was asked to do since it was opened. Tests and benchmarks count with these: a software adapter says nothing about time.
@@ -20,5 +21,6 @@ std::optional<WgpuCounters> wgpu_counters(const Device&);
 void register_wgpu_backend();
 // Whether the GPU of this machine should be the default device: it exists, and it is not software.
 bool wgpu_is_best();
+bool is_wgpu(const Backend& leaf);
 
 }  // namespace pyburn
