@@ -489,12 +489,19 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/elementwise.cpp
   src/pyburn/backends/wgpu/on_host.cpp
   src/pyburn/backends/wgpu/wgpu_backend.cpp
-  src/pyburn/backends/wgpu/wgsl_kernel.cpp
   src/pyburn/backends/wgpu/unary.cpp
   src/pyburn/backends/wgpu/binary.cpp
   src/pyburn/backends/wgpu/copy.cpp
   src/pyburn/backends/wgpu/fill.cpp
   src/pyburn/backends/wgpu/reduce.cpp
   src/pyburn/backends/wgpu/matmul.cpp
+  src/pyburn/backends/wgpu/extremum.cpp
+  src/pyburn/backends/wgpu/softmax.cpp
+  src/pyburn/backends/wgpu/scan.cpp
+  src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/indexing.cpp
+  src/pyburn/backends/wgpu/movement.cpp
+  src/pyburn/backends/wgpu/random.cpp
   src/pyburn/backends/wgpu/fused.cpp
+  src/pyburn/backends/wgpu/wgsl_kernel.cpp
 )

@@ -73,14 +73,23 @@ nb::dict capabilities(nb::handle device) {
   return result;
 }
 
-nb::dict gpu_counters(nb::handle device) {
-  Device& d = to_device(device.ptr());
-  const std::optional<WgpuCounters> c = wgpu_counters(d);
-  require<DeviceError>(bool(c), "[gpu_counters] expected a device that runs on wgpu: got {}", d);
-  nb::dict result;
-  result["dispatches"] = c->dispatches, result["submissions"] = c->submissions, result["pipelines"] = c->pipelines;
-  result["host_calls"] = c->host_calls, result["uploaded"] = c->uploaded, result["downloaded"] = c->downloaded;
-  return result;
+nb::list adapters() {
+  nb::list out;
+  for (const WgpuAdapter& a : wgpu_adapters()) {
+    nb::dict row;
+    row["name"] = a.name, row["driver"] = a.driver, row["kind"] = a.kind, row["api"] = a.api, row["largest_tensor"] = a.largest_tensor;
+    out.append(row);
+  }
+  return out;
+}
+
+nb::object gpu_counters(nb::handle device) {
+  const std::optional<WgpuCounters> c = wgpu_counters(to_device(device.ptr()));
+  if (!c) return nb::none();
+  nb::dict out;
+  out["dispatches"] = c->dispatches, out["submissions"] = c->submissions, out["pipelines"] = c->pipelines;
+  out["host_calls"] = c->host_calls, out["uploaded"] = c->uploaded, out["downloaded"] = c->downloaded;
+  return out;
 }
 
 // results: pairs of shape and dtype. The caller has checked the types.
@@ -110,13 +119,14 @@ void bind_backend(nb::module_& m) {
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
   m.def("_capabilities", capabilities);
+  m.def("_gpu_adapters", adapters);
   m.def("_gpu_counters", gpu_counters);
   nb::class_<WgslKernel>(m, "_WgslKernel")
-      .def(
-          "__init__",
+      .def("__init__",
           [](WgslKernel* self, std::string name, std::vector<std::string> inputs, std::vector<std::string> outputs, std::string body,
               std::string declarations, int workgroup_size) {
-            new (self) WgslKernel{std::move(name), std::move(inputs), std::move(outputs), std::move(body), std::move(declarations), workgroup_size};
+            new (self)
+                WgslKernel{std::move(name), std::move(inputs), std::move(outputs), std::move(body), std::move(declarations), workgroup_size};
           })
       .def_ro("workgroup_size", &WgslKernel::workgroup_size)
       .def("run", run_user_kernel);
@@ -138,6 +148,10 @@ void bind_backend(nb::module_& m) {
     PythonBackend* owner = python_backend(&storage_maker(d.backend()));
     const TensorHandle shared = owner ? owner->share(exporter, d) : TensorHandle();
     return shared.defined() ? nb::steal(wrap(shared)) : nb::none();
+  });
+  set_wgpu_library_finder([] {
+    const GilAcquire gil;
+    return nb::cast<std::string>(nb::module_::import_("pyburn.backend.gpu").attr("_library")());
   });
   set_backend_discovery([] {
     const GilAcquire gil;

@@ -29,6 +29,7 @@ void start() {
     register_remote_backend();
     register_router_backend();
     register_wgpu_backend();
+    set_best_backend([] { return wgpu_is_best() ? "wgpu" : "ndarray"; });
   });
 }
 

@@ -61,8 +61,13 @@ Element division(OpRef op, std::span<const DType> in, DType out) {
   if (type != Word::f32 && (a.scalar != Side::right || a.value.to_int() == 0)) return {};
   return binary_operands(op, in, out, codes->of(type));
 }
-constexpr Codes kFloorDivide{.f32 = "floor_divide_f32(a, b)", .i32 = "floor_divide_i32(a, b)", .u32 = "a / b", .i64 = "floor_divide_i64(a, b)", .u64 = "u64_div(a, b)"};
-constexpr Codes kRemainder{.f32 = "remainder_f32(a, b)", .i32 = "remainder_i32(a, b)", .u32 = "a % b", .i64 = "remainder_i64(a, b)", .u64 = "u64_rem(a, b)"};
+constexpr Codes kFloorDivide{.f32 = "floor_divide_f32(a, b)",
+    .i32 = "floor_divide_i32(a, b)",
+    .u32 = "a / b",
+    .i64 = "floor_divide_i64(a, b)",
+    .u64 = "u64_div(a, b)"};
+constexpr Codes kRemainder{
+    .f32 = "remainder_f32(a, b)", .i32 = "remainder_i32(a, b)", .u32 = "a % b", .i64 = "remainder_i64(a, b)", .u64 = "u64_rem(a, b)"};
 constexpr Codes kFmod{.f32 = "fmod_f32(a, b)", .i32 = "fmod_i32(a, b)", .u32 = "a % b", .i64 = "i64_rem(a, b)", .u64 = "u64_rem(a, b)"};
 
 // Places outside the width of the dtype shift everything out.
@@ -75,7 +80,11 @@ Element shift(OpRef op, std::span<const DType> in, DType out) {
   const std::string far = is_wide(type) ? "(b.y != 0u || b.x >= 64u)" : "(bitcast<u32>(b) >= " + bits + ")";
   if (is_wide(type)) {
     const std::string rest = left || !is_signed ? "vec2<u32>(0u, 0u)" : "i64_shr(a, 63u)";
-    e.code = "i64_select(" + std::string(left ? "u64_shl" : is_signed ? "i64_shr" : "u64_shr") + "(a, b.x & 63u), " + rest + ", " + far + ")";
+    e.code = "i64_select(" +
+             std::string(left        ? "u64_shl"
+                         : is_signed ? "i64_shr"
+                                     : "u64_shr") +
+             "(a, b.x & 63u), " + rest + ", " + far + ")";
   } else {
     const std::string rest = left || !is_signed ? std::string(type_name(type)) + "(0)" : "a >> 31u";
     e.code = "select(a " + std::string(left ? "<<" : ">>") + " (bitcast<u32>(b) & 31u), " + rest + ", " + far + ")";
@@ -140,14 +149,29 @@ void add_math(Elements& t) {
   t.add_binary("logaddexp2", {.f32 = "logaddexp2_f32(a, b)"});
   t.add_binary("nextafter", {.f32 = "nextafter_f32(a, b)"});
   t.add_binary("copysign", {.f32 = "bitcast<f32>((bitcast<u32>(a) & 0x7fffffffu) | (bitcast<u32>(b) & 0x80000000u))"});
-  t.add_binary("fmax", {.f32 = "select(b, a, (a >= b && !is_nan(a)) || is_nan(b))", .i32 = "max(a, b)", .u32 = "max(a, b)", .boolean = "a || b",
-                           .i64 = "i64_select(a, b, i64_lt(a, b))", .u64 = "i64_select(a, b, u64_lt(a, b))"});
-  t.add_binary("fmin", {.f32 = "select(b, a, (a <= b && !is_nan(a)) || is_nan(b))", .i32 = "min(a, b)", .u32 = "min(a, b)", .boolean = "a && b",
-                           .i64 = "i64_select(a, b, i64_lt(b, a))", .u64 = "i64_select(a, b, u64_lt(b, a))"});
-  t.add_binary("heaviside", {.f32 = "select(select(0.0, 1.0, a > 0.0), b, a == 0.0 && !is_nan(a))", .i32 = "select(select(0, 1, a > 0), b, a == 0)",
-                                .u32 = "select(1u, b, a == 0u)", .boolean = "a || b"});
-  t.add_binary("gcd", {.i32 = "i32(gcd_u32(u32(abs(a)), u32(abs(b))))", .u32 = "gcd_u32(a, b)", .i64 = "gcd_u64(i64_abs(a), i64_abs(b))", .u64 = "gcd_u64(a, b)"});
-  t.add_binary("lcm", {.i32 = "abs(i32(lcm_u32(u32(abs(a)), u32(abs(b)))))", .u32 = "lcm_u32(a, b)", .i64 = "i64_abs(lcm_u64(i64_abs(a), i64_abs(b)))",
+  t.add_binary("fmax", {.f32 = "select(b, a, (a >= b && !is_nan(a)) || is_nan(b))",
+                           .i32 = "max(a, b)",
+                           .u32 = "max(a, b)",
+                           .boolean = "a || b",
+                           .i64 = "i64_select(a, b, i64_lt(a, b))",
+                           .u64 = "i64_select(a, b, u64_lt(a, b))"});
+  t.add_binary("fmin", {.f32 = "select(b, a, (a <= b && !is_nan(a)) || is_nan(b))",
+                           .i32 = "min(a, b)",
+                           .u32 = "min(a, b)",
+                           .boolean = "a && b",
+                           .i64 = "i64_select(a, b, i64_lt(b, a))",
+                           .u64 = "i64_select(a, b, u64_lt(b, a))"});
+  t.add_binary("heaviside", {.f32 = "select(select(0.0, 1.0, a > 0.0), b, a == 0.0 && !is_nan(a))",
+                                .i32 = "select(select(0, 1, a > 0), b, a == 0)",
+                                .u32 = "select(1u, b, a == 0u)",
+                                .boolean = "a || b"});
+  t.add_binary("gcd", {.i32 = "i32(gcd_u32(u32(abs(a)), u32(abs(b))))",
+                          .u32 = "gcd_u32(a, b)",
+                          .i64 = "gcd_u64(i64_abs(a), i64_abs(b))",
+                          .u64 = "gcd_u64(a, b)"});
+  t.add_binary("lcm", {.i32 = "abs(i32(lcm_u32(u32(abs(a)), u32(abs(b)))))",
+                          .u32 = "lcm_u32(a, b)",
+                          .i64 = "i64_abs(lcm_u64(i64_abs(a), i64_abs(b)))",
                           .u64 = "lcm_u64(a, b)"});
 }
 
@@ -159,8 +183,12 @@ void add_logic(Elements& t) {
       return kept.emplace_back(left + " " + link + " " + right).c_str();
     };
     const char* wide = text("(!i64_zero(a))", "(!i64_zero(b))");
-    t.add_binary(op, {.f32 = text("(a != 0.0 || is_nan(a))", "(b != 0.0 || is_nan(b))"), .i32 = text("(a != 0)", "(b != 0)"),
-                         .u32 = text("(a != 0u)", "(b != 0u)"), .boolean = text("a", "b"), .i64 = wide, .u64 = wide});
+    t.add_binary(op, {.f32 = text("(a != 0.0 || is_nan(a))", "(b != 0.0 || is_nan(b))"),
+                         .i32 = text("(a != 0)", "(b != 0)"),
+                         .u32 = text("(a != 0u)", "(b != 0u)"),
+                         .boolean = text("a", "b"),
+                         .i64 = wide,
+                         .u64 = wide});
   };
   truth("logical_and", "&&");
   truth("logical_or", "||");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/wgpu/elementwise.h"
+#include "pyburn/backends/wgpu/rows.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/checked.h"
@@ -12,8 +13,6 @@
 
 namespace pyburn::wgpu {
 namespace {
-
-constexpr int64_t kShortRow = 64;
 
 // WGSL for a value of this dtype as it would come back from memory: chains round where single operations do.
 std::string as_stored(const std::string& v, DType dtype) {
@@ -24,14 +23,13 @@ std::string as_stored(const std::string& v, DType dtype) {
   return (w == Word::i32 || w == Word::u32) && bits < 32 ? format("extractBits({}, 0u, {}u)", v, bits) : v;
 }
 
-// How a reduction folds float elements a and b, and finishes r.
-struct RowFold {
-  const char *start, *fold, *finish;
-};
-const RowFold* row_fold(const OpInfo& op) {
-  static constexpr RowFold sum{"0.0", "a + b", "r"}, mean{"0.0", "a + b", "r / f32(p.length)"},
-      largest{"-inf_f32()", "select(b, a, a > b || is_nan(a))", "r"}, smallest{"inf_f32()", "select(b, a, a < b || is_nan(a))", "r"};
-  return &op == &op::sum ? &sum : &op == &op::mean ? &mean : &op == &op::amax ? &largest : &op == &op::amin ? &smallest : nullptr;
+// Empty: not a reduction that ends a chain.
+Fold fold_of(const OpInfo& op) {
+  if (&op == &op::sum) return {Word::f32, "0.0", "v", "a + b"};
+  if (&op == &op::mean) return {Word::f32, "0.0", "v", "a + b", "(r / p.divisor)"};
+  if (&op == &op::amax) return {Word::f32, "-inf_f32()", "v", "select(b, a, a > b || is_nan(a))"};
+  if (&op == &op::amin) return {Word::f32, "inf_f32()", "v", "select(b, a, a < b || is_nan(a))"};
+  return {};
 }
 
 bool meet(const TensorHandle& a, const TensorHandle& b) {
@@ -90,7 +88,7 @@ class FusedRun {
 
   // Over trailing dimensions of what the chain has made.
   bool ends_chain(const GraphNode& n, int begin, int i) const {
-    if (!row_fold(n.op.info()) || n.writes) return false;
+    if (fold_of(n.op.info()).start.empty() || n.writes) return false;
     const ValueId x = n.in[0];
     if (made_by_[size_t(x)] < begin || made_by_[size_t(x)] >= i || word_of(meta(x).dtype) != Word::f32) return false;
     const Reduce& a = n.op.ref().as<Reduce>();
@@ -213,10 +211,7 @@ void FusedRun::run_chain(int begin, int end) {
   }
   for (size_t k = 0; k < stored.size(); ++k) {
     const auto& [v, tensor] = stored[k];
-    if (reduces && v == last.out[0]) {
-      s.output("y", tensor);
-      continue;
-    }
+    if (reduces && v == last.out[0]) continue;
     const std::string name = format("y{}", int64_t(k));
     s.output(name.c_str(), ordered(tensor));
     chain += "  " + name + "_set(i, " + names[size_t(v)] + ");\n";
@@ -228,25 +223,11 @@ void FusedRun::run_chain(int begin, int end) {
   }
 
   const Reduce& a = last.op.ref().as<Reduce>();
-  const RowFold& f = *row_fold(last.op.info());
+  Fold f = fold_of(last.op.info());
   const int64_t length = count(shape, a.dim), rows = shape.numel() / length;
-  s.number("length", length);
+  f.divisor = float(length);
   s.declare("fn chain(i: u32) -> f32 {\n" + chain + "  return " + names[size_t(last.in[0])] + ";\n}\n");
-  s.declare("fn fold(a: f32, b: f32) -> f32 { return " + std::string(f.fold) + "; }\n");
-  const std::string start = std::string("var r = ") + f.start + ";\n  ", finish = std::string("y_set(row, ") + f.finish + ");";
-  if (length < kShortRow) {
-    return s.run_each(
-        rows, "let row = i; " + start + "for (var k = 0u; k < p.length; k++) { r = fold(r, chain(row * p.length + k)); }\n  " + finish);
-  }
-  s.declare("var<workgroup> partial: array<f32, 64>;\n");
-  s.run_groups(rows, 64,
-      "let row = group; " + start + R"(for (var k = lane; k < p.length; k += 64u) { r = fold(r, chain(row * p.length + k)); }
-  partial[lane] = r;
-  for (var half = 32u; half > 0u; half = half / 2u) {
-    workgroupBarrier();
-    if (lane < half) { partial[lane] = fold(partial[lane], partial[lane + half]); }
-  }
-  if (lane == 0u) { r = partial[0]; )" + finish + " }");
+  fold_rows(call_, s, "chain", tensors_[size_t(last.out[0])], rows, length, f);
 }
 
 void fused(const Call& c) { FusedRun(c).run(); }

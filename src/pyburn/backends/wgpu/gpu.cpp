@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kBatch = 256;                    // dispatches
 constexpr uint64_t kParameterBytes = 1 << 18;  // of a batch
+constexpr uint64_t kFaultSlots = 1024;
 constexpr uint64_t kLargestPooled = 1 << 28;
 constexpr WGPUBufferUsage kStorageUsage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
 
@@ -278,10 +279,35 @@ void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
   raise_errors("an upload");
 }
 
+uint32_t Gpu::fault_slot(const std::string& message) {
+  PatientLock lock(mutex_);
+  faults_possible_ = true;
+  if (!faults_.handle) faults_ = {create_buffer(kFaultSlots * 8, kStorageUsage), kFaultSlots * 8};
+  // When there are more messages than slots the last one stands for all of them.
+  const bool full = fault_messages_.size() + 1 >= kFaultSlots;
+  const auto [it, fresh] = fault_slots_.try_emplace(full ? "index out of range: got {}" : message, uint32_t(fault_messages_.size()));
+  if (fresh) fault_messages_.push_back(it->first);
+  return it->second;
+}
+
+void Gpu::raise_faults(const uint32_t* words) {
+  faults_possible_ = false;
+  for (size_t slot = 0; slot < fault_messages_.size(); ++slot) {
+    if (!words[2 * slot]) continue;
+    const std::vector<uint32_t> clear(fault_messages_.size() * 2, 0);
+    n_.QueueWriteBuffer(queue_, faults_.handle, 0, clear.data(), clear.size() * 4);
+    std::string message = fault_messages_[slot];
+    if (const size_t hole = message.find("{}"); hole != message.npos)
+      message.replace(hole, 2, std::to_string(int32_t(words[2 * slot + 1])));
+    throw IndexError(message);
+  }
+}
+
 void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   if (bytes == 0) return;
   PatientLock lock(mutex_);
-  const uint64_t first = offset / 4 * 4, size = rounded_up(offset + uint64_t(bytes) - first, 4);
+  const uint64_t first = offset / 4 * 4, wanted = rounded_up(offset + uint64_t(bytes) - first, 4);
+  const uint64_t fault_bytes = faults_possible_ ? fault_messages_.size() * 8 : 0, size = wanted + fault_bytes;
   if (staging_.size < size) {
     if (staging_.handle) n_.BufferRelease(std::exchange(staging_.handle, nullptr));
     staging_.size = 0;
@@ -290,7 +316,8 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   }
   end_pass();
   if (!encoder_) encoder_ = n_.DeviceCreateCommandEncoder(device_, nullptr);
-  n_.CommandEncoderCopyBufferToBuffer(encoder_, from.handle, first, staging_.handle, 0, size);
+  n_.CommandEncoderCopyBufferToBuffer(encoder_, from.handle, first, staging_.handle, 0, wanted);
+  if (fault_bytes) n_.CommandEncoderCopyBufferToBuffer(encoder_, faults_.handle, 0, staging_.handle, wanted, fault_bytes);
   submit();
   struct Mapped {
     bool done = false, ok = false;
@@ -310,10 +337,15 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
     fail<DeviceError>("a download failed on {}: {}", adapter_.name, mapped.message);
   }
   const void* p = n_.BufferGetConstMappedRange(staging_.handle, 0, size);
-  if (p) std::memcpy(data, static_cast<const std::byte*>(p) + (offset - first), size_t(bytes));
+  std::vector<uint32_t> faults(fault_bytes / 4);
+  if (p) {
+    std::memcpy(data, static_cast<const std::byte*>(p) + (offset - first), size_t(bytes));
+    if (fault_bytes) std::memcpy(faults.data(), static_cast<const std::byte*>(p) + wanted, fault_bytes);
+  }
   n_.BufferUnmap(staging_.handle);
   require<DeviceError>(p, "a download failed on {}", adapter_.name);
   counters_.downloaded += bytes;
+  if (fault_bytes) raise_faults(faults.data());
 }
 
 void Gpu::poll() {
@@ -329,14 +361,13 @@ void Gpu::synchronize() {
   raise_errors("the work");
 }
 
+WgpuCounters Gpu::counters() {
+  PatientLock lock(mutex_);
+  return counters_;
+}
 void Gpu::count_host_call() {
   PatientLock lock(mutex_);
   ++counters_.host_calls;
-}
-
-WgpuCounters Gpu::counters() const {
-  PatientLock lock(mutex_);
-  return counters_;
 }
 
 }  // namespace pyburn::wgpu

@@ -7,7 +7,6 @@
 
 #include "pyburn/backends/wgpu/adapters.h"
 #include "pyburn/backends/wgpu/wgpu_backend.h"
-#include "pyburn/runtime/backend.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
 namespace pyburn::wgpu {
@@ -52,7 +51,12 @@ class Gpu {
   void upload(Buffer& to, const void* data, int64_t bytes);                 // bytes is rounded up to whole words
   void download(Buffer& from, uint64_t offset, void* data, int64_t bytes);  // waits
   void synchronize();
-  WgpuCounters counters() const;
+
+  // Errors that a kernel finds in values, such as an index that is out of range. The slot of a message, in which "{}" is a number that the
+  // kernel reports; the next download raises it as an IndexError.
+  uint32_t fault_slot(const std::string& message);
+  Buffer& fault_buffer() { return faults_; }
+  WgpuCounters counters();
   void count_host_call();
 
  private:
@@ -69,7 +73,7 @@ class Gpu {
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
 
-  mutable ForkSafeMutex mutex_;  // guards what follows, up to the pool
+  ForkSafeMutex mutex_;  // guards what follows, up to the pool
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
   uint64_t batch_ = 1;
@@ -80,6 +84,11 @@ class Gpu {
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
   WgpuCounters counters_;
+  Buffer faults_;  // two words per slot: reported or not, the number
+  std::vector<std::string> fault_messages_;
+  std::unordered_map<std::string, uint32_t> fault_slots_;
+  bool faults_possible_ = false;  // since the last download
+  void raise_faults(const uint32_t* words);
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

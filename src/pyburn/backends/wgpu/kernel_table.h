@@ -28,11 +28,14 @@ class KernelTable {
     KernelFn kernel = nullptr;
     AcceptsFn accepts = nullptr;
     DTypeSet dtypes = DTypeSet::all();  // of the key input
+    bool on_host = false;
   };
   void add(const OpInfo& op, KernelFn kernel, AcceptsFn accepts = nullptr, DTypeSet dtypes = DTypeSet::all()) {
-    entries_[&op] = {kernel, accepts, dtypes};
+    entries_[&op] = {kernel, accepts, dtypes, false};
   }
   void add(const char* op, KernelFn kernel, AcceptsFn accepts = nullptr, DTypeSet dtypes = DTypeSet::all());
+  // Operations whose decomposition would not see errors that the CPU's kernel finds in values.
+  void add_on_host(const OpInfo& op) { entries_[&op] = {.on_host = true}; }
   const Entry* find(const OpInfo& op) const {
     const auto it = entries_.find(&op);
     return it == entries_.end() ? nullptr : &it->second;
@@ -56,11 +59,21 @@ TensorHandle relayout(const TensorHandle& x, const Shape& shape, const Dims& str
 // y = x element by element, converted: any dtypes and layouts of equal shape.
 void copy(Gpu&, const TensorHandle& x, const TensorHandle& y);
 
+void fill(Gpu&, const TensorHandle& y, const Scalar& value);
+
 // Kernel families; one file each.
 void register_copy(KernelTable&);
 void register_fill(KernelTable&);
 void register_elementwise(KernelTable&);  // every row of elementwise.h
+void register_indexing(KernelTable&);
+void register_movement(KernelTable&);
+void register_random(KernelTable&);
 void register_reduce(KernelTable&);
+void register_extremum(KernelTable&);
+void register_softmax(KernelTable&);
+void register_scan(KernelTable&);
+void register_sort(KernelTable&);
+void register_fused(KernelTable&);
 void register_matmul(KernelTable&);
 void register_fused(KernelTable&);
 

@@ -165,7 +165,9 @@ constexpr LibraryPart parts[] = {
   return i64_mul(u64_div(a, g), b);
 }
 )"},
-    {"pow_u32", "fn pow_u32(a: u32, e: u32) -> u32 { var r = 1u; var b = a; for (var n = e; n != 0u; n = n >> 1u) { if ((n & 1u) != 0u) { r = r * b; } b = b * b; } return r; }\n"},
+    {"pow_u32",
+        "fn pow_u32(a: u32, e: u32) -> u32 { var r = 1u; var b = a; for (var n = e; n != 0u; n = n >> 1u) { if ((n & 1u) != 0u) { r = r * "
+        "b; } b = b * b; } return r; }\n"},
     {"pow_i32", R"(fn pow_i32(a: i32, e: i32) -> i32 {
   if (e < 0) { return select(select(0, select(1, -1, (e & 1) != 0), a == -1), 1, a == 1); }
   return bitcast<i32>(pow_u32(bitcast<u32>(a), bitcast<u32>(e)));
@@ -240,9 +242,12 @@ std::string library_for(std::string_view code) {
 std::string shared_accessors(const std::string& name, DType dtype, const std::string& buffer) {
   const Word w = word_of(dtype);
   const DTypeInfo& info = dtype_info(dtype);
-  if (info.bits == 64) return "";  // there are no atomics of 64 bits: kernels that need them go other ways
   const std::string type = type_name(w), place = "  let e = p." + name + "_offset + i;\n";
   std::string out;
+  if (info.bits == 64) {  // there are no atomics of 64 bits; a sum needs none, because carries may come in any order
+    return "fn " + name + "_add(i: u32, v: vec2<u32>) {\n" + place + "  let old = atomicAdd(&" + buffer + "[2u * e], v.x);\n  atomicAdd(&" +
+           buffer + "[2u * e + 1u], v.y + select(0u, 1u, old + v.x < old));\n}\n";
+  }
   const auto update = [&](const char* what, const std::string& expression) {
     out += "fn " + name + "_" + what + "(i: u32, v: " + type + ") {\n" + place;
     if (info.bits == 32) {

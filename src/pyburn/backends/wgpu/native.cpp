@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::wgpu {
@@ -33,6 +35,8 @@ std::string packaged_library() {
   return "";
 }
 
+std::atomic<std::string (*)()> finder{nullptr};
+
 struct Loaded {
   Native functions;
   std::string problem;
@@ -43,7 +47,10 @@ void open_library(Loaded& loaded) {
   if (const char* given = std::getenv("PYBURN_WGPU_LIBRARY"); given && *given) {
     places.push_back(given);  // nothing else: who names a library wants that one
   } else {
-    if (std::string packaged = packaged_library(); !packaged.empty()) places.push_back(std::move(packaged));
+    if (std::string packaged = packaged_library(); !packaged.empty())
+      places.push_back(std::move(packaged));
+    else if (auto* find = finder.load())
+      if (std::string found = find(); !found.empty()) places.push_back(std::move(found));
     places.push_back(kSystem);
   }
   void* library = nullptr;
@@ -90,3 +97,5 @@ const Native& native() {
 }
 
 }  // namespace pyburn::wgpu
+
+void pyburn::set_wgpu_library_finder(std::string (*find)()) { wgpu::finder = find; }

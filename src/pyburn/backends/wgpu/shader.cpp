@@ -137,6 +137,19 @@ void Shader::strides(const char* name, const TensorHandle& t) {
   for (int d = 0; d < t.rank(); ++d) field(std::string(name) + "_stride" + std::to_string(d), "u32", index_of(t.strides()[d]));
 }
 
+void Shader::fault(const std::string& name, std::string_view op, const std::string& message) {
+  IndexError error(message);
+  error.prefix(op);
+  number(name, gpu_.fault_slot(error.what()));
+  if (fault_binding_ >= 0) return;
+  fault_binding_ = int(bound_.size());
+  bound_.push_back({&gpu_.fault_buffer(), true});
+  atomic_.push_back(true);
+  const std::string buffer = format("buffer{}", fault_binding_);
+  declare("fn report(slot: u32, value: i32) {\n  if (atomicExchange(&" + buffer + "[2u * slot], 1u) == 0u) { atomicStore(&" + buffer +
+          "[2u * slot + 1u], bitcast<u32>(value)); }\n}\n");
+}
+
 void Shader::field(const std::string& name, const char* type, uint32_t bits) {
   fields_ += "  " + name + ": " + type + ",\n";
   parameters_.push_back(bits);

@@ -55,6 +55,9 @@ class Shader {
   void constant(const char* name, int64_t v);  // structure: `name`, an abstract integer
   void declare(std::string_view wgsl) { declarations_ += wgsl; }
 
+  // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError.
+  void fault(const std::string& name, std::string_view op, const std::string& message);
+
   // `body` runs for each i below n.
   void run_each(int64_t n, std::string_view body);
   // `body` runs for each `group` below n with `lane` below size: workgroups with shared variables and barriers.
@@ -77,6 +80,7 @@ class Shader {
   SmallVector<Bound, 8> bound_;
   std::vector<Use> uses_;
   std::vector<bool> atomic_;
+  int fault_binding_ = -1;
   std::string fields_, declarations_;
   std::vector<uint32_t> parameters_;
 };

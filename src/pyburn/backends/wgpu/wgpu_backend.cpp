@@ -19,11 +19,19 @@ class WgpuBackend final : public Backend {
              register_copy,
              register_fill,
              register_elementwise,
-             register_reduce,
-             register_matmul,
              register_fused,
+             register_matmul,
+             register_reduce,
+             register_extremum,
+             register_softmax,
+             register_scan,
+             register_sort,
+             register_indexing,
+             register_movement,
+             register_random,
          })
       add(kernels_);
+    for (const char* op : {"_ctc_loss", "_ctc_loss_backward"}) kernels_.add_on_host(*OpTable::global().find(op));
   }
 
   std::string name() const override { return "wgpu"; }
@@ -31,6 +39,7 @@ class WgpuBackend final : public Backend {
 
   KernelSupport support(const OpInfo& op, DType key) const override {
     const KernelTable::Entry* e = kernels_.find(op);
+    if (e && e->on_host) return KernelSupport::native;
     if (e && e->dtypes.contains(key) && key != DType::float64) return e->accepts ? KernelSupport::depends : KernelSupport::native;
     return runs_on_host(op) ? KernelSupport::native : KernelSupport::none;
   }
@@ -40,7 +49,7 @@ class WgpuBackend final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override {
     const KernelTable::Entry* e = kernels_.find(*op.info);
-    if (!e || !e->dtypes.contains(key_dtype(*op.info, in, out)) || (e->accepts && !e->accepts(op, in, out))) {
+    if (!e || e->on_host || !e->dtypes.contains(key_dtype(*op.info, in, out)) || (e->accepts && !e->accepts(op, in, out))) {
       gpu_.count_host_call();
       return run_on_host(*this, op, in, out);
     }
@@ -64,7 +73,7 @@ class WgpuBackend final : public Backend {
   }
   void synchronize() override { gpu_.synchronize(); }
   MemoryStatistics memory() const override { return gpu_.memory(); }
-  WgpuCounters counters() const { return gpu_.counters(); }
+  WgpuCounters counters() { return gpu_.counters(); }
 
  private:
   Gpu gpu_;
@@ -98,13 +107,19 @@ void register_wgpu_backend() {
       .unavailable = wgpu::reason_against_native});
 }
 
-std::optional<WgpuCounters> wgpu_counters(const Device& d) {
-  const auto* gpu = dynamic_cast<const wgpu::WgpuBackend*>(&d.leaf());
-  return gpu ? std::optional(gpu->counters()) : std::nullopt;
+std::vector<WgpuAdapter> wgpu_adapters() {
+  std::vector<WgpuAdapter> out;
+  for (const wgpu::Adapter& a : wgpu::adapters())
+    out.push_back({a.name, a.driver, a.kind, a.api, int64_t(std::min(a.limits.maxBufferSize, a.limits.maxStorageBufferBindingSize))});
+  return out;
+}
+
+std::optional<WgpuCounters> wgpu_counters(const Device& device) {
+  auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
+  return backend ? std::optional(backend->counters()) : std::nullopt;
 }
 
 bool is_wgpu(const Backend& leaf) { return dynamic_cast<const wgpu::WgpuBackend*>(&leaf); }
-
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
 
 }  // namespace pyburn
