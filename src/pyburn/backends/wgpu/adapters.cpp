@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 
 #include "pyburn/support/error.h"
@@ -66,7 +67,11 @@ WGPUInstance instance() {
     extras.backends = WGPUInstanceBackend_Vulkan | WGPUInstanceBackend_Metal | WGPUInstanceBackend_DX12;
     WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
     descriptor.nextInChain = &extras.chain;
+    // Mesa's layer that chooses among devices asks the window system, and complains on the terminal of a machine without one.
+    const bool headless = !std::getenv("XDG_RUNTIME_DIR") && !std::getenv("NODEVICE_SELECT");
+    if (headless) setenv("NODEVICE_SELECT", "1", 0);
     const WGPUInstance made = n.CreateInstance(&descriptor);
+    if (headless) unsetenv("NODEVICE_SELECT");
     require<DeviceError>(made, "[wgpu] wgpu-native could not be started");
     return made;
   }();
