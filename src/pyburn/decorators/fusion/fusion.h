@@ -75,6 +75,7 @@ class Fusion final : public Decorator {
 
   Backend& memory_owner_;  // the backend below, which allocates storages
   InnerDevice inner_device_;
+  const bool asynchronous_;  // the backend below
   std::atomic<int64_t> small_limit_;
 
   mutable ForkSafeMutex mutex_;  // guards all members below
