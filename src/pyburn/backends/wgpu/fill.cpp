@@ -23,7 +23,11 @@ static void arange(const Call& c) {
   s.number("start", Word::i64, a.start);
   s.number("step", Word::i64, a.step);
   const std::string v = "i64_add(vec2<u32>(p.start_low, p.start_high), i64_mul(vec2<u32>(i, 0u), vec2<u32>(p.step_low, p.step_high)))";
-  s.run_each(c.out[0].numel(), "y_set(i, " + (is_wide(type) ? v : type == Word::f32 ? "i64_to_f32(" + v + ")" : "bitcast<" + std::string(type_name(type)) + ">(" + v + ".x)") + ");");
+  s.run_each(c.out[0].numel(), "y_set(i, " +
+                                   (is_wide(type)          ? v
+                                       : type == Word::f32 ? "i64_to_f32(" + v + ")"
+                                                           : "bitcast<" + std::string(type_name(type)) + ">(" + v + ".x)") +
+                                   ");");
 }
 static bool accepts_arange(OpRef op, Inputs, Outputs out) {
   const Arange& a = op.as<Arange>();

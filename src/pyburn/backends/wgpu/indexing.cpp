@@ -18,8 +18,8 @@ struct Indexed {
   SmallVector<TensorHandle, 4> indices;  // of equal shape
   SmallVector<int, 4> axes;              // of x
   int64_t row = 1, count = 1;            // elements behind the indexed axes, positions that indices name
-  bool negative = false;     // negative indices count from the end
-  bool rows_only = false;    // for the text of an error
+  bool negative = false;                 // negative indices count from the end
+  bool rows_only = false;                // for the text of an error
   int64_t elements = 0;                  // of the plain tensor
 };
 

@@ -1,4 +1,4 @@
-// WGSL that shaders share: conversions, 64-bit integers, functions that WGSL lacks or leaves open.
+// WGSL that shaders share: conversions, 64-bit integers, and functions that are missing in WGSL or left open by it.
 #pragma once
 #include <span>
 #include <string>

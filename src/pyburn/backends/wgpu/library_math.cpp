@@ -1,4 +1,4 @@
-// Functions of floats that WGSL lacks, or whose precision it leaves open.
+// Functions of floats that are missing in WGSL, or whose precision it leaves open.
 #include "pyburn/backends/wgpu/library.h"
 
 namespace pyburn::wgpu {

@@ -47,8 +47,7 @@ void open_library(Loaded& loaded) {
   if (const char* given = std::getenv("PYBURN_WGPU_LIBRARY"); given && *given) {
     places.push_back(given);  // nothing else: who names a library wants that one
   } else {
-    if (std::string packaged = packaged_library(); !packaged.empty())
-      places.push_back(std::move(packaged));
+    if (std::string packaged = packaged_library(); !packaged.empty()) places.push_back(std::move(packaged));
     else if (auto* find = finder.load())
       if (std::string found = find(); !found.empty()) places.push_back(std::move(found));
     places.push_back(kSystem);
