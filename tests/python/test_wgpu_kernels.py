@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -16,6 +23,7 @@ except pyburn.DeviceError as error:
 
 pytestmark = pytest.mark.skipif(bool(WHY), reason=f"THE GPU BACKEND IS NOT TESTED: {WHY}")
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "wgpu-kernel"
 axpy = WgslKernel("y_set(i, p.factor * a_get(i) + b_get(i));", inputs=["a", "b"], name="axpy")
 
 
@@ -118,3 +126,28 @@ def test_reading_and_writing_outside_does_no_harm() -> None:
     kept = x.tolist()
     WgslKernel("y_set(i * 1000000u, x_get(4000000000u - i));", inputs=["x"])(x, shape=4, count=4000)
     assert x.tolist() == kept
+
+
+def check_output(output: str) -> None:
+    values, gradients = (float(found) for found in re.findall(r"largest .*: (\S+)$", output, re.MULTILINE))
+    assert values < 1e-4 and gradients < 1e-5
+
+
+@pytest.mark.parametrize("device", ["wgpu", "fusion(wgpu)"])
+def test_the_example_in_python(device: str) -> None:
+    command = [sys.executable, str(EXAMPLE / "linear_relu.py"), "--device", device, "--steps", "40"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    check_output(output)
+    first, last = (float(found) for found in re.findall(r"loss ([\d.]+)", output))
+    assert last < 0.5 * first
+
+
+@pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("ninja")), reason="needs cmake and ninja")
+def test_the_example_in_cpp(tmp_path: Path) -> None:
+    configure = ["cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", tmp_path, f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=Debug"]
+    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    library = os.environ.get("PYBURN_WGPU_LIBRARY") or pyburn.backend.gpu._library()
+    environment = {**os.environ, "PYBURN_WGPU_LIBRARY": library}
+    for device in ("wgpu", "fusion(wgpu)"):
+        check_output(subprocess.run([tmp_path / "linear_relu", device], check=True, env=environment, capture_output=True, text=True).stdout)
