@@ -74,7 +74,9 @@ void register_softmax(KernelTable&);
 void register_scan(KernelTable&);
 void register_sort(KernelTable&);
 void register_fused(KernelTable&);
+void register_optimise(KernelTable&);
 void register_matmul(KernelTable&);
 void register_fused(KernelTable&);
+void register_optimise(KernelTable&);
 
 }  // namespace pyburn::wgpu

@@ -118,7 +118,7 @@ void extremum(const Call& c) {
       break;
   }
   if (is_wide(type))
-    f.fold = std::string("i64_select(") + (largest ? "a, b" : "b, a") + ", " + (type == Word::i64 ? "i64_lt" : "u64_lt") + "(a, b))";
+    f.fold = format("i64_select({}, {}(a, b))", largest ? "a, b" : "b, a", type == Word::i64 ? "i64_lt" : "u64_lt");
   reduce(c, c.attrs<Reduce>().dim, f);
 }
 

@@ -20,6 +20,7 @@ class WgpuBackend final : public Backend {
              register_fill,
              register_elementwise,
              register_fused,
+             register_optimise,
              register_matmul,
              register_reduce,
              register_extremum,
