@@ -130,6 +130,7 @@ void bind_backend(nb::module_& m) {
           })
       .def_ro("workgroup_size", &WgslKernel::workgroup_size)
       .def("run", run_user_kernel);
+  m.def("_injure_gpu", [](nb::handle device, int failing_allocation) { injure_wgpu(to_device(device.ptr()), failing_allocation); });
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",

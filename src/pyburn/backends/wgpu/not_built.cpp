@@ -19,6 +19,7 @@ void register_wgpu_backend() {
 std::vector<WgpuAdapter> wgpu_adapters() { fail<DeviceError>("[wgpu] this build of pyburn has no GPU backend"); }
 std::optional<WgpuCounters> wgpu_counters(const Device&) { return {}; }
 void set_wgpu_library_finder(std::string (*)()) {}
+void injure_wgpu(const Device&, int) {}
 bool wgpu_is_best() { return false; }
 bool is_wgpu(const Backend&) { return false; }
 bool runs_wgsl(const OpInfo&, const Backend&) { return false; }

@@ -14,7 +14,7 @@ namespace {
 
 class WgpuBackend final : public Backend {
  public:
-  explicit WgpuBackend(const Adapter& adapter) : gpu_(adapter) {
+  explicit WgpuBackend(const Adapter& adapter) : gpu_(adapter, lost) {
     for (auto add : {
              register_copy,
              register_fill,
@@ -75,6 +75,7 @@ class WgpuBackend final : public Backend {
   void synchronize() override { gpu_.synchronize(); }
   MemoryStatistics memory() const override { return gpu_.memory(); }
   WgpuCounters counters() { return gpu_.counters(); }
+  Gpu& gpu() { return gpu_; }
 
  private:
   Gpu gpu_;
@@ -121,6 +122,12 @@ std::optional<WgpuCounters> wgpu_counters(const Device& device) {
 }
 
 bool is_wgpu(const Backend& leaf) { return dynamic_cast<const wgpu::WgpuBackend*>(&leaf); }
+void injure_wgpu(const Device& device, int failing_allocation) {
+  auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
+  require<DeviceError>(backend, "[wgpu] expected a device on wgpu: got {}", device);
+  failing_allocation < 0 ? backend->gpu().lose() : backend->gpu().fail_allocation_after(failing_allocation);
+}
+
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }
 
 }  // namespace pyburn

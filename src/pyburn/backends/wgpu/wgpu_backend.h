@@ -28,4 +28,7 @@ struct WgpuCounters {
 };
 std::optional<WgpuCounters> wgpu_counters(const Device&);  // none if its leaf is another backend
 
+// For tests of what follows: the allocation after that many others fails, or, if negative, the device is lost.
+void injure_wgpu(const Device&, int failing_allocation);
+
 }  // namespace pyburn
