@@ -516,4 +516,6 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/movement.cpp
   src/pyburn/backends/wgpu/random.cpp
   src/pyburn/backends/wgpu/fused.cpp
+  src/pyburn/backends/wgpu/optimise.cpp
+  src/pyburn/backends/wgpu/wgsl_kernel.cpp
 )

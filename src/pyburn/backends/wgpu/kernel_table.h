@@ -75,6 +75,7 @@ void register_scan(KernelTable&);
 void register_sort(KernelTable&);
 void register_search(KernelTable&);
 void register_fused(KernelTable&);
+void register_optimise(KernelTable&);
 void register_matmul(KernelTable&);
 void register_conv(KernelTable&);
 void register_pool(KernelTable&);

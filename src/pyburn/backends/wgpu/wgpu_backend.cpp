@@ -20,6 +20,7 @@ class WgpuBackend final : public Backend {
              register_fill,
              register_elementwise,
              register_fused,
+             register_optimise,
              register_matmul,
              register_conv,
              register_pool,
@@ -130,6 +131,7 @@ std::optional<WgpuCounters> wgpu_counters(const Device& device) {
   return backend ? std::optional(backend->counters()) : std::nullopt;
 }
 
+bool is_wgpu(const Backend& leaf) { return dynamic_cast<const wgpu::WgpuBackend*>(&leaf); }
 void injure_wgpu(const Device& device, int failing_allocation) {
   auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
   require<DeviceError>(backend, "[wgpu] expected a device on wgpu: got {}", device);

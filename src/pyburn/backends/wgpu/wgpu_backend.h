@@ -12,6 +12,7 @@ void register_wgpu_backend();
 void set_wgpu_library_finder(std::string (*find)());
 // Whether the GPU of this machine should be the default device: it exists, and it is not software.
 bool wgpu_is_best();
+bool is_wgpu(const Backend& leaf);
 
 struct WgpuAdapter {
   std::string name, driver, kind, api;  // "discrete GPU", "integrated GPU", "software" or "unknown"; "Vulkan", "Metal", "D3D12"
