@@ -495,6 +495,18 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/fill.cpp
   src/pyburn/backends/wgpu/reduce.cpp
   src/pyburn/backends/wgpu/matmul.cpp
+  src/pyburn/backends/wgpu/product.cpp
+  src/pyburn/backends/wgpu/axis_text.cpp
+  src/pyburn/backends/wgpu/workgroup.cpp
+  src/pyburn/backends/wgpu/conv.cpp
+  src/pyburn/backends/wgpu/pool.cpp
+  src/pyburn/backends/wgpu/norm.cpp
+  src/pyburn/backends/wgpu/cross_entropy.cpp
+  src/pyburn/backends/wgpu/attention.cpp
+  src/pyburn/backends/wgpu/rnn_steps.cpp
+  src/pyburn/backends/wgpu/resampling.cpp
+  src/pyburn/backends/wgpu/unfold.cpp
+  src/pyburn/backends/wgpu/segment.cpp
   src/pyburn/backends/wgpu/extremum.cpp
   src/pyburn/backends/wgpu/softmax.cpp
   src/pyburn/backends/wgpu/scan.cpp

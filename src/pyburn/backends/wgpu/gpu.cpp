@@ -122,7 +122,7 @@ WGPUBuffer Gpu::create_buffer(uint64_t size, WGPUBufferUsage usage) {
 }
 
 Buffer Gpu::take(int64_t bytes) {
-  const uint64_t most = std::min(limits_.maxBufferSize, limits_.maxStorageBufferBindingSize) / 4 * 4;
+  const uint64_t most = std::min(limits_.maxBufferSize, limits_.maxStorageBufferBindingSize) / 16 * 16;  // whole vectors of four words
   require<OutOfMemoryError>(
       bytes >= 0 && uint64_t(bytes) <= most, "a tensor on {} can have at most {} bytes: got {}", adapter_.name, int64_t(most), bytes);
   const uint64_t size = std::min(size_class(uint64_t(bytes)), most);
@@ -298,14 +298,14 @@ void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
   raise_errors("an upload");
 }
 
-uint32_t Gpu::fault_slot(const std::string& message) {
+uint32_t Gpu::fault_slot(const std::string& message, bool of_value) {
   const Turn turn(*this);
   faults_possible_ = true;
   if (!faults_.handle) faults_ = {create_buffer(kFaultSlots * 8, kStorageUsage), kFaultSlots * 8};
   // When there are more messages than slots the last one stands for all of them.
   const bool full = fault_messages_.size() + 1 >= kFaultSlots;
   const auto [it, fresh] = fault_slots_.try_emplace(full ? "index out of range: got {}" : message, uint32_t(fault_messages_.size()));
-  if (fresh) fault_messages_.push_back(it->first);
+  if (fresh) fault_messages_.push_back({it->first, of_value && !full});
   return it->second;
 }
 
@@ -315,9 +315,10 @@ void Gpu::raise_faults(const uint32_t* words) {
     if (!words[2 * slot]) continue;
     const std::vector<uint32_t> clear(fault_messages_.size() * 2, 0);
     n_.QueueWriteBuffer(queue_, faults_.handle, 0, clear.data(), clear.size() * 4);
-    std::string message = fault_messages_[slot];
+    std::string message = fault_messages_[slot].message;
     if (const size_t hole = message.find("{}"); hole != message.npos)
       message.replace(hole, 2, std::to_string(int32_t(words[2 * slot + 1])));
+    if (fault_messages_[slot].of_value) throw ValueError(message);
     throw IndexError(message);
   }
 }

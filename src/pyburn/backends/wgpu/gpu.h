@@ -53,8 +53,8 @@ class Gpu {
   void synchronize();
 
   // Errors that a kernel finds in values, such as an index that is out of range. The slot of a message, in which "{}" is a number that the
-  // kernel reports; the next download raises it as an IndexError.
-  uint32_t fault_slot(const std::string& message);
+  // kernel reports; the next download raises it as an IndexError, or a ValueError.
+  uint32_t fault_slot(const std::string& message, bool of_value = false);
   Buffer& fault_buffer() { return faults_; }
   WgpuCounters counters();
   void count_host_call();
@@ -93,7 +93,11 @@ class Gpu {
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
   WgpuCounters counters_;
   Buffer faults_;  // two words per slot: reported or not, the number
-  std::vector<std::string> fault_messages_;
+  struct Fault {
+    std::string message;
+    bool of_value;
+  };
+  std::vector<Fault> fault_messages_;
   std::unordered_map<std::string, uint32_t> fault_slots_;
   bool faults_possible_ = false;  // since the last download
   void raise_faults(const uint32_t* words);

@@ -76,7 +76,14 @@ void register_sort(KernelTable&);
 void register_fused(KernelTable&);
 void register_optimise(KernelTable&);
 void register_matmul(KernelTable&);
-void register_fused(KernelTable&);
-void register_optimise(KernelTable&);
+void register_conv(KernelTable&);
+void register_pool(KernelTable&);
+void register_norm(KernelTable&);
+void register_cross_entropy(KernelTable&);
+void register_attention(KernelTable&);
+void register_rnn_steps(KernelTable&);
+void register_resampling(KernelTable&);
+void register_unfold(KernelTable&);
+void register_segment(KernelTable&);
 
 }  // namespace pyburn::wgpu

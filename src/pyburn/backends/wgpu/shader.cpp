@@ -1,5 +1,6 @@
 #include "pyburn/backends/wgpu/shader.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "pyburn/backends/wgpu/library.h"
@@ -50,10 +51,15 @@ uint32_t index_of(int64_t v) {
   return uint32_t(v);
 }
 
-std::string accessors(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank) {
+// quads: the buffer is an array of vec4<u32>.
+std::string accessors(
+    const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank, bool quads = false) {
   const Word w = word_of(dtype);
   const std::string type = type_name(w), offset = "p." + name + "_offset";
-  const auto word = [&](const std::string& i) { return atomic ? "atomicLoad(&" + buffer + "[" + i + "])" : buffer + "[" + i + "]"; };
+  const auto word = [&](const std::string& i) {
+    if (quads) return buffer + "[(" + i + ") / 4u][(" + i + ") % 4u]";
+    return atomic ? "atomicLoad(&" + buffer + "[" + i + "])" : buffer + "[" + i + "]";
+  };
   const int bits = dtype_info(dtype).bits;
   std::string out = "fn " + name + "_load(i: u32) -> " + type + " {\n  let e = " + offset + " + i;\n";
   if (bits == 64) {
@@ -107,6 +113,14 @@ std::string accessors(const std::string& name, DType dtype, const std::string& b
   return out;
 }
 
+std::string load4(const std::string& name, const std::string& buffer, bool quads) {
+  const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { ";
+  if (quads) return begin + "return bitcast<vec4<f32>>(" + buffer + "[(p." + name + "_offset + i) / 4u]); }\n";
+  std::string elements;
+  for (int k = 0; k < 4; ++k) elements += (k ? ", " : "") + name + "_load(i + " + std::to_string(k) + "u)";
+  return begin + "return vec4<f32>(" + elements + "); }\n";
+}
+
 }  // namespace
 
 void Shader::tensor(const char* name, const TensorHandle& t, bool written, bool shared) {
@@ -137,10 +151,10 @@ void Shader::strides(const char* name, const TensorHandle& t) {
   for (int d = 0; d < t.rank(); ++d) field(std::string(name) + "_stride" + std::to_string(d), "u32", index_of(t.strides()[d]));
 }
 
-void Shader::fault(const std::string& name, std::string_view op, const std::string& message) {
+void Shader::fault(const std::string& name, std::string_view op, const std::string& message, bool of_value) {
   IndexError error(message);
   error.prefix(op);
-  number(name, gpu_.fault_slot(error.what()));
+  number(name, gpu_.fault_slot(error.what(), of_value));
   if (fault_binding_ >= 0) return;
   fault_binding_ = int(bound_.size());
   bound_.push_back({&gpu_.fault_buffer(), true});
@@ -177,15 +191,26 @@ std::string Shader::value_of(const std::string& name, Word type) {
 }
 void Shader::constant(const char* name, int64_t v) { declarations_ += format("const {} = {};\n", name, v); }
 
+// A component of a vector must not be written beside others, so a buffer that is written holds words.
+bool Shader::holds_quads(int binding) const {
+  if (bound_[binding].written) return false;
+  return std::any_of(
+      uses_.begin(), uses_.end(), [&](const Use& u) { return u.binding == binding && u.quads && dtype_info(u.dtype).bits == 32; });
+}
+
 std::string Shader::source(std::string_view main) const {
   std::string code = "struct Parameters {\n" + fields_ + "};\n@group(0) @binding(0) var<uniform> p: Parameters;\n";
   for (size_t k = 0; k < size_t(bound_.size()); ++k)
     code += format("@group(0) @binding({}) var<storage, {}> buffer{}: array<{}>;\n", k + 1,
-        bound_[int64_t(k)].written ? "read_write" : "read", k, atomic_[k] ? "atomic<u32>" : "u32");
+        bound_[int64_t(k)].written ? "read_write" : "read", k,
+        atomic_[k]            ? "atomic<u32>"
+        : holds_quads(int(k)) ? "vec4<u32>"
+                              : "u32");
   std::string body;
   for (const Use& u : uses_) {
     const std::string buffer = format("buffer{}", u.binding);
-    body += accessors(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], u.written, u.rank);
+    body += accessors(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], u.written, u.rank, holds_quads(u.binding));
+    if (u.quads) body += load4(u.name, buffer, holds_quads(u.binding));
     if (u.shared) body += shared_accessors(u.name, u.dtype, buffer);
   }
   body += declarations_;
@@ -208,7 +233,7 @@ void Shader::run(int64_t blocks, int size, std::string_view body, std::string_vi
   main += "\n}\n";
   // The key holds all that source() reads.
   std::string key = main + declarations_ + fields_;
-  for (const Use& u : uses_) key += format("{}:{}:{}:{}:{}:{};", u.name, int(u.dtype), u.binding, u.written, u.shared, u.rank);
+  for (const Use& u : uses_) key += format("{}:{}:{}:{}:{}:{}:{};", u.name, int(u.dtype), u.binding, u.written, u.shared, u.rank, u.quads);
   const std::span<const Bound> bound(bound_.data(), size_t(bound_.size()));
   const Pipeline& pipeline = gpu_.pipeline(key, bound, [&] { return source(main); });
   gpu_.dispatch(pipeline, bound, parameters_, uint32_t(x), uint32_t(y));

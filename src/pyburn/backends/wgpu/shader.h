@@ -40,6 +40,12 @@ class Shader {
   explicit Shader(Gpu& gpu) : gpu_(gpu) {}
 
   void input(const char* name, const TensorHandle& t) { tensor(name, t, false, false); }
+  // Also name_load4(e): the four elements from place e on, where e is a multiple of 4. For tensors that fit: see fits_quads().
+  void input_quads(const char* name, const TensorHandle& t) {
+    tensor(name, t, false, false);
+    uses_.back().quads = true;
+  }
+  static bool fits_quads(const TensorHandle& t) { return word_of(t.dtype()) == Word::f32 && t.layout().offset % 4 == 0; }
   void output(const char* name, const TensorHandle& t) { tensor(name, t, true, false); }
   // An output that several threads change: name_add(e, v), name_max(e, v), name_min(e, v) at place e, and the functions above.
   void shared_output(const char* name, const TensorHandle& t) { tensor(name, t, true, true); }
@@ -55,8 +61,8 @@ class Shader {
   void constant(const char* name, int64_t v);  // structure: `name`, an abstract integer
   void declare(std::string_view wgsl) { declarations_ += wgsl; }
 
-  // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError.
-  void fault(const std::string& name, std::string_view op, const std::string& message);
+  // Lets the code call report(p.name, value) with an i32: the next download raises the message as an IndexError, or a ValueError.
+  void fault(const std::string& name, std::string_view op, const std::string& message, bool of_value = false);
 
   // `body` runs for each i below n.
   void run_each(int64_t n, std::string_view body);
@@ -70,11 +76,13 @@ class Shader {
     int binding;
     bool written, shared;
     int rank;  // -1: contiguous
+    bool quads = false;
   };
   void tensor(const char* name, const TensorHandle&, bool written, bool shared);
   void field(const std::string& name, const char* type, uint32_t bits);
   void run(int64_t blocks, int size, std::string_view body, std::string_view begin);
   std::string source(std::string_view main) const;
+  bool holds_quads(int binding) const;
 
   Gpu& gpu_;
   SmallVector<Bound, 8> bound_;

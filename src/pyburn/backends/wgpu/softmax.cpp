@@ -2,34 +2,10 @@
 #include "pyburn/ops/softmax.h"
 
 #include "pyburn/backends/wgpu/rows.h"
+#include "pyburn/backends/wgpu/workgroup.h"
 
 namespace pyburn::wgpu {
 namespace {
-
-constexpr const char* kFolds = R"(
-var<workgroup> partial: array<f32, 64>;
-fn total(lane: u32, v: f32) -> f32 {
-  workgroupBarrier();
-  partial[lane] = v;
-  for (var half = 32u; half > 0u; half = half / 2u) {
-    workgroupBarrier();
-    if (lane < half) { partial[lane] += partial[lane + half]; }
-  }
-  workgroupBarrier();
-  return partial[0];
-}
-fn larger(a: f32, b: f32) -> f32 { return select(b, a, a > b || is_nan(a)); }
-fn largest(lane: u32, v: f32) -> f32 {
-  workgroupBarrier();
-  partial[lane] = v;
-  for (var half = 32u; half > 0u; half = half / 2u) {
-    workgroupBarrier();
-    if (lane < half) { partial[lane] = larger(partial[lane], partial[lane + half]); }
-  }
-  workgroupBarrier();
-  return partial[0];
-}
-)";
 
 template <bool logarithm>
 void softmax(const Call& c) {
@@ -40,7 +16,7 @@ void softmax(const Call& c) {
   s.input("x", with_last(*c.in[0], a.dim));
   s.output("y", with_last(c.out[0], a.dim));
   s.number("length", length);
-  s.declare(kFolds);
+  declare_largest(s, 64), declare_total(s, 64);
   s.run_groups(c.out[0].numel() / std::max<int64_t>(length, 1), 64,
       "let first = group * p.length;\nvar m = -inf_f32();\n"
       "for (var k = lane; k < p.length; k += 64u) { m = larger(m, " +
@@ -65,7 +41,7 @@ void backward(const Call& c) {
   s.input("y", with_last(*c.in[1], a.dim));
   s.output("dx", with_last(c.out[0], a.dim));
   s.number("length", length);
-  s.declare(kFolds);
+  declare_total(s, 64);
   const std::string term = logarithm ? "dy_get(first + k)" : "dy_get(first + k) * y_get(first + k)";
   const std::string result = logarithm ? "dy_get(first + k) - exp(y_get(first + k)) * sum" : "y_get(first + k) * (dy_get(first + k) - sum)";
   s.run_groups(c.out[0].numel() / std::max<int64_t>(length, 1), 64,
