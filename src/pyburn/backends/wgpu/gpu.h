@@ -56,6 +56,8 @@ class Gpu {
   // kernel reports; the next download raises it as an IndexError, or a ValueError.
   uint32_t fault_slot(const std::string& message, bool of_value = false);
   Buffer& fault_buffer() { return faults_; }
+  // Where kernels count the elements that they read; null unless PYBURN_WGPU_COUNT_READS is set.
+  Buffer* read_counter();
   WgpuCounters counters();
   void count_host_call();
 
@@ -92,6 +94,7 @@ class Gpu {
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
   WgpuCounters counters_;
+  Buffer reads_;  // a word
   Buffer faults_;  // two words per slot: reported or not, the number
   struct Fault {
     std::string message;
