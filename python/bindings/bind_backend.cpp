@@ -89,6 +89,7 @@ nb::object gpu_counters(nb::handle device) {
   nb::dict out;
   out["dispatches"] = c->dispatches, out["submissions"] = c->submissions, out["pipelines"] = c->pipelines;
   out["host_calls"] = c->host_calls, out["uploaded"] = c->uploaded, out["downloaded"] = c->downloaded;
+  out["reads"] = c->reads;
   return out;
 }
 

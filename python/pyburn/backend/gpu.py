@@ -28,6 +28,7 @@ class Counters(NamedTuple):
     host_calls: int  #: operations that ran on the CPU, on copies, because they have no kernel
     uploaded: int  #: bytes
     downloaded: int  #: bytes
+    reads: int  #: elements that kernels read; counted if the environment variable ``PYBURN_WGPU_COUNT_READS`` is set
 
 
 def _library() -> str:

@@ -244,7 +244,7 @@ void Gpu::dispatch(
   Suspicion all = faults_.begin(fault_slots);
   for (const Bound& b : bound) faults_.collect(b.buffer->suspicion, all);
   for (const Bound& b : bound)
-    if (b.written && b.buffer != &fault_words_) faults_.pass_on(all, b.buffer->suspicion);
+    if (b.written && b.buffer != &fault_words_ && b.buffer != &reads_) faults_.pass_on(all, b.buffer->suspicion);
 
   SmallVector<WGPUBindGroupEntry, 8> entries;
   WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
@@ -392,8 +392,19 @@ void Gpu::synchronize() {
   raise_errors("the work");
 }
 
+Buffer* Gpu::read_counter() {
+  static const bool wanted = std::getenv("PYBURN_WGPU_COUNT_READS") != nullptr;
+  if (!wanted) return nullptr;
+  const Turn turn(*this);
+  if (!reads_.handle) reads_ = {create_buffer(256, kStorageUsage), 256};
+  return &reads_;
+}
+
 WgpuCounters Gpu::counters() {
+  uint32_t reads = 0;
+  if (Buffer* counter = read_counter()) download(*counter, 0, &reads, 4);
   PatientLock lock(mutex_);
+  counters_.reads += uint32_t(reads - uint32_t(counters_.reads));  // the word wraps around
   return counters_;
 }
 void Gpu::count_host_call() {

@@ -82,13 +82,14 @@ class Shader {
   void field(const std::string& name, const char* type, uint32_t bits);
   void run(int64_t blocks, int size, std::string_view body, std::string_view begin);
   std::string source(std::string_view main) const;
+  std::string counted(int reads) const;
   bool holds_quads(int binding) const;
 
   Gpu& gpu_;
   SmallVector<Bound, 8> bound_;
   std::vector<Use> uses_;
   std::vector<bool> atomic_;
-  int fault_binding_ = -1;
+  int fault_binding_ = -1, read_binding_ = -1;
   uint64_t fault_slots_ = 0;
   std::string fields_, declarations_;
   std::vector<uint32_t> parameters_;
