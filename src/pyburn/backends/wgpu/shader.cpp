@@ -52,8 +52,8 @@ uint32_t index_of(int64_t v) {
 }
 
 // quads: the buffer is an array of vec4<u32>.
-std::string accessors(
-    const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank, bool quads, const std::string& begin) {
+std::string accessors(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank, bool quads,
+    const std::string& begin) {
   const Word w = word_of(dtype);
   const std::string type = type_name(w), offset = "p." + name + "_offset";
   const auto word = [&](const std::string& i) {
