@@ -511,8 +511,11 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/softmax.cpp
   src/pyburn/backends/wgpu/scan.cpp
   src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/search.cpp
   src/pyburn/backends/wgpu/indexing.cpp
   src/pyburn/backends/wgpu/movement.cpp
   src/pyburn/backends/wgpu/random.cpp
   src/pyburn/backends/wgpu/fused.cpp
+  src/pyburn/backends/wgpu/optimise.cpp
+  src/pyburn/backends/wgpu/wgsl_kernel.cpp
 )

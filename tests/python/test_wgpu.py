@@ -228,3 +228,64 @@ def test_models_move_back_and_forth():
     assert np.allclose(model(x.to("wgpu")).cpu().detach().numpy(), there.detach().numpy(), atol=1e-6)
     model.backend = "cpu"
     assert np.array_equal(model(x).detach().numpy(), there.detach().numpy())
+
+
+def test_a_lost_device_is_an_error_and_the_process_goes_on():
+    done = program(
+        """
+        import pyburn
+        x = pyburn.ones(3, device="wgpu")
+        y = x + 1
+        pyburn._core._injure_gpu("wgpu", -1)
+        for work in (lambda: y.tolist(), lambda: x * 2, lambda: pyburn.ones(3, device="wgpu").tolist(), lambda: pyburn.zeros(10**6, device="wgpu") + 1):
+            try:
+                work()
+            except pyburn.DeviceError as error:
+                print("lost" in str(error))
+        print(pyburn.ones(3).sum().item())
+        """
+    )
+    lines = done.stdout.split()
+    assert done.returncode == 0 and lines[-1] == "3.0" and "True" in lines and "False" not in lines, done
+
+
+def test_running_out_of_memory_at_every_allocation_leaks_nothing():
+    done = program(
+        """
+        import pyburn
+        from pyburn import _core
+        x = pyburn.arange(5000.0, device="wgpu")
+        failures = 0
+        for n in range(40):
+            _core._injure_gpu("wgpu", n)
+            try:
+                y = x
+                for k in range(8):  # sizes that the pool does not have yet
+                    y = pyburn.cat([y, x])[: 5000 + 700 * k + 37 * n] * 1.5
+                y.sum().item()
+            except pyburn.OutOfMemoryError as error:
+                failures += "could not be allocated" in str(error)
+        _core._injure_gpu("wgpu", 10**6)
+        print(failures > 3, (x * 2)[-1].item())
+        """
+    )
+    assert done.stdout == "True 9998.0\n", done
+
+
+def test_a_forked_process_is_refused():
+    done = program(
+        """
+        import os, pyburn
+        x = pyburn.ones(3, device="wgpu")
+        x.tolist()
+        if child := os.fork():
+            print(os.waitpid(child, 0)[1], x.sum().item())
+        else:
+            try:
+                (x + 1).tolist()
+            except pyburn.DeviceError as error:
+                os._exit(0 if "forked" in str(error) else 1)
+            os._exit(2)
+        """
+    )
+    assert done.stdout == "0 3.0\n", done

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/patient_lock.h"
@@ -34,7 +36,7 @@ struct Requested {
 
 }  // namespace
 
-Gpu::Gpu(const Adapter& adapter) : n_(native()), adapter_(adapter), limits_(adapter.limits) {
+Gpu::Gpu(const Adapter& adapter, LateError& lost) : n_(native()), adapter_(adapter), lost_(lost), process_(getpid()), limits_(adapter.limits) {
   limits_.nextInChain = nullptr;
   WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
   descriptor.requiredLimits = &limits_;
@@ -60,6 +62,17 @@ Gpu::Gpu(const Adapter& adapter) : n_(native()), adapter_(adapter), limits_(adap
   queue_ = n_.DeviceGetQueue(device_);
 }
 
+class Gpu::Turn {
+ public:
+  explicit Turn(Gpu& gpu) : lock_(gpu.mutex_) {
+    require<DeviceError>(getpid() == gpu.process_, "[wgpu] the GPU cannot be used in a process that was forked from the one that opened it");
+    if (gpu.lost_.is_set()) std::rethrow_exception(gpu.lost_.get());
+  }
+
+ private:
+  PatientLock lock_;
+};
+
 void Gpu::on_error(WGPUDevice const*, WGPUErrorType type, WGPUStringView message, void* self, void*) {
   Reports& r = static_cast<Gpu*>(self)->reports_;
   std::lock_guard lock(r.mutex);
@@ -70,7 +83,7 @@ void Gpu::on_error(WGPUDevice const*, WGPUErrorType type, WGPUStringView message
 void Gpu::on_lost(WGPUDevice const*, WGPUDeviceLostReason, WGPUStringView message, void* self, void*) {
   Reports& r = static_cast<Gpu*>(self)->reports_;
   std::lock_guard lock(r.mutex);
-  r.lost = "the device was lost: " + text_of(message);
+  r.lost = text_of(message) + " ";
 }
 
 void Gpu::raise_errors(const char* doing) {
@@ -79,9 +92,12 @@ void Gpu::raise_errors(const char* doing) {
   {
     std::lock_guard lock(reports_.mutex);
     if (reports_.error.empty() && reports_.lost.empty()) return;
-    error = reports_.lost.empty() ? std::exchange(reports_.error, "") : reports_.lost;
-    memory = std::exchange(reports_.out_of_memory, false) && reports_.lost.empty();
+    if (!reports_.lost.empty() && !lost_.is_set())
+      lost_.set(std::make_exception_ptr(DeviceError(format("[wgpu] {} was lost: {}", adapter_.name, reports_.lost.substr(0, reports_.lost.size() - 1)))));
+    error = std::exchange(reports_.error, "");
+    memory = std::exchange(reports_.out_of_memory, false);
   }
+  if (lost_.is_set()) std::rethrow_exception(lost_.get());
   require<OutOfMemoryError>(!memory, "{} on {}: {}", doing, adapter_.name, error);
   fail<DeviceError>("{} failed on {}: {}", doing, adapter_.name, error);
 }
@@ -89,6 +105,8 @@ void Gpu::raise_errors(const char* doing) {
 // --- memory ---------------------------------------------------------------------------------------------------------------------
 
 WGPUBuffer Gpu::create_buffer(uint64_t size, WGPUBufferUsage usage) {
+  if (failing_allocation_ >= 0 && failing_allocation_-- == 0)
+    fail<OutOfMemoryError>("a buffer of {} bytes could not be allocated on {}", int64_t(size), adapter_.name);
   WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
   descriptor.size = size;
   descriptor.usage = usage;
@@ -129,6 +147,7 @@ Buffer Gpu::take(int64_t bytes) {
 
 // The queue runs in order, so a buffer may be written again while older work that reads it is pending; upload() sees to the rest.
 void Gpu::give(const Buffer& buffer) noexcept {
+  if (getpid() != process_) return;
   std::lock_guard lock(pool_mutex_);
   in_use_ -= int64_t(buffer.size);
   if (buffer.size > kLargestPooled || reserved_ - in_use_ > int64_t(kLargestPooled)) {
@@ -147,7 +166,7 @@ MemoryStatistics Gpu::memory() const {
 // --- pipelines ------------------------------------------------------------------------------------------------------------------
 
 const Pipeline& Gpu::pipeline(const std::string& key, std::span<const Bound> bound, const std::function<std::string()>& source) {
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   if (const auto it = pipelines_.find(key); it != pipelines_.end()) return it->second;
   std::string pattern;
   for (const Bound& b : bound) pattern += b.written ? 'w' : 'r';
@@ -212,7 +231,7 @@ void Gpu::end_pass() {
 void Gpu::dispatch(
     const Pipeline& pipeline, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y) {
   if (groups_x == 0 || groups_y == 0) return;
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   if (!parameter_buffer_.handle)
     parameter_buffer_ = {create_buffer(kParameterBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst), kParameterBytes};
   const uint64_t block = rounded_up(std::max<uint64_t>(parameters.size_bytes(), 16), 16);
@@ -266,7 +285,7 @@ void Gpu::submit() {
 
 void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
   if (bytes == 0) return;
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   if (to.batch == batch_) submit();  // a write of the queue comes before the batch, which still needs the old contents
   const int64_t whole = bytes / 4 * 4;
   if (whole) n_.QueueWriteBuffer(queue_, to.handle, 0, data, size_t(whole));
@@ -280,7 +299,7 @@ void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
 }
 
 uint32_t Gpu::fault_slot(const std::string& message, bool of_value) {
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   faults_possible_ = true;
   if (!faults_.handle) faults_ = {create_buffer(kFaultSlots * 8, kStorageUsage), kFaultSlots * 8};
   // When there are more messages than slots the last one stands for all of them.
@@ -306,7 +325,7 @@ void Gpu::raise_faults(const uint32_t* words) {
 
 void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   if (bytes == 0) return;
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   const uint64_t first = offset / 4 * 4, wanted = rounded_up(offset + uint64_t(bytes) - first, 4);
   const uint64_t fault_bytes = faults_possible_ ? fault_messages_.size() * 8 : 0, size = wanted + fault_bytes;
   if (staging_.size < size) {
@@ -350,13 +369,28 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
 }
 
 void Gpu::poll() {
-  n_.DevicePoll(device_, true, nullptr);
-  std::lock_guard lock(reports_.mutex);
-  if (!reports_.lost.empty()) throw DeviceError(format("{} on {}", reports_.lost, adapter_.name));
+  // Other threads of Python may run meanwhile.
+  while_waiting([](void* self) { static_cast<Gpu*>(self)->n_.DevicePoll(static_cast<Gpu*>(self)->device_, true, nullptr); }, this);
+  bool lost = false;
+  {
+    std::lock_guard lock(reports_.mutex);
+    lost = !reports_.lost.empty();
+  }
+  if (lost) raise_errors("the work");
+}
+
+void Gpu::lose() {
+  {
+    const Turn turn(*this);
+    n_.DeviceDestroy(device_);
+    n_.DevicePoll(device_, true, nullptr);
+    std::lock_guard lock(reports_.mutex);
+    if (reports_.lost.empty()) reports_.lost = "it was destroyed ";
+  }
 }
 
 void Gpu::synchronize() {
-  PatientLock lock(mutex_);
+  const Turn turn(*this);
   submit();
   poll();
   raise_errors("the work");

@@ -32,7 +32,7 @@ struct Pipeline {
 
 class Gpu {
  public:
-  explicit Gpu(const Adapter&);  // DeviceError
+  Gpu(const Adapter&, LateError& lost);  // DeviceError. `lost` is set when the device is lost
   Gpu(const Gpu&) = delete;
 
   const WGPULimits& limits() const { return limits_; }
@@ -59,7 +59,13 @@ class Gpu {
   WgpuCounters counters();
   void count_host_call();
 
+  // For tests: the device is lost now; or the allocation after that many others fails.
+  void lose();
+  void fail_allocation_after(int others) { failing_allocation_ = others; }
+
  private:
+  // Guards the queue. DeviceError in a process that was forked from the one that opened the device, or if the device is lost.
+  class Turn;
   void begin_pass();
   void end_pass();
   void submit();
@@ -69,6 +75,8 @@ class Gpu {
 
   const Native& n_;
   const Adapter& adapter_;
+  LateError& lost_;
+  const int process_;
   WGPULimits limits_;
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
@@ -102,6 +110,8 @@ class Gpu {
   } reports_;
   static void on_error(WGPUDevice const*, WGPUErrorType, WGPUStringView, void*, void*);
   static void on_lost(WGPUDevice const*, WGPUDeviceLostReason, WGPUStringView, void*, void*);
+
+  std::atomic<int> failing_allocation_{-1};
 
   mutable ForkSafeMutex pool_mutex_;
   std::unordered_map<uint64_t, std::vector<Buffer>> pool_;  // by size

@@ -1,5 +1,4 @@
-// Reductions over dimensions. The elements of a row are folded in a fixed order: by one thread where rows are short, else by a workgroup,
-// and in two passes where rows are long and few.
+// Reductions over dimensions.
 #include "pyburn/ops/reduce.h"
 
 #include "pyburn/backends/wgpu/rows.h"
@@ -7,75 +6,58 @@
 #include "pyburn/support/checked.h"
 
 namespace pyburn::wgpu {
-namespace {
-
-// start: the neutral element; load: an element v in the type of the fold; fold: of a and b; finish: the result of r.
-struct Fold {
-  Word type;
-  std::string start, load, fold, finish = "r";
-  float divisor = 1;  // p.divisor of `finish`
-};
-
-constexpr int64_t kShort = 64, kChunk = 16384;
-
-void reduce_rows(const Call& c, const TensorHandle& x, const TensorHandle& y, int64_t rows, int64_t length, const Fold& f);
-
-// The partial results of chunks, and then their fold.
-void reduce_in_chunks(const Call& c, const TensorHandle& x, const TensorHandle& y, int64_t rows, int64_t length, const Fold& f) {
-  const DType types[] = {DType::float32, DType::int32, DType::uint32, DType::boolean, DType::int64, DType::uint64};
-  const int64_t parts = divide_up(length, kChunk), chunk = divide_up(length, parts);
-  const TensorHandle partial = scratch(c, types[int(f.type)], Shape{rows, parts});
+void fold_rows(const Call& c, Shader& s, const std::string& element, const TensorHandle& y, int64_t rows, int64_t length, const Fold& f) {
+  constexpr int64_t kShort = 64, kChunk = 16384;
+  constexpr DType kPartial[] = {DType::float32, DType::int32, DType::uint32, DType::boolean, DType::int64, DType::uint64};
   const std::string type = type_name(f.type);
-  Shader s(c.gpu);
-  s.input("x", x);
-  s.output("y", partial);
   s.number("length", length);
-  s.number("parts", parts);
-  s.number("chunk", chunk);
-  s.declare("fn fold(a: " + type + ", b: " + type + ") -> " + type + " { return " + f.fold + "; }\nvar<workgroup> partial: array<" + type +
-            ", 64>;\n");
-  s.run_groups(Checked(rows) * parts, 64,
-      "let row = group / p.parts; let begin = group % p.parts * p.chunk; let end = min(begin + p.chunk, p.length);\nvar r = " + f.start +
-          ";\nfor (var k = begin + lane; k < end; k += 64u) { let v = x_get(row * p.length + k); r = fold(r, " + f.load + "); }\n" + R"(
+  s.declare("fn fold(a: " + type + ", b: " + type + ") -> " + type + " { return " + f.fold + "; }\n");
+  const std::string start = "var r = " + f.start + ";\n",
+                    step = "{ let v = " + element + "(row * p.length + k); r = fold(r, " + f.load + "); }\n";
+  const bool in_chunks = length > 2 * kChunk && rows < 256;
+  if (!in_chunks) {
+    s.output("y", y);
+    s.number("divisor", f.divisor);
+  }
+  if (length < kShort)
+    return s.run_each(rows, "let row = i; " + start + "for (var k = 0u; k < p.length; k++) " + step + "y_set(row, " + f.finish + ");");
+
+  s.declare("var<workgroup> partial: array<" + type + ", 64>;\n");
+  const std::string join = R"(
   partial[lane] = r;
   for (var half = 32u; half > 0u; half = half / 2u) {
     workgroupBarrier();
     if (lane < half) { partial[lane] = fold(partial[lane], partial[lane + half]); }
   }
-  if (lane == 0u) { y_set(group, partial[0]); })");
+)";
+  if (!in_chunks)
+    return s.run_groups(rows, 64,
+        "let row = group; " + start + "for (var k = lane; k < p.length; k += 64u) " + step + join +
+            "if (lane == 0u) { r = partial[0]; y_set(row, " + f.finish + "); }");
+
+  // The partial results of chunks, and then their fold.
+  const int64_t parts = divide_up(length, kChunk);
+  const TensorHandle partial = scratch(c, kPartial[int(f.type)], Shape{rows, parts});
+  s.output("y", partial);
+  s.number("parts", parts);
+  s.number("chunk", divide_up(length, parts));
+  s.run_groups(Checked(rows) * parts, 64,
+      "let row = group / p.parts; let begin = group % p.parts * p.chunk; let end = min(begin + p.chunk, p.length);\n" + start +
+          "for (var k = begin + lane; k < end; k += 64u) " + step + join + "if (lane == 0u) { y_set(group, partial[0]); }");
   Fold rest = f;
   rest.load = "v";
-  reduce_rows(c, partial, y, rows, parts, rest);
+  Shader next(c.gpu);
+  next.input("x", partial);
+  fold_rows(c, next, "x_get", y, rows, parts, rest);
 }
 
-void reduce_rows(const Call& c, const TensorHandle& x, const TensorHandle& y, int64_t rows, int64_t length, const Fold& f) {
-  if (length > 2 * kChunk && rows < 256) return reduce_in_chunks(c, x, y, rows, length, f);
-  const std::string type = type_name(f.type);
-  Shader s(c.gpu);
-  s.input("x", x);
-  s.output("y", y);
-  s.number("length", length);
-  s.number("divisor", f.divisor);
-  s.declare("fn fold(a: " + type + ", b: " + type + ") -> " + type + " { return " + f.fold + "; }\n");
-  const std::string step = "{ let v = x_get(row * p.length + k); r = fold(r, " + f.load + "); }\n";
-  if (length < kShort)
-    return s.run_each(
-        rows, "let row = i; var r = " + f.start + ";\nfor (var k = 0u; k < p.length; k++) " + step + "y_set(row, " + f.finish + ");");
-  s.declare("var<workgroup> partial: array<" + type + ", 64>;\n");
-  s.run_groups(rows, 64,
-      "let row = group; var r = " + f.start + ";\nfor (var k = lane; k < p.length; k += 64u) " + step + R"(
-  partial[lane] = r;
-  for (var half = 32u; half > 0u; half = half / 2u) {
-    workgroupBarrier();
-    if (lane < half) { partial[lane] = fold(partial[lane], partial[lane + half]); }
-  }
-  if (lane == 0u) { r = partial[0]; y_set(row, )" +
-          f.finish + "); }");
-}
+namespace {
 
 void reduce(const Call& c, const Dims& dim, const Fold& f) {
   const TensorHandle& x = *c.in[0];
-  reduce_rows(c, with_last(x, dim), c.out[0], c.out[0].numel(), count(x.shape(), dim), f);
+  Shader s(c.gpu);
+  s.input("x", with_last(x, dim));
+  fold_rows(c, s, "x_get", c.out[0], c.out[0].numel(), count(x.shape(), dim), f);
 }
 
 // The element v of one type in another.
@@ -136,7 +118,7 @@ void extremum(const Call& c) {
       break;
   }
   if (is_wide(type))
-    f.fold = std::string("i64_select(") + (largest ? "a, b" : "b, a") + ", " + (type == Word::i64 ? "i64_lt" : "u64_lt") + "(a, b))";
+    f.fold = format("i64_select({}, {}(a, b))", largest ? "a, b" : "b, a", type == Word::i64 ? "i64_lt" : "u64_lt");
   reduce(c, c.attrs<Reduce>().dim, f);
 }
 

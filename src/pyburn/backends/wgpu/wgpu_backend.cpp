@@ -14,12 +14,13 @@ namespace {
 
 class WgpuBackend final : public Backend {
  public:
-  explicit WgpuBackend(const Adapter& adapter) : gpu_(adapter) {
+  explicit WgpuBackend(const Adapter& adapter) : gpu_(adapter, lost) {
     for (auto add : {
              register_copy,
              register_fill,
              register_elementwise,
              register_fused,
+             register_optimise,
              register_matmul,
              register_conv,
              register_pool,
@@ -35,6 +36,7 @@ class WgpuBackend final : public Backend {
              register_softmax,
              register_scan,
              register_sort,
+             register_search,
              register_indexing,
              register_movement,
              register_random,
@@ -83,6 +85,7 @@ class WgpuBackend final : public Backend {
   void synchronize() override { gpu_.synchronize(); }
   MemoryStatistics memory() const override { return gpu_.memory(); }
   WgpuCounters counters() { return gpu_.counters(); }
+  Gpu& gpu() { return gpu_; }
 
  private:
   Gpu gpu_;
@@ -126,6 +129,13 @@ std::vector<WgpuAdapter> wgpu_adapters() {
 std::optional<WgpuCounters> wgpu_counters(const Device& device) {
   auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
   return backend ? std::optional(backend->counters()) : std::nullopt;
+}
+
+bool is_wgpu(const Backend& leaf) { return dynamic_cast<const wgpu::WgpuBackend*>(&leaf); }
+void injure_wgpu(const Device& device, int failing_allocation) {
+  auto* backend = dynamic_cast<wgpu::WgpuBackend*>(&device.leaf());
+  require<DeviceError>(backend, "[wgpu] expected a device on wgpu: got {}", device);
+  failing_allocation < 0 ? backend->gpu().lose() : backend->gpu().fail_allocation_after(failing_allocation);
 }
 
 bool wgpu_is_best() { return wgpu::has_hardware_adapter(); }

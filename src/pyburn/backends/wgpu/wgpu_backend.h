@@ -12,6 +12,7 @@ void register_wgpu_backend();
 void set_wgpu_library_finder(std::string (*find)());
 // Whether the GPU of this machine should be the default device: it exists, and it is not software.
 bool wgpu_is_best();
+bool is_wgpu(const Backend& leaf);
 
 struct WgpuAdapter {
   std::string name, driver, kind, api;  // "discrete GPU", "integrated GPU", "software" or "unknown"; "Vulkan", "Metal", "D3D12"
@@ -26,5 +27,8 @@ struct WgpuCounters {
   int64_t uploaded = 0, downloaded = 0;                    // bytes
 };
 std::optional<WgpuCounters> wgpu_counters(const Device&);  // none if its leaf is another backend
+
+// For tests of what follows: the allocation after that many others fails, or, if negative, the device is lost.
+void injure_wgpu(const Device&, int failing_allocation);
 
 }  // namespace pyburn
