@@ -482,6 +482,7 @@ set(PYBURN_BINDINGS
 set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/native.cpp
   src/pyburn/backends/wgpu/adapters.cpp
+  src/pyburn/backends/wgpu/faults.cpp
   src/pyburn/backends/wgpu/gpu.cpp
   src/pyburn/backends/wgpu/library.cpp
   src/pyburn/backends/wgpu/library_math.cpp
