@@ -101,7 +101,7 @@ test-torch: build-torch  ## Every operation on PyTorch as a backend (TORCH_DEVIC
 WGPU_DEVICES ?= wgpu;fusion(wgpu)
 test-wgpu: build-tests  ## Every operation on the GPU backend, plain and fused (WGPU_DEVICES="wgpu:1" for another adapter)
 	@tools/system_packages.sh test
-	$(VENV)/bin/python -m pytest tests/python/test_wgpu.py --numprocesses $(JOBS)
+	$(VENV)/bin/python -m pytest tests/python -k test_wgpu --numprocesses $(JOBS)
 	PYBURN_CONFORMANCE_DEVICES="$(WGPU_DEVICES)" $(VENV)/bin/python -m pytest tests/conformance --numprocesses $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: test-arm64

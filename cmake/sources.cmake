@@ -508,6 +508,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/resampling.cpp
   src/pyburn/backends/wgpu/unfold.cpp
   src/pyburn/backends/wgpu/segment.cpp
+  src/pyburn/backends/wgpu/regions.cpp
   src/pyburn/backends/wgpu/extremum.cpp
   src/pyburn/backends/wgpu/softmax.cpp
   src/pyburn/backends/wgpu/scan.cpp

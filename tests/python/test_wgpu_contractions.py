@@ -54,6 +54,26 @@ def test_products_with_offsets_and_steps(gpu):
 
 
 @pytest.mark.parametrize("dtype", [pyburn.float16, pyburn.bfloat16])
+@pytest.mark.parametrize("left, right", [(False, False), (True, True)])
+def test_products_of_halves(gpu, dtype, left, right):
+    x, y = pyburn.randn(24, 68).to(dtype), pyburn.randn(68, 40).to(dtype)
+    given_x, given_y = (x.T.contiguous() if left else x).to(gpu), (y.T.contiguous() if right else y).to(gpu)
+    actual = (given_x.T if left else given_x) @ (given_y.T if right else given_y)
+    expected = x.float() @ y.float()
+    assert pyburn.allclose(actual.to("cpu").float(), expected, rtol=1e-2, atol=1e-2)
+
+
+def test_an_output_may_share_memory_with_the_inputs(gpu):
+    for dtype in (pyburn.float32, pyburn.float16):
+        x = pyburn.randn(3, 20, 20).to(dtype)
+        memory = x.to(gpu)
+        pyburn.bmm(memory[0:1], memory[1:2], out=memory[2:3])
+        expected = x[0].float() @ x[1].float()
+        assert pyburn.allclose(memory[2].to("cpu").float(), expected, rtol=1e-2, atol=1e-2)
+        assert pyburn.equal(memory[:2].to("cpu"), x[:2])
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float16, pyburn.bfloat16])
 def test_products_of_halves_are_summed_in_float32(gpu, dtype):
     x, y = pyburn.ones(2, 4096).to(dtype), pyburn.ones(4096, 8).to(dtype)
     assert (x.to(gpu) @ y.to(gpu)).to("cpu").tolist() == [[4096.0] * 8] * 2

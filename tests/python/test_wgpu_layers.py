@@ -71,21 +71,14 @@ def test_attention_with_masks_of_which_a_row_hides_all_keys(gpu, kind):
 
 def test_attention_of_batches_whose_heads_come_last(gpu):
     q, k, v = (pyburn.randn(2, 19, 3, 24) for _ in range(3))
-    assert_same(
-        lambda q, k, v: F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2),
-        gpu,
-        q,
-        k,
-        v,
-    )
+    assert_same(lambda *qkv: F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in qkv)).transpose(1, 2), gpu, q, k, v)
 
 
 @pytest.mark.parametrize("shape, features", [((3, 5, 700), 700), ((70, 20), 20), ((2, 6), 6)])
 def test_layer_norm(gpu, shape, features):
-    assert_same(
-        lambda x, w, b: F.layer_norm(x, (features,), w, b), gpu, pyburn.randn(*shape), pyburn.randn(features), pyburn.randn(features)
-    )
-    assert_same(lambda x, w: F.rms_norm(x, (features,), w), gpu, pyburn.randn(*shape) + 3, pyburn.randn(features))
+    x, weight, bias = pyburn.randn(*shape), pyburn.randn(features), pyburn.randn(features)
+    assert_same(lambda x, w, b: F.layer_norm(x, (features,), w, b), gpu, x, weight, bias)
+    assert_same(lambda x, w: F.rms_norm(x, (features,), w), gpu, x + 3, weight)
 
 
 @pytest.mark.parametrize("shape", [(40, 21), (3, 5, 300), (2, 33, 4, 6)])

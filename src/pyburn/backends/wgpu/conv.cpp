@@ -50,32 +50,38 @@ struct Geometry {
   }
 
   std::string each(std::string_view line, bool backwards = false) const { return per_axis(axes, line, backwards); }
-  // From the number of a tap, of a place of the output, of a place of the input, its coordinates.
+  // The coordinates k# of tap `number`.
   std::string tap(const char* number) const {
     return format("var t = {}; ", number) + each("let k# = t % kernel#; t = t / kernel#; ", true);
   }
-  std::string output_place(const char* number) const {
-    return format("var o = {}; ", number) + each("let o# = o % p.out#; o = o / p.out#; ", true);
+  // Bodies that find the place (image, coordinates) of a pixel in all images: `coordinate` is made of o# of the output, or of i# of the
+  // input.
+  std::string output_place(const char* coordinate) const {
+    return "var o = index % p.places_out; " + each("let o# = o % p.out#; o = o / p.out#; ", true) + place("p.places_out", coordinate);
   }
-  std::string input_place(const char* number) const {
-    return format("var i = {}; ", number) + each("let i# = i % p.in#; i = i / p.in#; ", true);
+  std::string input_place(const char* coordinate) const {
+    return "var i = index % p.places_in; " + each("let i# = i % p.in#; i = i / p.in#; ", true) + place("p.places_in", coordinate);
+  }
+  std::string place(const char* places, const char* coordinate) const {
+    return format("return vec4<u32>(index / {}", places) + each(format(", {}", coordinate)) + (axes == 2 ? ", 0u);" : ");");
   }
   std::string steps(const char* name, const char* coordinate) const {
     std::string code;
     for (int i = 0; i < axes; ++i) code += format(" + {}{} * p.{}_stride{}", coordinate, i, name, 2 + i);
     return code;
   }
-  // The element of x that tap k# meets at o#, or 0 in the border: u32 wraps around, so one comparison finds both sides.
-  std::string met_input(const char* image, const char* channel) const {
-    return each("let i# = o# * step# + k# * spread# - border#; if (i# >= p.in#) { return 0.0; } ") +
-           format("return x_load({} * p.x_stride0 + (batch * p.channels + {}) * p.x_stride1", image, channel) + steps("x", "i") + ");";
+  // The element of x that tap k# meets in the window at `place`, or 0 in the border: u32 wraps around, so one comparison finds both sides.
+  std::string met_input(const char* channel) const {
+    return each("let i# = place[1u + #u] + k# * spread#; if (i# >= p.in#) { return 0.0; } ") +
+           format("return x_load(place.x * p.x_stride0 + (batch * p.channels + {}) * p.x_stride1", channel) + steps("x", "i") + ");";
   }
-  // The element of y whose tap k# meets the input at i#, or 0.
-  std::string met_output(const char* image, const char* output) const {
+  static constexpr const char* kWindow = "o# * step# - border#";
+  // The element of y whose tap k# meets the input at `place`, counted in the border, or 0.
+  std::string met_output(const char* output) const {
     return each(
-               "let m# = i# + border# - k# * spread#; let o# = m# / step#; "
+               "let m# = place[1u + #u] - k# * spread#; let o# = m# / step#; "
                "if (m# > p.in# + 2u * border# || m# % step# != 0u || o# >= p.out#) { return 0.0; } ") +
-           format("return y_load({} * p.y_stride0 + (batch * p.outputs + {}) * p.y_stride1", image, output) + steps("y", "o") + ");";
+           format("return y_load(place.x * p.y_stride0 + (batch * p.outputs + {}) * p.y_stride1", output) + steps("y", "o") + ");";
   }
   std::string weight(const char* output, const char* channel) const {
     return format("return w_load((batch * p.outputs + {}) * p.w_stride0 + {} * p.w_stride1", output, channel) + steps("w", "k") + ");";
@@ -95,7 +101,8 @@ void forward(const Call& c, const Conv& a, const TensorHandle& x, const TensorHa
   const std::string row = "((batch * p.outputs + row) * p.k + k);";
   p.left = rows ? "return w_load" + row : g.tap("k % taps") + g.weight("row", "(k / taps)");
   if (quads) p.left4 = "return w_load4" + row;
-  p.right = g.tap("k % taps") + g.output_place("column % p.places_out") + g.met_input("(column / p.places_out)", "(k / taps)");
+  p.right_place = g.output_place(Geometry::kWindow);
+  p.right = g.tap("k % taps") + g.met_input("(k / taps)");
   p.outputs = [&](Shader& s) {
     s.output("y", y);
     if (bias.defined()) s.input("bias", bias);
@@ -117,7 +124,8 @@ void input_gradient(const Call& c, const Conv& a, const TensorHandle& dx, const 
     s.input("y", dy), s.strides("y", dy);
   };
   p.left = g.tap("k % taps") + g.weight("(k / taps)", "row");
-  p.right = g.tap("k % taps") + g.input_place("column % p.places_in") + g.met_output("(column / p.places_in)", "(k / taps)");
+  p.right_place = g.input_place("i# + border#");
+  p.right = g.tap("k % taps") + g.met_output("(k / taps)");
   p.outputs = [&](Shader& s) {
     s.output("dx", dx);
     s.number("result_places", g.places(dx)), s.number("results", dx.shape()[1]), s.number("rows", g.channels);
@@ -135,9 +143,11 @@ void weight_gradient(const Call& c, const Conv& a, const TensorHandle& x, const 
     s.input("y", dy), s.strides("y", dy);
   };
   p.right_along_k = true;
-  p.left = g.output_place("k % p.places_out") + "return y_load(k / p.places_out * p.y_stride0 + (batch * p.outputs + row) * p.y_stride1" +
+  p.left_place = g.output_place("o#");
+  p.right_place = g.output_place(Geometry::kWindow);
+  p.left = g.each("let o# = place[1u + #u]; ") + "return y_load(place.x * p.y_stride0 + (batch * p.outputs + row) * p.y_stride1" +
            g.steps("y", "o") + ");";
-  p.right = g.tap("column % taps") + g.output_place("k % p.places_out") + g.met_input("(k / p.places_out)", "(column / taps)");
+  p.right = g.tap("column % taps") + g.met_input("(column / taps)");
   p.outputs = [&](Shader& s) { s.output("dw", dw); };
   p.store = "dw_set((batch * p.m + row) * p.n + column, sum);";
   run_product(c, p);

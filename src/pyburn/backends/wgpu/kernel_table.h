@@ -86,5 +86,6 @@ void register_rnn_steps(KernelTable&);
 void register_resampling(KernelTable&);
 void register_unfold(KernelTable&);
 void register_segment(KernelTable&);
+void register_regions(KernelTable&);
 
 }  // namespace pyburn::wgpu

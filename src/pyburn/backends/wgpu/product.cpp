@@ -27,8 +27,13 @@ void declare_operands(Shader& s, const Product& p) {
   s.number("k", p.k);
   s.number("m", p.m);
   s.number("n", p.n);
-  s.declare("fn left_at(batch: u32, row: u32, k: u32) -> " + type + " { " + p.left + " }\n");
-  s.declare("fn right_at(batch: u32, k: u32, column: u32) -> " + type + " { " + p.right + " }\n");
+  s.declare("fn left_at(batch: u32, row: u32, k: u32, place: vec4<u32>) -> " + type + " { " + p.left + " }\n");
+  s.declare("fn right_at(batch: u32, k: u32, column: u32, place: vec4<u32>) -> " + type + " { " + p.right + " }\n");
+  for (const bool left : {true, false}) {
+    const std::string& body = left ? p.left_place : p.right_place;
+    s.declare(format("fn {}_place(batch: u32, index: u32) -> vec4<u32> { {} }\n", left ? "left" : "right",
+        body.empty() ? "return vec4<u32>(0u);" : body));
+  }
 }
 void declare_finish(Shader& s, const Product& p) {
   p.outputs(s);
@@ -42,32 +47,41 @@ constexpr const char* kPlaceOfResult = R"(
   let batch = result / (p.n * p.m);
 )";
 
+// Adds up the products for k from `first` on in steps.
+std::string sum_loop(const Product& p, const char* first, const char* step) {
+  const std::string left = "let left_here = left_place(batch, ", right = "let right_here = right_place(batch, ";
+  std::string code = "var sum = " + zero(p) + ";\n";
+  if (!p.left_along_k) code += left + "row);\n";
+  if (!p.right_along_k) code += right + "column);\n";
+  code += format("for (var k = {}; k < p.k; k += {}) {\n", first, step);
+  if (p.left_along_k) code += left + "k);\n";
+  if (p.right_along_k) code += right + "k);\n";
+  return code + "sum = " + plus_product(p, "sum", "left_at(batch, row, k, left_here)", "right_at(batch, k, column, right_here)") + ";\n}\n";
+}
+
 void by_threads(const Call& c, const Product& p) {
   Shader s(c.gpu);
   declare_operands(s, p);
   declare_finish(s, p);
   s.run_each(Checked(p.batches) * p.m * p.n,
-      "let result = i;" + std::string(kPlaceOfResult) + "var sum = " + zero(p) + ";\nfor (var k = 0u; k < p.k; k++) { sum = " +
-          plus_product(p, "sum", "left_at(batch, row, k)", "right_at(batch, k, column)") + "; }\nfinish(batch, row, column, sum);");
+      format("let result = i;{}{}finish(batch, row, column, sum);", kPlaceOfResult, sum_loop(p, "0u", "1u")));
 }
 
 void by_rows(const Call& c, const Product& p) {
-  const std::string type = type_name(p.type);
   Shader s(c.gpu);
   declare_operands(s, p);
   declare_finish(s, p);
-  s.declare("var<workgroup> partial: array<" + type + ", 64>;\n");
-  const std::string total = is_wide(p.type) ? "i64_add(partial[lane], partial[lane + half])" : "partial[lane] + partial[lane + half]";
+  s.declare(format("var<workgroup> partial: array<{}, 64>;\n", type_name(p.type)));
+  const char* total = is_wide(p.type) ? "i64_add(partial[lane], partial[lane + half])" : "partial[lane] + partial[lane + half]";
   s.run_groups(Checked(p.batches) * p.m * p.n, 64,
-      "let result = group;" + std::string(kPlaceOfResult) + "var sum = " + zero(p) + ";\nfor (var k = lane; k < p.k; k += 64u) { sum = " +
-          plus_product(p, "sum", "left_at(batch, row, k)", "right_at(batch, k, column)") + R"(; }
+      format("let result = group;{}{}", kPlaceOfResult, sum_loop(p, "lane", "64u")) + format(R"(
   partial[lane] = sum;
   for (var half = 32u; half > 0u; half = half / 2u) {
     workgroupBarrier();
-    if (lane < half) { partial[lane] = )" +
-          total + R"(; }
+    if (lane < half) { partial[lane] = {}; }
   }
-  if (lane == 0u) { finish(batch, row, column, partial[0]); })");
+  if (lane == 0u) { finish(batch, row, column, partial[0]); })",
+                                                                                          total));
 }
 
 // A tile of results: `size` rows or columns, `block` of them for each thread.
@@ -88,7 +102,8 @@ std::string fill_tile(const Product& p, const char* name, const Side& side, int 
   const std::string first = "e % " + inner + times, second = "e / " + inner;
   std::string code = format("  for (var e = lane; e < {}u; e += {}u) {\n", loads, threads);
   code += "    let tk = " + (along_k ? first : second) + ";\n    let t = " + (along_k ? second : first) + ";\n";
-  const std::string place = is_left ? "(batch, row0 + t, k0 + tk)" : "(batch, k0 + tk, column0 + t)";
+  const std::string place =
+      std::string(is_left ? "(batch, row0 + t, k0 + tk" : "(batch, k0 + tk, column0 + t") + (quads ? ")" : format(", {}_here)", name));
   code += "    var v = " + (quads ? std::string("vec4<f32>(0.0)") : zero(p)) + ";\n";
   code += "    if (k0 + tk < last_k && " + across + "0 + t < p." + (is_left ? "m" : "n") + ") { v = " + name + (quads ? "4" : "_at") +
           place + "; }\n";
@@ -141,7 +156,13 @@ void by_tiles(const Call& c, const Product& p, int64_t parts, int64_t part, cons
       for (int64_t j = 0; j < columns.block; ++j) code += body(i, j);
   };
   each([&](int64_t i, int64_t j) { return format("  var s{}{} = {};\n", i, j, zero(p)); });
+  // Lanes are a multiple of a tile's rows and columns, so that a thread meets one of them only: or one k of each tile.
+  const std::string left_here = "  let left_here = left_place(batch, ", right_here = "  let right_here = right_place(batch, ";
+  if (!p.left_along_k) code += left_here + format("row0 + lane % {}u);\n", rows.size);
+  if (!p.right_along_k) code += right_here + format("column0 + lane % {}u);\n", columns.size);
   code += format("  for (var k0 = first_k; k0 < last_k; k0 += {}u) {\n", kTileK);
+  if (p.left_along_k) code += left_here + format("k0 + lane % {}u);\n", kTileK);
+  if (p.right_along_k) code += right_here + format("k0 + lane % {}u);\n", kTileK);
   code += fill_tile(p, "left", rows, threads, p.left_along_k, left4);
   code += fill_tile(p, "right", columns, threads, p.right_along_k, right4);
   code += format("  workgroupBarrier();\n  for (var t = 0u; t < {}u; t++) {\n", kTileK);

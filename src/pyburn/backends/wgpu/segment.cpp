@@ -19,12 +19,12 @@ TensorHandle bounds_of(const Call& c, const TensorHandle& lengths, int64_t rows)
   Shader s(c.gpu);
   s.input("lengths", lengths), s.output("bounds", bounds);
   s.number("segments", segments), s.number("rows", rows), s.number("range", std::max<int64_t>(1, divide_up(segments, 256)));
-  s.fault("unfit", c.op.info->function(), format("lengths must not be negative and must sum to {}: got {}", rows, "{}"), true);
+  s.fault("misfit", c.op.info->function(), format("lengths must not be negative and must sum to {}: got {}", rows, "{}"), true);
   s.declare("var<workgroup> sums: array<u32, 256>;\n");
   // More than all rows count as one more, which cannot overflow.
   s.declare(format(R"(fn length_of(k: u32) -> u32 {
   let n = lengths_get(k);
-  if ({}) { report(p.unfit, bitcast<i32>({})); return p.rows + 1u; }
+  if ({}) { report(p.misfit, bitcast<i32>({})); return p.rows + 1u; }
   return {};
 }
 fn joined(a: u32, b: u32) -> u32 { return min(a + b, p.rows + 1u); }
@@ -44,7 +44,7 @@ fn joined(a: u32, b: u32) -> u32 { return min(a + b, p.rows + 1u); }
     before = joined(before, length_of(k));
   }
   if (lane == 255u) {
-    if (before != p.rows) { report(p.unfit, bitcast<i32>(before)); }
+    if (before != p.rows) { report(p.misfit, bitcast<i32>(before)); }
     bounds_set(p.segments, min(before, p.rows));
   }
 )");

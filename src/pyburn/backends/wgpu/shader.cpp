@@ -113,12 +113,22 @@ std::string accessors(const std::string& name, DType dtype, const std::string& b
   return out;
 }
 
-std::string load4(const std::string& name, const std::string& buffer, bool quads, const std::string& count) {
-  const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { ";
-  if (quads) return begin + count + "return bitcast<vec4<f32>>(" + buffer + "[(p." + name + "_offset + i) / 4u]); }\n";
+std::string load4(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool quads, const std::string& count) {
+  const bool is_word = dtype_info(dtype).bits == 32;
+  const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { " + (quads ? count : ""),
+                    first = "(p." + name + "_offset + i) / ";
+  if (quads && is_word) return begin + count + "return bitcast<vec4<f32>>(" + buffer + "[" + first + "4u]); }\n";
   std::string elements;
-  for (int k = 0; k < 4; ++k) elements += (k ? ", " : "") + name + "_load(i + " + std::to_string(k) + "u)";
-  return begin + "return vec4<f32>(" + elements + "); }\n";
+  if (is_word || quads || atomic) {
+    for (int k = 0; k < 4; ++k) elements += format("{}{}_load(i + {}u)", k ? ", " : "", name, k);
+    return begin + "return vec4<f32>(" + elements + "); }\n";
+  }
+  for (const char* half : {"a", "b"})
+    elements += format(dtype == DType::float16 ? "{}f16_value({} & 0xffffu), f16_value({} >> 16u)"
+                                               : "{}bitcast<f32>({} << 16u), bitcast<f32>({} & 0xffff0000u)",
+        elements.empty() ? "" : ", ", half, half);
+  return begin + count + "let w = " + first + "2u; let a = " + buffer + "[w]; let b = " + buffer + "[w + 1u];\n  return vec4<f32>(" +
+         elements + "); }\n";
 }
 
 }  // namespace
@@ -216,7 +226,7 @@ std::string Shader::source(std::string_view main) const {
   for (const Use& u : uses_) {
     const std::string buffer = format("buffer{}", u.binding);
     body += accessors(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], u.written, u.rank, holds_quads(u.binding), counted(1));
-    if (u.quads) body += load4(u.name, buffer, holds_quads(u.binding), counted(4));
+    if (u.quads) body += load4(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], holds_quads(u.binding), counted(4));
     if (u.shared) body += shared_accessors(u.name, u.dtype, buffer);
   }
   body += declarations_;

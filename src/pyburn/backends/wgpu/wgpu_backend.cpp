@@ -32,6 +32,7 @@ class WgpuBackend final : public Backend {
              register_resampling,
              register_unfold,
              register_segment,
+             register_regions,
              register_reduce,
              register_extremum,
              register_softmax,
