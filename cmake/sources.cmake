@@ -482,6 +482,7 @@ set(PYBURN_BINDINGS
 set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/native.cpp
   src/pyburn/backends/wgpu/adapters.cpp
+  src/pyburn/backends/wgpu/faults.cpp
   src/pyburn/backends/wgpu/gpu.cpp
   src/pyburn/backends/wgpu/library.cpp
   src/pyburn/backends/wgpu/library_math.cpp
@@ -511,6 +512,7 @@ set(PYBURN_WGPU_SOURCES
   src/pyburn/backends/wgpu/softmax.cpp
   src/pyburn/backends/wgpu/scan.cpp
   src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/search.cpp
   src/pyburn/backends/wgpu/indexing.cpp
   src/pyburn/backends/wgpu/movement.cpp
   src/pyburn/backends/wgpu/random.cpp

@@ -138,12 +138,23 @@ def test_random_numbers_have_the_bits_of_the_cpu():
     np.testing.assert_allclose(normal, pyburn.randn(1001).numpy(), rtol=2e-4, atol=2e-5)
 
 
-def test_an_index_out_of_range_is_an_error_of_the_next_read():
+def test_an_index_out_of_range_spoils_what_depends_on_it():
     x = pyburn.arange(4.0, device="wgpu")
-    y = x[pyburn.tensor([1, 9], device="wgpu")] + 1
-    with pytest.raises(IndexError, match=r"\[index\] index 9 is out of bounds for dimension 0 with size 4"):
-        y.tolist()
-    assert x.tolist() == [0, 1, 2, 3]  # the device goes on
+    y = x[pyburn.tensor([1, 9], device="wgpu")]
+    z, other = y * 2, x + 1
+    assert other.tolist() == [1, 2, 3, 4]  # nothing to do with it
+    late = z.sum()
+    for spoiled in (y, z, late):
+        with pytest.raises(IndexError, match=r"\[index\] index 9 is out of bounds for dimension 0 with size 4"):
+            spoiled.tolist()
+    y.fill_(3)
+    assert y.tolist() == [3, 3] and x.tolist() == [0, 1, 2, 3]
+    for n in range(100):  # more lookups between two reads than there are slots
+        kept = x[pyburn.tensor([n % 4], device="wgpu")]
+        lost = x[pyburn.tensor([4 + n], device="wgpu")]
+    with pytest.raises(IndexError, match="out of"):
+        lost.tolist()
+    assert x[pyburn.tensor([2], device="wgpu")].tolist() == [2] and kept.shape == (1,)
 
 
 def test_work_is_submitted_in_batches_and_read_only_when_asked():

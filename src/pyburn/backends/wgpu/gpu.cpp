@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kBatch = 256;                    // dispatches
 constexpr uint64_t kParameterBytes = 1 << 18;  // of a batch
-constexpr uint64_t kFaultSlots = 1024;
 constexpr uint64_t kLargestPooled = 1 << 28;
 constexpr WGPUBufferUsage kStorageUsage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
 
@@ -132,6 +131,7 @@ Buffer Gpu::take(int64_t bytes) {
     if (auto& free = pool_[size]; !free.empty()) {
       buffer = free.back();
       free.pop_back();
+      buffer.suspicion = {};
     }
   }
   if (!buffer.handle) {
@@ -229,7 +229,8 @@ void Gpu::end_pass() {
 }
 
 void Gpu::dispatch(
-    const Pipeline& pipeline, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y) {
+    const Pipeline& pipeline, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y,
+    uint64_t fault_slots) {
   if (groups_x == 0 || groups_y == 0) return;
   const Turn turn(*this);
   if (!parameter_buffer_.handle)
@@ -239,6 +240,11 @@ void Gpu::dispatch(
   if (batched_ >= kBatch || offset + block > kParameterBytes) submit(), offset = 0;
   parameters_.resize(offset + block);
   if (!parameters.empty()) std::memcpy(parameters_.data() + offset, parameters.data(), parameters.size_bytes());
+
+  Suspicion all = faults_.begin(fault_slots);
+  for (const Bound& b : bound) faults_.collect(b.buffer->suspicion, all);
+  for (const Bound& b : bound)
+    if (b.written && b.buffer != &fault_words_) faults_.pass_on(all, b.buffer->suspicion);
 
   SmallVector<WGPUBindGroupEntry, 8> entries;
   WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
@@ -286,6 +292,7 @@ void Gpu::submit() {
 void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
   if (bytes == 0) return;
   const Turn turn(*this);
+  to.suspicion = {};
   if (to.batch == batch_) submit();  // a write of the queue comes before the batch, which still needs the old contents
   const int64_t whole = bytes / 4 * 4;
   if (whole) n_.QueueWriteBuffer(queue_, to.handle, 0, data, size_t(whole));
@@ -300,34 +307,19 @@ void Gpu::upload(Buffer& to, const void* data, int64_t bytes) {
 
 uint32_t Gpu::fault_slot(const std::string& message, bool of_value) {
   const Turn turn(*this);
-  faults_possible_ = true;
-  if (!faults_.handle) faults_ = {create_buffer(kFaultSlots * 8, kStorageUsage), kFaultSlots * 8};
-  // When there are more messages than slots the last one stands for all of them.
-  const bool full = fault_messages_.size() + 1 >= kFaultSlots;
-  const auto [it, fresh] = fault_slots_.try_emplace(full ? "index out of range: got {}" : message, uint32_t(fault_messages_.size()));
-  if (fresh) fault_messages_.push_back({it->first, of_value && !full});
-  return it->second;
+  if (!fault_words_.handle) fault_words_ = {create_buffer(Faults::kSlots * 8, kStorageUsage), Faults::kSlots * 8};
+  return faults_.add(message, of_value);
 }
-
-void Gpu::raise_faults(const uint32_t* words) {
-  faults_possible_ = false;
-  for (size_t slot = 0; slot < fault_messages_.size(); ++slot) {
-    if (!words[2 * slot]) continue;
-    const std::vector<uint32_t> clear(fault_messages_.size() * 2, 0);
-    n_.QueueWriteBuffer(queue_, faults_.handle, 0, clear.data(), clear.size() * 4);
-    std::string message = fault_messages_[slot].message;
-    if (const size_t hole = message.find("{}"); hole != message.npos)
-      message.replace(hole, 2, std::to_string(int32_t(words[2 * slot + 1])));
-    if (fault_messages_[slot].of_value) throw ValueError(message);
-    throw IndexError(message);
-  }
+void Gpu::overwritten(Buffer& buffer) {
+  PatientLock lock(mutex_);
+  buffer.suspicion = {};
 }
 
 void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   if (bytes == 0) return;
   const Turn turn(*this);
   const uint64_t first = offset / 4 * 4, wanted = rounded_up(offset + uint64_t(bytes) - first, 4);
-  const uint64_t fault_bytes = faults_possible_ ? fault_messages_.size() * 8 : 0, size = wanted + fault_bytes;
+  const uint64_t fault_bytes = faults_.used() * 8, size = wanted + fault_bytes;
   if (staging_.size < size) {
     if (staging_.handle) n_.BufferRelease(std::exchange(staging_.handle, nullptr));
     staging_.size = 0;
@@ -337,7 +329,7 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   end_pass();
   if (!encoder_) encoder_ = n_.DeviceCreateCommandEncoder(device_, nullptr);
   n_.CommandEncoderCopyBufferToBuffer(encoder_, from.handle, first, staging_.handle, 0, wanted);
-  if (fault_bytes) n_.CommandEncoderCopyBufferToBuffer(encoder_, faults_.handle, 0, staging_.handle, wanted, fault_bytes);
+  if (fault_bytes) n_.CommandEncoderCopyBufferToBuffer(encoder_, fault_words_.handle, 0, staging_.handle, wanted, fault_bytes);
   submit();
   struct Mapped {
     bool done = false, ok = false;
@@ -365,11 +357,16 @@ void Gpu::download(Buffer& from, uint64_t offset, void* data, int64_t bytes) {
   n_.BufferUnmap(staging_.handle);
   require<DeviceError>(p, "a download failed on {}", adapter_.name);
   counters_.downloaded += bytes;
-  if (fault_bytes) raise_faults(faults.data());
+  if (fault_bytes && faults_.report(faults.data())) {
+    const std::vector<uint32_t> clear(Faults::kSlots * 2, 0);
+    n_.QueueWriteBuffer(queue_, fault_words_.handle, 0, clear.data(), clear.size() * 4);
+  }
+  faults_.raise_if_spoiled(from.suspicion);
 }
 
 void Gpu::poll() {
-  n_.DevicePoll(device_, true, nullptr);
+  // Other threads of Python may run meanwhile.
+  while_waiting([](void* self) { static_cast<Gpu*>(self)->n_.DevicePoll(static_cast<Gpu*>(self)->device_, true, nullptr); }, this);
   bool lost = false;
   {
     std::lock_guard lock(reports_.mutex);

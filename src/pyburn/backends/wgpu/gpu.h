@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pyburn/backends/wgpu/adapters.h"
+#include "pyburn/backends/wgpu/faults.h"
 #include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/support/fork_safe_mutex.h"
 
@@ -15,6 +16,7 @@ struct Buffer {
   WGPUBuffer handle = nullptr;
   uint64_t size = 0;
   uint64_t batch = 0;  // the last one that uses it
+  Suspicion suspicion;
 };
 
 // One buffer as a dispatch sees it.
@@ -46,16 +48,18 @@ class Gpu {
   // The pipeline of a source; `key` stands for the source, which is written only when it is new. Binding 0 is the uniform block.
   const Pipeline& pipeline(const std::string& key, std::span<const Bound> bound, const std::function<std::string()>& source);
   // `parameters` fill the uniform block. `groups` are workgroups in each of the two dimensions.
-  void dispatch(const Pipeline&, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y);
+  // `fault_slots` are those of the dispatch, a bit each.
+  void dispatch(const Pipeline&, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y,
+      uint64_t fault_slots = 0);
 
   void upload(Buffer& to, const void* data, int64_t bytes);                 // bytes is rounded up to whole words
   void download(Buffer& from, uint64_t offset, void* data, int64_t bytes);  // waits
   void synchronize();
 
-  // Errors that a kernel finds in values, such as an index that is out of range. The slot of a message, in which "{}" is a number that the
-  // kernel reports; the next download raises it as an IndexError, or a ValueError.
-  uint32_t fault_slot(const std::string& message, bool of_value = false);
-  Buffer& fault_buffer() { return faults_; }
+  // Errors that a kernel finds in values: see faults.h.
+  uint32_t fault_slot(const std::string& message, bool of_value);
+  Buffer& fault_buffer() { return fault_words_; }
+  void overwritten(Buffer&);  // all of it: earlier errors do not matter
   // Where kernels count the elements that they read; null unless PYBURN_WGPU_COUNT_READS is set.
   Buffer* read_counter();
   WgpuCounters counters();
@@ -94,16 +98,9 @@ class Gpu {
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
   WgpuCounters counters_;
-  Buffer reads_;  // a word
-  Buffer faults_;  // two words per slot: reported or not, the number
-  struct Fault {
-    std::string message;
-    bool of_value;
-  };
-  std::vector<Fault> fault_messages_;
-  std::unordered_map<std::string, uint32_t> fault_slots_;
-  bool faults_possible_ = false;  // since the last download
-  void raise_faults(const uint32_t* words);
+  Faults faults_;
+  Buffer fault_words_;  // two words per slot: reported or not, the number
+  Buffer reads_;        // a word
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

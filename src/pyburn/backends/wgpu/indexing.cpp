@@ -166,16 +166,49 @@ void scatter_add(const Call& c) {
   accumulate(c, *c.in[0], used_of(*c.in[2], c.in[1]->shape()), "add", 1,
       [&](const TensorHandle& y) { return by_element(y, c.attrs<Gather>().dim, *c.in[1]); });
 }
+// The number that a reduction begins with, as WGSL of that type.
+std::string identity(Reduction r, Word w) {
+  if (r == Reduction::amax) return w == Word::f32 ? "-inf_f32()" : w == Word::i32 ? "i32(-2147483647 - 1)" : "0u";
+  if (r == Reduction::amin) return w == Word::f32 ? "inf_f32()" : w == Word::i32 ? "2147483647" : "0xffffffffu";
+  return std::string(type_name(w)) + (r == Reduction::prod ? "(1)" : "(0)");
+}
+
 void scatter_reduce(const Call& c) {
   const ScatterReduce& a = c.attrs<ScatterReduce>();
-  const char* how = a.reduce == Reduction::sum ? "add" : a.reduce == Reduction::amax ? "max" : a.reduce == Reduction::amin ? "min" : "mul";
-  accumulate(
-      c, *c.in[0], used_of(*c.in[2], c.in[1]->shape()), how, 1, [&](const TensorHandle& y) { return by_element(y, a.dim, *c.in[1]); });
+  const char* how = a.reduce == Reduction::amax ? "max" : a.reduce == Reduction::amin ? "min" : a.reduce == Reduction::prod ? "mul" : "add";
+  const TensorHandle src = used_of(*c.in[2], c.in[1]->shape());
+  const TensorHandle& y = c.out[0];
+  const Word w = word_of(y.dtype());
+  TensorHandle x = *c.in[0], counts;
+  const auto find = [&](const TensorHandle& to) { return by_element(to, a.dim, *c.in[1]); };
+  const auto visit = [&](const TensorHandle& to, bool shared, const std::string& body) {
+    const Indexed r = find(to);
+    if (r.elements == 0) return;
+    Shader s(c.gpu);
+    shared ? s.shared_output("y", to) : s.output("y", to);
+    declare_place(s, r, to, c.op.info->function());
+    s.run_each(r.elements, "var ok = true; let e = place(i, &ok); if (ok) { " + body + " }");
+  };
+  if (!a.include_self) {  // the existing elements of the places that are written do not count
+    const TensorHandle start = scratch(c, y.dtype(), y.shape());
+    copy(c.gpu, x, start);
+    visit(start, false, "y_store(e, " + identity(a.reduce, w) + ");");
+    x = start;
+  }
+  accumulate(c, x, src, how, 1, find);
+  if (a.reduce != Reduction::mean) return;
+  counts = scratch(c, DType::int32, y.shape());
+  fill(c.gpu, counts, 0);
+  visit(counts, true, "y_add(e, 1);");
+  Shader s(c.gpu);
+  s.output("y", y);
+  s.input("counts", counts);
+  s.number("own", int32_t(a.include_self));
+  const std::string mean = w == Word::f32 ? "y_get(i) / f32(n)" : w == Word::i32 ? "floor_divide_i32(y_get(i), n)" : "y_get(i) / u32(n)";
+  s.run_each(y.numel(), "let n = counts_get(i) + p.own; if (counts_get(i) > 0 && n > 1) { y_set(i, " + mean + "); }");
 }
-bool accepts_scatter_reduce(OpRef op, Inputs in, Outputs) {
-  const ScatterReduce& a = op.as<ScatterReduce>();
-  return a.include_self && a.reduce != Reduction::mean && (!is_wide(word_of(in[0]->dtype())) || a.reduce == Reduction::sum) &&
-         in[0]->dtype() != DType::boolean;
+bool accepts_scatter_reduce(OpRef, Inputs in, Outputs) {
+  return !is_wide(word_of(in[0]->dtype())) && in[0]->dtype() != DType::boolean && in[0]->rank() > 0;
 }
 
 void index_select(const Call& c) { read(c, *c.in[0], by_row(*c.in[0], int(c.attrs<IndexAxis>().dim), c.in.subspan(1), false)); }

@@ -73,6 +73,7 @@ void register_extremum(KernelTable&);
 void register_softmax(KernelTable&);
 void register_scan(KernelTable&);
 void register_sort(KernelTable&);
+void register_search(KernelTable&);
 void register_fused(KernelTable&);
 void register_optimise(KernelTable&);
 void register_matmul(KernelTable&);

@@ -1,13 +1,17 @@
-// Running sums, products and extremes: a thread per row.
+// Running sums, products and extremes: a thread per row; sums and products of long rows by a workgroup.
 #include "pyburn/ops/scan.h"
 
 #include "pyburn/backends/wgpu/order.h"
 #include "pyburn/backends/wgpu/rows.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn::wgpu {
 namespace {
 
 constexpr const char* kStep = "let k = select(n, p.length - 1u - n, p.reverse != 0u); let e = i * p.length + k; let v = x_get(e);\n";
+
+constexpr int64_t kLong = 512;
+constexpr int kLanes = 64;
 
 void begin(Shader& s, const Call& c, const Scan& a) {
   s.input("x", with_last(*c.in[0], a.dim));
@@ -30,7 +34,21 @@ void running(const Call& c) {
                                          : "r " + std::string(product ? "*" : "+") + " " + load;
   Shader s(c.gpu);
   begin(s, c, a);
-  s.run_each(rows_of(c, a), "var r = " + start + ";\nfor (var n = 0u; n < p.length; n++) { " + kStep + "r = " + next + "; y_set(e, r); }");
+  const int64_t length = extent_of(*c.in[0], a.dim);
+  if (length < kLong) {
+    s.run_each(rows_of(c, a), "var r = " + start + ";\nfor (var n = 0u; n < p.length; n++) { " + kStep + "r = " + next + "; y_set(e, r); }");
+    return;
+  }
+  // A lane sums its part of the row; then it goes through it again, from the sum of the parts before.
+  const std::string combined = is_wide(type) ? std::string(product ? "i64_mul" : "i64_add") + "(r, totals[before])"
+                                             : std::string("r ") + (product ? "*" : "+") + " totals[before]";
+  s.number("part", divide_up(length, kLanes));
+  s.declare("var<workgroup> totals: array<" + name + ", 64>;\n");
+  const std::string loop = "for (var n = first; n < last; n++) { let i = group; " + std::string(kStep) + "r = " + next + ";";
+  s.run_groups(rows_of(c, a), kLanes,
+      "let first = min(lane * p.part, p.length);\nlet last = min(first + p.part, p.length);\nvar r = " + start + ";\n" + loop +
+          " }\ntotals[lane] = r;\nworkgroupBarrier();\nr = " + start + ";\nfor (var before = 0u; before < lane; before++) { r = " + combined + "; }\n" +
+          loop + " y_set(e, r); }");
 }
 bool accepts_running(OpRef op, Inputs in, Outputs) {
   const DType result = op.as<Scan>().result;

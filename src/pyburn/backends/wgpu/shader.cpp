@@ -154,7 +154,9 @@ void Shader::strides(const char* name, const TensorHandle& t) {
 void Shader::fault(const std::string& name, std::string_view op, const std::string& message, bool of_value) {
   IndexError error(message);
   error.prefix(op);
-  number(name, gpu_.fault_slot(error.what(), of_value));
+  const uint32_t slot = gpu_.fault_slot(error.what(), of_value);
+  fault_slots_ |= uint64_t(1) << slot;
+  number(name, slot);
   if (fault_binding_ >= 0) return;
   fault_binding_ = int(bound_.size());
   bound_.push_back({&gpu_.fault_buffer(), true});
@@ -245,7 +247,7 @@ void Shader::run(int64_t blocks, int size, std::string_view body, std::string_vi
   for (const Use& u : uses_) key += format("{}:{}:{}:{}:{}:{}:{};", u.name, int(u.dtype), u.binding, u.written, u.shared, u.rank, u.quads);
   const std::span<const Bound> bound(bound_.data(), size_t(bound_.size()));
   const Pipeline& pipeline = gpu_.pipeline(key, bound, [&] { return source(main); });
-  gpu_.dispatch(pipeline, bound, parameters_, uint32_t(x), uint32_t(y));
+  gpu_.dispatch(pipeline, bound, parameters_, uint32_t(x), uint32_t(y), fault_slots_);
 }
 
 void Shader::run_each(int64_t n, std::string_view body) {

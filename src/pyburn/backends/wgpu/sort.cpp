@@ -4,6 +4,7 @@
 
 #include "pyburn/backends/wgpu/order.h"
 #include "pyburn/backends/wgpu/rows.h"
+#include "pyburn/ops/extremum.h"
 #include "pyburn/support/checked.h"
 
 namespace pyburn::wgpu {
@@ -93,12 +94,33 @@ void kthvalue(const Call& c) {
   take(c, sorted(c, *c.in[0], a.dim, true), a.dim, 1, a.k - 1);
 }
 
+// The lower of two middle elements; NaN, which is sorted to the end, if there is one and it counts.
+template <bool ignores_nan>
+void median(const Call& c) {
+  const ArgReduce& a = c.attrs<ArgReduce>();
+  const Sorted rows = sorted(c, *c.in[0], a.dim, true);
+  const bool may_be_nan = is_floating(c.in[0]->dtype());
+  Shader s(c.gpu);
+  s.input("x", rows.values);
+  s.input("from", rows.places);
+  s.output("y", c.out[0]);
+  s.output("index", c.out[1]);
+  s.number("length", rows.values.shape()[1]);
+  const std::string nan = may_be_nan ? "is_nan(x_get(row + middle))" : "false";
+  s.run_each(c.out[0].numel(), "let row = i * p.length;\nvar low = 0u;\nvar high = p.length;\n"
+      "while (low < high) { let middle = (low + high) / 2u; if (" + nan + ") { high = middle; } else { low = middle + 1u; } }\n"
+      "var at = row + (low - select(0u, 1u, low > 0u)) / 2u;\nif (low == 0u" + (ignores_nan ? "" : " || low < p.length") + ") { at = row + low; }\n"
+      "y_set(i, x_get(at)); index_set(i, vec2<u32>(u32(from_get(at)), 0u));");
+}
+
 }  // namespace
 
 void register_sort(KernelTable& kernels) {
   kernels.add(op::sort, sort);
   kernels.add(op::topk, topk);
   kernels.add(op::kthvalue, kthvalue);
+  kernels.add(op::median_dim, median<false>);
+  kernels.add(op::nanmedian_dim, median<true>);
 }
 
 }  // namespace pyburn::wgpu

@@ -5,6 +5,7 @@
 #include "pyburn/backends/wgpu/kernel_table.h"
 #include "pyburn/backends/wgpu/on_host.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
@@ -36,6 +37,7 @@ class WgpuBackend final : public Backend {
              register_softmax,
              register_scan,
              register_sort,
+             register_search,
              register_indexing,
              register_movement,
              register_random,
@@ -64,6 +66,10 @@ class WgpuBackend final : public Backend {
       return run_on_host(*this, op, in, out);
     }
     if (op.info->kind != Kind::dynamic && std::all_of(out.begin(), out.end(), [](const TensorHandle& t) { return t.numel() == 0; })) return;
+    for (const TensorHandle& t : out)
+      if (t.defined() && t.storage() && storage_of(t).buffer.suspicion.epoch && !reads_output(*op.info) && covers(*t.storage(), t.dtype(), t.layout()) &&
+          std::none_of(in.begin(), in.end(), [&](const TensorHandle* x) { return x->defined() && x->storage() == t.storage(); }))
+        gpu_.overwritten(storage_of(t).buffer);
     e->kernel({gpu_, op, in, out});
   }
 
