@@ -98,9 +98,9 @@ class Gpu {
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<std::string, WGPUBindGroupLayout> layouts_;
   WgpuCounters counters_;
-  Buffer reads_;  // a word
   Faults faults_;
   Buffer fault_words_;  // two words per slot: reported or not, the number
+  Buffer reads_;        // a word
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

@@ -115,8 +115,7 @@ std::string accessors(const std::string& name, DType dtype, const std::string& b
 
 std::string load4(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool quads, const std::string& count) {
   const bool is_word = dtype_info(dtype).bits == 32;
-  const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { " + (quads ? count : ""),
-                    first = "(p." + name + "_offset + i) / ";
+  const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { ", first = "(p." + name + "_offset + i) / ";
   if (quads && is_word) return begin + count + "return bitcast<vec4<f32>>(" + buffer + "[" + first + "4u]); }\n";
   std::string elements;
   if (is_word || quads || atomic) {

@@ -70,8 +70,7 @@ Tensors run_checked(const WgslKernel& k, Inputs in, Metas out, const WgslNumbers
       continue;
     }
     const int64_t v = std::get<int64_t>(value);
-    require<ValueError>(
-        v >= 0 && v <= int64_t(UINT32_MAX), "a whole number must fit into 32 bits without a sign: got {} for '{}'", v, name);
+    require<ValueError>(v >= 0 && v <= int64_t(UINT32_MAX), "an integer must fit into 32 bits without a sign: got {} for '{}'", v, name);
     s.number(name, uint32_t(v));
   }
   s.declare(k.declarations);
