@@ -89,6 +89,7 @@ nb::object gpu_counters(nb::handle device) {
   nb::dict out;
   out["dispatches"] = c->dispatches, out["submissions"] = c->submissions, out["pipelines"] = c->pipelines;
   out["host_calls"] = c->host_calls, out["uploaded"] = c->uploaded, out["downloaded"] = c->downloaded;
+  out["reads"] = c->reads;
   return out;
 }
 
@@ -125,8 +126,8 @@ void bind_backend(nb::module_& m) {
       .def("__init__",
           [](WgslKernel* self, std::string name, std::vector<std::string> inputs, std::vector<std::string> outputs, std::string body,
               std::string declarations, int workgroup_size) {
-            new (self)
-                WgslKernel{std::move(name), std::move(inputs), std::move(outputs), std::move(body), std::move(declarations), workgroup_size};
+            new (self) WgslKernel{
+                std::move(name), std::move(inputs), std::move(outputs), std::move(body), std::move(declarations), workgroup_size};
           })
       .def_ro("workgroup_size", &WgslKernel::workgroup_size)
       .def("run", run_user_kernel);

@@ -248,7 +248,8 @@ def test_a_lost_device_is_an_error_and_the_process_goes_on():
         x = pyburn.ones(3, device="wgpu")
         y = x + 1
         pyburn._core._injure_gpu("wgpu", -1)
-        for work in (lambda: y.tolist(), lambda: x * 2, lambda: pyburn.ones(3, device="wgpu").tolist(), lambda: pyburn.zeros(10**6, device="wgpu") + 1):
+        works = (y.tolist, lambda: x * 2, lambda: pyburn.ones(3, device="wgpu").tolist(), lambda: pyburn.zeros(10**6, device="wgpu") + 1)
+        for work in works:
             try:
                 work()
             except pyburn.DeviceError as error:

@@ -28,6 +28,7 @@ class Counters(NamedTuple):
     host_calls: int  #: operations that ran on the CPU, on copies, because they have no kernel
     uploaded: int  #: bytes
     downloaded: int  #: bytes
+    reads: int  #: elements that kernels read; counted if the environment variable ``PYBURN_WGPU_COUNT_READS`` is set
 
 
 def _library() -> str:
@@ -42,8 +43,15 @@ def _library() -> str:
 def adapters() -> list[Adapter]:
     """Returns the adapters of this machine, fastest kind first.
 
+    Returns:
+        A tuple per adapter: name, driver, kind, api and largest_tensor in bytes.
+
     Raises:
         DeviceError: The library wgpu-native is missing.
+
+    Example:
+        >>> all(adapter.name for adapter in pyburn.backend.gpu.adapters())  # doctest: +SKIP
+        True
     """
     return [Adapter(**row) for row in _core._gpu_adapters()]
 
@@ -51,8 +59,18 @@ def adapters() -> list[Adapter]:
 def counters(device: Any = "wgpu") -> Counters:
     """Returns what a GPU device has done since it was opened.
 
+    Args:
+        device: A device on ``wgpu``, plain or inside decorators.
+
+    Returns:
+        Counts of dispatches, submissions, pipelines, host_calls and transferred bytes.
+
     Raises:
         ValueError: The device is not a GPU device.
+
+    Example:
+        >>> pyburn.backend.gpu.counters("wgpu").downloaded  # doctest: +SKIP
+        0
     """
     row = _core._gpu_counters(device)
     if row is None:

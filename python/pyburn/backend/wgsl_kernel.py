@@ -28,6 +28,10 @@ class WgslKernel:
         workgroup_size: The number of invocations that share workgroup variables and barriers; None if there is nothing to share.
         name: For error messages.
 
+    Raises:
+        TypeError: The inputs or outputs are one string.
+        ValueError: workgroup_size is not positive.
+
     >>> double = pyburn.backend.WgslKernel("y_set(i, 2.0 * x_get(i));", inputs=["x"], outputs=["y"], name="double")
     >>> double
     WgslKernel('double', inputs=['x'], outputs=['y'])

@@ -1,5 +1,5 @@
-// Errors that kernels find in values, such as an index that is out of range. They belong to the tensors that the kernel should have written and
-// to what is computed from these; reading one of them raises the error.
+// Errors that kernels find in values, such as an index that is out of range. They belong to the tensors that the kernel should have written
+// and to what is computed from these; reading one of them raises the error.
 //
 // A dispatch that may fail has a slot, two words that its kernel writes when it does. Slots are read with every download, which begins a
 // new epoch. A buffer remembers on which slots of the epoch its contents depend.

@@ -66,8 +66,7 @@ class FusedRun {
       i = std::max(end, i + 1);
     }
     for (size_t k = 0; k < body_.outputs.size(); ++k)
-      if (const TensorHandle& made = tensors_[size_t(body_.outputs[k])]; !made.is_same(call_.out[k]))
-        copy(call_.gpu, made, call_.out[k]);
+      if (const TensorHandle& made = tensors_[size_t(body_.outputs[k])]; !made.is_same(call_.out[k])) copy(call_.gpu, made, call_.out[k]);
   }
 
  private:

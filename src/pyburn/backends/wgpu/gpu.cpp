@@ -1,10 +1,10 @@
 #include "pyburn/backends/wgpu/gpu.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
-
-#include <unistd.h>
 
 #include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
@@ -35,7 +35,8 @@ struct Requested {
 
 }  // namespace
 
-Gpu::Gpu(const Adapter& adapter, LateError& lost) : n_(native()), adapter_(adapter), lost_(lost), process_(getpid()), limits_(adapter.limits) {
+Gpu::Gpu(const Adapter& adapter, LateError& lost)
+    : n_(native()), adapter_(adapter), lost_(lost), process_(getpid()), limits_(adapter.limits) {
   limits_.nextInChain = nullptr;
   WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
   descriptor.requiredLimits = &limits_;
@@ -64,7 +65,8 @@ Gpu::Gpu(const Adapter& adapter, LateError& lost) : n_(native()), adapter_(adapt
 class Gpu::Turn {
  public:
   explicit Turn(Gpu& gpu) : lock_(gpu.mutex_) {
-    require<DeviceError>(getpid() == gpu.process_, "[wgpu] the GPU cannot be used in a process that was forked from the one that opened it");
+    require<DeviceError>(
+        getpid() == gpu.process_, "[wgpu] the GPU cannot be used in a process that was forked from the one that opened it");
     if (gpu.lost_.is_set()) std::rethrow_exception(gpu.lost_.get());
   }
 
@@ -92,7 +94,8 @@ void Gpu::raise_errors(const char* doing) {
     std::lock_guard lock(reports_.mutex);
     if (reports_.error.empty() && reports_.lost.empty()) return;
     if (!reports_.lost.empty() && !lost_.is_set())
-      lost_.set(std::make_exception_ptr(DeviceError(format("[wgpu] {} was lost: {}", adapter_.name, reports_.lost.substr(0, reports_.lost.size() - 1)))));
+      lost_.set(std::make_exception_ptr(
+          DeviceError(format("[wgpu] {} was lost: {}", adapter_.name, reports_.lost.substr(0, reports_.lost.size() - 1)))));
     error = std::exchange(reports_.error, "");
     memory = std::exchange(reports_.out_of_memory, false);
   }
@@ -228,9 +231,8 @@ void Gpu::end_pass() {
   n_.ComputePassEncoderRelease(std::exchange(pass_, nullptr));
 }
 
-void Gpu::dispatch(
-    const Pipeline& pipeline, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x, uint32_t groups_y,
-    uint64_t fault_slots) {
+void Gpu::dispatch(const Pipeline& pipeline, std::span<const Bound> bound, std::span<const uint32_t> parameters, uint32_t groups_x,
+    uint32_t groups_y, uint64_t fault_slots) {
   if (groups_x == 0 || groups_y == 0) return;
   const Turn turn(*this);
   if (!parameter_buffer_.handle)
@@ -244,7 +246,7 @@ void Gpu::dispatch(
   Suspicion all = faults_.begin(fault_slots);
   for (const Bound& b : bound) faults_.collect(b.buffer->suspicion, all);
   for (const Bound& b : bound)
-    if (b.written && b.buffer != &fault_words_) faults_.pass_on(all, b.buffer->suspicion);
+    if (b.written && b.buffer != &fault_words_ && b.buffer != &reads_) faults_.pass_on(all, b.buffer->suspicion);
 
   SmallVector<WGPUBindGroupEntry, 8> entries;
   WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
@@ -392,8 +394,19 @@ void Gpu::synchronize() {
   raise_errors("the work");
 }
 
+Buffer* Gpu::read_counter() {
+  static const bool wanted = std::getenv("PYBURN_WGPU_COUNT_READS") != nullptr;
+  if (!wanted) return nullptr;
+  const Turn turn(*this);
+  if (!reads_.handle) reads_ = {create_buffer(256, kStorageUsage), 256};
+  return &reads_;
+}
+
 WgpuCounters Gpu::counters() {
+  uint32_t reads = 0;
+  if (Buffer* counter = read_counter()) download(*counter, 0, &reads, 4);
   PatientLock lock(mutex_);
+  counters_.reads += uint32_t(reads - uint32_t(counters_.reads));  // the word wraps around
   return counters_;
 }
 void Gpu::count_host_call() {

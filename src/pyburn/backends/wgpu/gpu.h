@@ -60,6 +60,8 @@ class Gpu {
   uint32_t fault_slot(const std::string& message, bool of_value);
   Buffer& fault_buffer() { return fault_words_; }
   void overwritten(Buffer&);  // all of it: earlier errors do not matter
+  // Where kernels count the elements that they read; null unless PYBURN_WGPU_COUNT_READS is set.
+  Buffer* read_counter();
   WgpuCounters counters();
   void count_host_call();
 
@@ -98,6 +100,7 @@ class Gpu {
   WgpuCounters counters_;
   Faults faults_;
   Buffer fault_words_;  // two words per slot: reported or not, the number
+  Buffer reads_;        // a word
 
   // Reported by callbacks, raised by the next call.
   struct Reports {

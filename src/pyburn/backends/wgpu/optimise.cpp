@@ -7,8 +7,8 @@
 namespace pyburn::wgpu {
 namespace {
 
-// What the formula of an optimiser writes: a line of WGSL per operation. Numbers of the formula are arguments of the kernel, since they change
-// from step to step.
+// What the formula of an optimiser writes: a line of WGSL per operation. Numbers of the formula are arguments of the kernel, since they
+// change from step to step.
 struct Writer {
   Shader& shader;
   std::string code;

@@ -11,7 +11,8 @@ struct Product {
   Word type = Word::f32;
   // Declare tensors and numbers, named as the bodies below do. They may run several times.
   std::function<void(Shader&)> inputs, outputs;
-  // Bodies of WGSL functions that return an element of `type`: of (batch, row, k, place) and of (batch, k, column, place), all u32 and inside.
+  // Bodies of WGSL functions that return an element of `type`: of (batch, row, k, place) and of (batch, k, column, place), all u32 and
+  // inside.
   std::string left, right;
   // Bodies that return this place, a vec4<u32>, of (batch, index), where index counts in the contiguous direction, see below, and may be
   // outside. It is computed seldom: what needs divisions belongs here. Else empty.

@@ -117,8 +117,7 @@ void extremum(const Call& c) {
       f.start = largest ? "vec2<u32>(0u, 0u)" : "vec2<u32>(0xffffffffu, 0xffffffffu)";
       break;
   }
-  if (is_wide(type))
-    f.fold = format("i64_select({}, {}(a, b))", largest ? "a, b" : "b, a", type == Word::i64 ? "i64_lt" : "u64_lt");
+  if (is_wide(type)) f.fold = format("i64_select({}, {}(a, b))", largest ? "a, b" : "b, a", type == Word::i64 ? "i64_lt" : "u64_lt");
   reduce(c, c.attrs<Reduce>().dim, f);
 }
 

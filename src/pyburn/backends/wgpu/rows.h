@@ -25,8 +25,8 @@ struct Fold {
   float divisor = 1;  // p.divisor of `finish`
 };
 
-// Element r of y is the fold of `element`(r * length + k), a function of WGSL, for each k below length. The order is fixed: one thread folds
-// a short row, a workgroup a longer one, and long and few rows take two passes.
+// Element r of y is the fold of `element`(r * length + k), a function of WGSL, for each k below length. The order is fixed: one thread
+// folds a short row, a workgroup a longer one, and long and few rows take two passes.
 void fold_rows(const Call&, Shader&, const std::string& element, const TensorHandle& y, int64_t rows, int64_t length, const Fold&);
 
 }  // namespace pyburn::wgpu

@@ -36,7 +36,8 @@ void running(const Call& c) {
   begin(s, c, a);
   const int64_t length = extent_of(*c.in[0], a.dim);
   if (length < kLong) {
-    s.run_each(rows_of(c, a), "var r = " + start + ";\nfor (var n = 0u; n < p.length; n++) { " + kStep + "r = " + next + "; y_set(e, r); }");
+    s.run_each(
+        rows_of(c, a), "var r = " + start + ";\nfor (var n = 0u; n < p.length; n++) { " + kStep + "r = " + next + "; y_set(e, r); }");
     return;
   }
   // A lane sums its part of the row; then it goes through it again, from the sum of the parts before.
@@ -47,8 +48,8 @@ void running(const Call& c) {
   const std::string loop = "for (var n = first; n < last; n++) { let i = group; " + std::string(kStep) + "r = " + next + ";";
   s.run_groups(rows_of(c, a), kLanes,
       "let first = min(lane * p.part, p.length);\nlet last = min(first + p.part, p.length);\nvar r = " + start + ";\n" + loop +
-          " }\ntotals[lane] = r;\nworkgroupBarrier();\nr = " + start + ";\nfor (var before = 0u; before < lane; before++) { r = " + combined + "; }\n" +
-          loop + " y_set(e, r); }");
+          " }\ntotals[lane] = r;\nworkgroupBarrier();\nr = " + start +
+          ";\nfor (var before = 0u; before < lane; before++) { r = " + combined + "; }\n" + loop + " y_set(e, r); }");
 }
 bool accepts_running(OpRef op, Inputs in, Outputs) {
   const DType result = op.as<Scan>().result;

@@ -25,7 +25,8 @@ void searchsorted(const Call& c) {
   else if (w == Word::boolean) above = "m && !v", reaches = "m || !v";
   else if (w == Word::i64) above = "i64_lt(v, m)", reaches = "!i64_lt(m, v)";
   else if (w == Word::u64) above = "u64_lt(v, m)", reaches = "!u64_lt(m, v)";
-  s.declare("fn above(m: " + type + ", v: " + type + ") -> bool { return " + above + "; }\nfn reaches(m: " + type + ", v: " + type + ") -> bool { return " + reaches + "; }\n");
+  s.declare("fn above(m: " + type + ", v: " + type + ") -> bool { return " + above + "; }\nfn reaches(m: " + type + ", v: " + type +
+            ") -> bool { return " + reaches + "; }\n");
   s.run_each(c.out[0].numel(), R"(
   let row = i / p.per_row * p.length;
   let v = v_get(i);
@@ -38,7 +39,8 @@ void searchsorted(const Call& c) {
     let goes_on = select(!reaches(m, v), !above(m, v), p.right != 0u);
     if (goes_on) { low = middle + 1u; } else { high = middle; }
   }
-  y_set(i, )" + std::string(is_wide(result) ? "vec2<u32>(low, 0u)" : "i32(low)") + ");");
+  y_set(i, )" + std::string(is_wide(result) ? "vec2<u32>(low, 0u)" : "i32(low)") +
+                                   ");");
 }
 
 }  // namespace

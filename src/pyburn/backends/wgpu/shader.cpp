@@ -52,8 +52,8 @@ uint32_t index_of(int64_t v) {
 }
 
 // quads: the buffer is an array of vec4<u32>.
-std::string accessors(
-    const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank, bool quads = false) {
+std::string accessors(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool written, int rank, bool quads,
+    const std::string& begin) {
   const Word w = word_of(dtype);
   const std::string type = type_name(w), offset = "p." + name + "_offset";
   const auto word = [&](const std::string& i) {
@@ -61,7 +61,7 @@ std::string accessors(
     return atomic ? "atomicLoad(&" + buffer + "[" + i + "])" : buffer + "[" + i + "]";
   };
   const int bits = dtype_info(dtype).bits;
-  std::string out = "fn " + name + "_load(i: u32) -> " + type + " {\n  let e = " + offset + " + i;\n";
+  std::string out = "fn " + name + "_load(i: u32) -> " + type + " {\n" + begin + "  let e = " + offset + " + i;\n";
   if (bits == 64) {
     out += "  return vec2<u32>(" + word("2u * e") + ", " + word("2u * e + 1u") + ");\n}\n";
   } else if (bits == 32) {
@@ -113,10 +113,10 @@ std::string accessors(
   return out;
 }
 
-std::string load4(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool quads) {
+std::string load4(const std::string& name, DType dtype, const std::string& buffer, bool atomic, bool quads, const std::string& count) {
   const bool is_word = dtype_info(dtype).bits == 32;
   const std::string begin = "fn " + name + "_load4(i: u32) -> vec4<f32> { ", first = "(p." + name + "_offset + i) / ";
-  if (quads && is_word) return begin + "return bitcast<vec4<f32>>(" + buffer + "[" + first + "4u]); }\n";
+  if (quads && is_word) return begin + count + "return bitcast<vec4<f32>>(" + buffer + "[" + first + "4u]); }\n";
   std::string elements;
   if (is_word || quads || atomic) {
     for (int k = 0; k < 4; ++k) elements += format("{}{}_load(i + {}u)", k ? ", " : "", name, k);
@@ -126,8 +126,8 @@ std::string load4(const std::string& name, DType dtype, const std::string& buffe
     elements += format(dtype == DType::float16 ? "{}f16_value({} & 0xffffu), f16_value({} >> 16u)"
                                                : "{}bitcast<f32>({} << 16u), bitcast<f32>({} & 0xffff0000u)",
         elements.empty() ? "" : ", ", half, half);
-  return begin + "let w = " + first + "2u; let a = " + buffer + "[w]; let b = " + buffer + "[w + 1u];\n  return vec4<f32>(" + elements +
-         "); }\n";
+  return begin + count + "let w = " + first + "2u; let a = " + buffer + "[w]; let b = " + buffer + "[w + 1u];\n  return vec4<f32>(" +
+         elements + "); }\n";
 }
 
 }  // namespace
@@ -209,6 +209,10 @@ bool Shader::holds_quads(int binding) const {
       uses_.begin(), uses_.end(), [&](const Use& u) { return u.binding == binding && u.quads && dtype_info(u.dtype).bits == 32; });
 }
 
+std::string Shader::counted(int reads) const {
+  return read_binding_ < 0 ? "" : format("  atomicAdd(&buffer{}[0], {}u);\n", read_binding_, reads);
+}
+
 std::string Shader::source(std::string_view main) const {
   std::string code = "struct Parameters {\n" + fields_ + "};\n@group(0) @binding(0) var<uniform> p: Parameters;\n";
   for (size_t k = 0; k < size_t(bound_.size()); ++k)
@@ -220,8 +224,8 @@ std::string Shader::source(std::string_view main) const {
   std::string body;
   for (const Use& u : uses_) {
     const std::string buffer = format("buffer{}", u.binding);
-    body += accessors(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], u.written, u.rank, holds_quads(u.binding));
-    if (u.quads) body += load4(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], holds_quads(u.binding));
+    body += accessors(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], u.written, u.rank, holds_quads(u.binding), counted(1));
+    if (u.quads) body += load4(u.name, u.dtype, buffer, atomic_[size_t(u.binding)], holds_quads(u.binding), counted(4));
     if (u.shared) body += shared_accessors(u.name, u.dtype, buffer);
   }
   body += declarations_;
@@ -235,6 +239,11 @@ void Shader::run(int64_t blocks, int size, std::string_view body, std::string_vi
   const int64_t x = std::min(blocks, most), y = divide_up(blocks, x);
   require(y <= most, "a GPU counts elements with 32 bits: got {} blocks of work", blocks);
   number("grid_row", x);
+  if (Buffer* counter = gpu_.read_counter()) {
+    read_binding_ = int(bound_.size());
+    bound_.push_back({counter, true});
+    atomic_.push_back(true);
+  }
   std::string main = format(
       "@compute @workgroup_size({})\nfn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {\n"
       "  let group = workgroup.y * p.grid_row + workgroup.x;\n",

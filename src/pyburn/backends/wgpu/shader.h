@@ -61,7 +61,8 @@ class Shader {
   void constant(const char* name, int64_t v);  // structure: `name`, an abstract integer
   void declare(std::string_view wgsl) { declarations_ += wgsl; }
 
-  // Lets the code call report(p.name, value) with an i32: reading what depends on the outputs raises the message as an IndexError, or a ValueError.
+  // Lets the code call report(p.name, value) with an i32: reading what depends on the outputs raises the message as an IndexError, or a
+  // ValueError.
   void fault(const std::string& name, std::string_view op, const std::string& message, bool of_value = false);
 
   // `body` runs for each i below n.
@@ -82,13 +83,14 @@ class Shader {
   void field(const std::string& name, const char* type, uint32_t bits);
   void run(int64_t blocks, int size, std::string_view body, std::string_view begin);
   std::string source(std::string_view main) const;
+  std::string counted(int reads) const;
   bool holds_quads(int binding) const;
 
   Gpu& gpu_;
   SmallVector<Bound, 8> bound_;
   std::vector<Use> uses_;
   std::vector<bool> atomic_;
-  int fault_binding_ = -1;
+  int fault_binding_ = -1, read_binding_ = -1;
   uint64_t fault_slots_ = 0;
   std::string fields_, declarations_;
   std::vector<uint32_t> parameters_;

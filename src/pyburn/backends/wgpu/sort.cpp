@@ -107,10 +107,15 @@ void median(const Call& c) {
   s.output("index", c.out[1]);
   s.number("length", rows.values.shape()[1]);
   const std::string nan = may_be_nan ? "is_nan(x_get(row + middle))" : "false";
-  s.run_each(c.out[0].numel(), "let row = i * p.length;\nvar low = 0u;\nvar high = p.length;\n"
-      "while (low < high) { let middle = (low + high) / 2u; if (" + nan + ") { high = middle; } else { low = middle + 1u; } }\n"
-      "var at = row + (low - select(0u, 1u, low > 0u)) / 2u;\nif (low == 0u" + (ignores_nan ? "" : " || low < p.length") + ") { at = row + low; }\n"
-      "y_set(i, x_get(at)); index_set(i, vec2<u32>(u32(from_get(at)), 0u));");
+  s.run_each(c.out[0].numel(),
+      "let row = i * p.length;\nvar low = 0u;\nvar high = p.length;\n"
+      "while (low < high) { let middle = (low + high) / 2u; if (" +
+          nan +
+          ") { high = middle; } else { low = middle + 1u; } }\n"
+          "var at = row + (low - select(0u, 1u, low > 0u)) / 2u;\nif (low == 0u" +
+          (ignores_nan ? "" : " || low < p.length") +
+          ") { at = row + low; }\n"
+          "y_set(i, x_get(at)); index_set(i, vec2<u32>(u32(from_get(at)), 0u));");
 }
 
 }  // namespace

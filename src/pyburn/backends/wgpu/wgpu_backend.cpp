@@ -68,7 +68,8 @@ class WgpuBackend final : public Backend {
     }
     if (op.info->kind != Kind::dynamic && std::all_of(out.begin(), out.end(), [](const TensorHandle& t) { return t.numel() == 0; })) return;
     for (const TensorHandle& t : out)
-      if (t.defined() && t.storage() && storage_of(t).buffer.suspicion.epoch && !reads_output(*op.info) && covers(*t.storage(), t.dtype(), t.layout()) &&
+      if (t.defined() && t.storage() && storage_of(t).buffer.suspicion.epoch && !reads_output(*op.info) &&
+          covers(*t.storage(), t.dtype(), t.layout()) &&
           std::none_of(in.begin(), in.end(), [&](const TensorHandle* x) { return x->defined() && x->storage() == t.storage(); }))
         gpu_.overwritten(storage_of(t).buffer);
     e->kernel({gpu_, op, in, out});

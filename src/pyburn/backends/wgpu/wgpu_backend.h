@@ -25,6 +25,7 @@ struct WgpuCounters {
   int64_t dispatches = 0, submissions = 0, pipelines = 0;  // pipelines: shaders that were compiled
   int64_t host_calls = 0;                                  // operations that ran on the CPU, on copies
   int64_t uploaded = 0, downloaded = 0;                    // bytes
+  int64_t reads = 0;                                       // elements that kernels read; counted with PYBURN_WGPU_COUNT_READS
 };
 std::optional<WgpuCounters> wgpu_counters(const Device&);  // none if its leaf is another backend
 

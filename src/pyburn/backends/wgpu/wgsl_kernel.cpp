@@ -33,8 +33,8 @@ Tensors run_checked(const WgslKernel& k, Inputs in, Metas out, const WgslNumbers
   check_names(k, numbers);
   require<ValueError>(in.size() == k.inputs.size() && !in.empty(), "the kernel has {} inputs: got {} tensors", int64_t(k.inputs.size()),
       int64_t(in.size()));
-  require<ValueError>(out.size() == k.outputs.size() && !out.empty(), "the kernel has {} outputs: got {} shapes",
-      int64_t(k.outputs.size()), int64_t(out.size()));
+  require<ValueError>(out.size() == k.outputs.size() && !out.empty(), "the kernel has {} outputs: got {} shapes", int64_t(k.outputs.size()),
+      int64_t(out.size()));
   for (const Meta& m : out)
     for (const int64_t extent : m.shape) require(extent >= 0, "extents must not be negative: got {}", m.shape);
   require<ValueError>(count >= 0, "count must not be negative: got {}", count);
@@ -42,8 +42,8 @@ Tensors run_checked(const WgslKernel& k, Inputs in, Metas out, const WgslNumbers
     require<ValueError>(t->defined(), "a tensor is missing");
     require<DeviceError>(dynamic_cast<wgpu::GpuStorage*>(t->storage()),
         "expected tensors on wgpu: got one on {}; an operation that names the kernel for wgpu receives such tensors", t->device());
-    require<DeviceError>(t->storage()->owner == in[0]->storage()->owner, "tensors are on different devices: got {} and {}",
-        in[0]->device(), t->device());
+    require<DeviceError>(
+        t->storage()->owner == in[0]->storage()->owner, "tensors are on different devices: got {} and {}", in[0]->device(), t->device());
   }
   wgpu::Gpu& gpu = wgpu::storage_of(*in[0]).gpu;
   const WGPULimits& limits = gpu.limits();
@@ -60,8 +60,8 @@ Tensors run_checked(const WgslKernel& k, Inputs in, Metas out, const WgslNumbers
   for (size_t i = 0; i < in.size(); ++i) s.input(k.inputs[i].c_str(), *in[i]);
   for (size_t i = 0; i < out.size(); ++i) {
     Backend& owner = *in[0]->storage()->owner;
-    results.push_back(make_tensor(in[0]->device(), out[i].dtype, contiguous_layout(out[i].shape),
-        owner.allocate(out[i].dtype, checked_numel(out[i].shape))));
+    results.push_back(make_tensor(
+        in[0]->device(), out[i].dtype, contiguous_layout(out[i].shape), owner.allocate(out[i].dtype, checked_numel(out[i].shape))));
     s.output(k.outputs[i].c_str(), results.back());
   }
   for (const auto& [name, value] : numbers) {
@@ -70,7 +70,7 @@ Tensors run_checked(const WgslKernel& k, Inputs in, Metas out, const WgslNumbers
       continue;
     }
     const int64_t v = std::get<int64_t>(value);
-    require<ValueError>(v >= 0 && v <= int64_t(UINT32_MAX), "a whole number must fit into 32 bits without a sign: got {} for '{}'", v, name);
+    require<ValueError>(v >= 0 && v <= int64_t(UINT32_MAX), "an integer must fit into 32 bits without a sign: got {} for '{}'", v, name);
     s.number(name, uint32_t(v));
   }
   s.declare(k.declarations);

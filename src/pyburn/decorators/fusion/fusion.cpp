@@ -58,8 +58,8 @@ void Fusion::execute(OpRef op, Inputs in, Outputs out) {
     if (t->defined()) storage_of(*t);
   for (const TensorHandle& t : out) storage_of(t);
   PatientLock lock(mutex_);
-  // Cut where no run goes on anyway, the steps of a loop are cut alike and find their plans and compiled kernels again. Cut by length alone,
-  // each step would be divided in another way.
+  // Cut where no run continues anyway, the steps of a loop are cut alike and find their plans and compiled kernels again. Cut by length
+  // alone, each step would be divided in another way.
   if (queue_.full() || (asynchronous_ && splits_runs(*op.info))) flush_locked();
   queue_.add(op, in, out);
   ++statistics_.queued;
