@@ -29,7 +29,7 @@ class WgslKernel:
         name: For error messages.
 
     Raises:
-        TypeError: inputs or outputs is a single string.
+        TypeError: The inputs or outputs are one string.
         ValueError: workgroup_size is not positive.
 
     >>> double = pyburn.backend.WgslKernel("y_set(i, 2.0 * x_get(i));", inputs=["x"], outputs=["y"], name="double")
