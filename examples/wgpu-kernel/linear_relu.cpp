@@ -15,8 +15,8 @@ struct LinearRelu {
 
 Meta infer(const LinearRelu&, Metas in) {
   const Shape &x = in[0].shape, &w = in[1].shape, &b = in[2].shape;
-  require(x.rank() == 2 && w.rank() == 2 && x[1] == w[0] && b == Shape{w[1]},
-      "expected x (n, k), w (k, m) and b (m): got {}, {} and {}", x, w, b);
+  require(x.rank() == 2 && w.rank() == 2 && x[1] == w[0] && b == Shape{w[1]}, "expected x (n, k), w (k, m) and b (m): got {}, {} and {}", x,
+      w, b);
   return {{x[0], w[1]}, in[0].dtype};
 }
 
@@ -31,10 +31,7 @@ TensorHandle decompose(const LinearRelu&, Inputs in) { return relu(matmul(*in[0]
 
 // An invocation per result. linear_relu.py has a faster kernel, whose workgroups share what they read.
 Tensors on_gpu(OpRef, Inputs in) {
-  static const WgslKernel kernel{.name = "linear_relu",
-      .inputs = {"x", "w", "b"},
-      .outputs = {"y"},
-      .body = R"(
+  static const WgslKernel kernel{.name = "linear_relu", .inputs = {"x", "w", "b"}, .outputs = {"y"}, .body = R"(
 let row = i / p.columns;
 let column = i % p.columns;
 var sum = b_get(column);
