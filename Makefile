@@ -75,7 +75,8 @@ demo: build  ## Train a network on handwritten digits with a live view, draw its
 .PHONY: test
 test: build-tests  ## Release build, C++ tests, Python tests
 	@tools/system_packages.sh test
-	ctest --preset release --parallel $(JOBS)
+	PYBURN_WGPU_LIBRARY="$$(echo $(CURDIR)/$(VENV)/lib/python3*/site-packages/wgpu/resources/libwgpu_native-release.so)" \
+		ctest --preset release --parallel $(JOBS)
 	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: faults
@@ -99,6 +100,13 @@ test-torch: build-torch  ## Every operation on PyTorch as a backend (TORCH_DEVIC
 	$(PEERS)/bin/python -m pip install --quiet 'pytest>=8'
 	PYTHONPATH=$(CURDIR)/build/torch $(PEERS)/bin/python -m pytest tests/python/test_torch_backend.py
 	PYTHONPATH=$(CURDIR)/build/torch PYBURN_CONFORMANCE_DEVICES="$(TORCH_DEVICES)" $(PEERS)/bin/python -m pytest tests/conformance $(PYTEST_ARGS)
+
+.PHONY: test-wgpu
+WGPU_DEVICES ?= wgpu;fusion(wgpu)
+test-wgpu: build-tests  ## Every operation on the GPU backend, plain and fused (WGPU_DEVICES="wgpu:1" for another adapter)
+	@tools/system_packages.sh test
+	$(VENV)/bin/python -m pytest tests/python -k test_wgpu --numprocesses $(JOBS)
+	PYBURN_CONFORMANCE_DEVICES="$(WGPU_DEVICES)" $(VENV)/bin/python -m pytest tests/conformance --numprocesses $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: test-arm64
 test-arm64: venv  ## C++ tests on 64-bit ARM: cross-compiled on Debian, run by qemu

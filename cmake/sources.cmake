@@ -222,6 +222,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/cpu/conv/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp
+  src/pyburn/backends/wgpu/not_built.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
@@ -492,4 +493,48 @@ set(PYBURN_BINDINGS
   python/bindings/tensor_protocols.cpp
   python/bindings/tensors_in_use.cpp
   python/bindings/generated/functions.cpp
+)
+
+# The GPU backend, in place of not_built.cpp where it is built: see wgpu.cmake.
+set(PYBURN_WGPU_SOURCES
+  src/pyburn/backends/wgpu/native.cpp
+  src/pyburn/backends/wgpu/adapters.cpp
+  src/pyburn/backends/wgpu/faults.cpp
+  src/pyburn/backends/wgpu/gpu.cpp
+  src/pyburn/backends/wgpu/library.cpp
+  src/pyburn/backends/wgpu/library_math.cpp
+  src/pyburn/backends/wgpu/shader.cpp
+  src/pyburn/backends/wgpu/elementwise.cpp
+  src/pyburn/backends/wgpu/on_host.cpp
+  src/pyburn/backends/wgpu/wgpu_backend.cpp
+  src/pyburn/backends/wgpu/unary.cpp
+  src/pyburn/backends/wgpu/binary.cpp
+  src/pyburn/backends/wgpu/copy.cpp
+  src/pyburn/backends/wgpu/fill.cpp
+  src/pyburn/backends/wgpu/reduce.cpp
+  src/pyburn/backends/wgpu/matmul.cpp
+  src/pyburn/backends/wgpu/product.cpp
+  src/pyburn/backends/wgpu/axis_text.cpp
+  src/pyburn/backends/wgpu/workgroup.cpp
+  src/pyburn/backends/wgpu/conv.cpp
+  src/pyburn/backends/wgpu/pool.cpp
+  src/pyburn/backends/wgpu/norm.cpp
+  src/pyburn/backends/wgpu/cross_entropy.cpp
+  src/pyburn/backends/wgpu/attention.cpp
+  src/pyburn/backends/wgpu/rnn_steps.cpp
+  src/pyburn/backends/wgpu/resampling.cpp
+  src/pyburn/backends/wgpu/unfold.cpp
+  src/pyburn/backends/wgpu/segment.cpp
+  src/pyburn/backends/wgpu/regions.cpp
+  src/pyburn/backends/wgpu/extremum.cpp
+  src/pyburn/backends/wgpu/softmax.cpp
+  src/pyburn/backends/wgpu/scan.cpp
+  src/pyburn/backends/wgpu/sort.cpp
+  src/pyburn/backends/wgpu/search.cpp
+  src/pyburn/backends/wgpu/indexing.cpp
+  src/pyburn/backends/wgpu/movement.cpp
+  src/pyburn/backends/wgpu/random.cpp
+  src/pyburn/backends/wgpu/fused.cpp
+  src/pyburn/backends/wgpu/optimise.cpp
+  src/pyburn/backends/wgpu/wgsl_kernel.cpp
 )

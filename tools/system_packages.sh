@@ -1,12 +1,12 @@
 #!/bin/sh
 # Installs the Debian/Ubuntu packages that a build needs and that are missing; says the one command where it may not.
-# With "test": also what some tests need (a browser), where that can be had; they skip without it. With "arm64": what cross-compiling for
+# With "test": also what some tests need (a browser, a Vulkan driver in software), where that can be had; they skip without it. With "arm64": what cross-compiling for
 # 64-bit ARM needs, on Debian, where packages of several architectures live side by side.
 set -eu
 
 packages="g++ ninja-build ccache python3-dev python3-venv libhwy-dev libgtest-dev nlohmann-json3-dev libprotozero-dev"
 optional=""
-[ "${1:-}" = test ] && packages="" optional="chromium chromium-driver"
+[ "${1:-}" = test ] && packages="" optional="chromium chromium-driver libvulkan1 mesa-vulkan-drivers"
 [ "${1:-}" = arm64 ] && packages="g++-aarch64-linux-gnu qemu-user-static libhwy-dev:arm64 libgtest-dev:arm64 nlohmann-json3-dev libprotozero-dev"
 
 if ! command -v dpkg-query >/dev/null; then

@@ -6,6 +6,8 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/simd_level.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
+#include "pyburn/backends/wgpu/wgsl_kernel.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/transfer.h"
@@ -71,6 +73,44 @@ nb::dict capabilities(nb::handle device) {
   return result;
 }
 
+nb::list adapters() {
+  nb::list out;
+  for (const WgpuAdapter& a : wgpu_adapters()) {
+    nb::dict row;
+    row["name"] = a.name, row["driver"] = a.driver, row["kind"] = a.kind, row["api"] = a.api, row["largest_tensor"] = a.largest_tensor;
+    out.append(row);
+  }
+  return out;
+}
+
+nb::object gpu_counters(nb::handle device) {
+  const std::optional<WgpuCounters> c = wgpu_counters(to_device(device.ptr()));
+  if (!c) return nb::none();
+  nb::dict out;
+  out["dispatches"] = c->dispatches, out["submissions"] = c->submissions, out["pipelines"] = c->pipelines;
+  out["host_calls"] = c->host_calls, out["uploaded"] = c->uploaded, out["downloaded"] = c->downloaded;
+  out["reads"] = c->reads;
+  return out;
+}
+
+// results: pairs of shape and dtype. The caller has checked the types.
+nb::list run_user_kernel(const WgslKernel& kernel, nb::sequence tensors, nb::sequence results, nb::dict numbers, int64_t count) {
+  Tensors in;
+  MetaList out;
+  WgslNumbers values;
+  InputList list;
+  for (nb::handle t : tensors) in.push_back(unwrap(t.ptr()));
+  for (nb::handle r : results) out.push_back({to_dims(nb::object(r[0]).ptr()), to_dtype(nb::object(r[1]).ptr())});
+  for (const auto& [name, value] : numbers) {
+    if (PyFloat_Check(value.ptr())) values.emplace_back(nb::cast<std::string>(name), float(nb::cast<double>(value)));
+    else values.emplace_back(nb::cast<std::string>(name), nb::cast<int64_t>(value));
+  }
+  list.add(in);
+  nb::list made;
+  for (TensorHandle& t : run_wgsl(kernel, list, {out.data(), size_t(out.size())}, values, count)) made.append(nb::steal(wrap(t)));
+  return made;
+}
+
 PythonBackend* python_backend(Backend* backend) { return dynamic_cast<PythonBackend*>(backend); }
 
 }  // namespace
@@ -80,6 +120,18 @@ void bind_backend(nb::module_& m) {
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
   m.def("_capabilities", capabilities);
+  m.def("_gpu_adapters", adapters);
+  m.def("_gpu_counters", gpu_counters);
+  nb::class_<WgslKernel>(m, "_WgslKernel")
+      .def("__init__",
+          [](WgslKernel* self, std::string name, std::vector<std::string> inputs, std::vector<std::string> outputs, std::string body,
+              std::string declarations, int workgroup_size) {
+            new (self) WgslKernel{
+                std::move(name), std::move(inputs), std::move(outputs), std::move(body), std::move(declarations), workgroup_size};
+          })
+      .def_ro("workgroup_size", &WgslKernel::workgroup_size)
+      .def("run", run_user_kernel);
+  m.def("_injure_gpu", [](nb::handle device, int failing_allocation) { injure_wgpu(to_device(device.ptr()), failing_allocation); });
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",
@@ -98,6 +150,10 @@ void bind_backend(nb::module_& m) {
     PythonBackend* owner = python_backend(&storage_maker(d.backend()));
     const TensorHandle shared = owner ? owner->share(exporter, d) : TensorHandle();
     return shared.defined() ? nb::steal(wrap(shared)) : nb::none();
+  });
+  set_wgpu_library_finder([] {
+    const GilAcquire gil;
+    return nb::cast<std::string>(nb::module_::import_("pyburn.backend.gpu").attr("_library")());
   });
   set_backend_discovery([] {
     const GilAcquire gil;

@@ -4,6 +4,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/null/null_backend.h"
+#include "pyburn/backends/wgpu/wgpu_backend.h"
 #include "pyburn/decorators/autodiff/autodiff.h"
 #include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/decorators/remote/client.h"
@@ -13,18 +14,6 @@
 #include "pyburn/runtime/device_identity.h"
 
 namespace pyburn {
-namespace {
-
-// Names that users may type and that lead nowhere yet: pyburn.backends() and the error say why.
-void register_planned(const char* name, std::vector<std::string> aliases, const char* doc, const char* why) {
-  register_backend({.name = name,
-      .aliases = std::move(aliases),
-      .doc = doc,
-      .make = [](auto, auto) { return Ref<Backend>(); },
-      .unavailable = [why] { return std::string(why); }});
-}
-
-}  // namespace
 
 void start() {
   static std::once_flag once;
@@ -39,7 +28,8 @@ void start() {
     register_trace_backend();
     register_remote_backend();
     register_router_backend();
-    register_planned("wgpu", {"gpu"}, "GPUs through WebGPU.", "this version of pyburn has no wgpu backend");
+    register_wgpu_backend();
+    set_best_backend([] { return wgpu_is_best() ? "wgpu" : "ndarray"; });
   });
 }
 

@@ -36,9 +36,18 @@ def _late_leaf() -> list[str]:
     return ["late", "fusion(late)"]
 
 
-# `make test-torch` names the devices of PyTorch, separated by semicolons.
+def _gpu() -> list[str]:
+    """The GPU backend, on hardware or on software that stands in for it. Without an adapter test_wgpu.py says that it was skipped."""
+    try:
+        pyburn.device("wgpu")
+    except pyburn.DeviceError:
+        return []
+    return ["wgpu"]
+
+
+# `make test-torch` and `make test-wgpu` name their devices, separated by semicolons.
 _NAMED = os.environ.get("PYBURN_CONFORMANCE_DEVICES")
-DEVICES = _NAMED.split(";") if _NAMED else [*_devices(), *_late_leaf()]
+DEVICES = _NAMED.split(";") if _NAMED else [*_devices(), *_late_leaf(), *_gpu()]
 WITH_FLOAT64 = [device for device in DEVICES if has_float64(device)]
 
 

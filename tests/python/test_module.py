@@ -521,8 +521,8 @@ def test_a_backend_that_names_no_device_is_an_attribute(value):
     assert model.backend == value and copy.deepcopy(model).backend == value
     model.backend = "ndarray"
     assert model.backend == model.layer.weight.device
-    with pytest.raises(pyburn.DeviceError, match="not available"):
-        model.backend = "Wgpu"
+    with pytest.raises(pyburn.DeviceError, match="no such adapter|not available|no adapter"):
+        model.backend = "Wgpu:no such GPU"
 
 
 def test_training_may_be_deleted():

@@ -24,12 +24,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from . import gpu
 from .registration import discover, register, stack
 
 if TYPE_CHECKING:
     from .interface import Backend, Capabilities, kernel
+    from .wgsl_kernel import WgslKernel
 
-__all__ = ["Backend", "Capabilities", "discover", "kernel", "register", "stack"]
+__all__ = ["Backend", "Capabilities", "WgslKernel", "discover", "gpu", "kernel", "register", "stack"]
 
 
 def __getattr__(name: str) -> Any:
@@ -38,6 +40,10 @@ def __getattr__(name: str) -> Any:
         from . import interface
 
         return getattr(interface, name)
+    if name == "WgslKernel":
+        from .wgsl_kernel import WgslKernel
+
+        return WgslKernel
     if not name.startswith("_") and any(entry["name"] == name and entry["decorator"] for entry in _core._backends()):
         return lambda inner: stack(name, inner)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,7 @@ from typing import Any
 
 _PARTS = {  # the extras: modules, what pip installs for them, and their purpose
     "dashboard": (("textual", "starlette", "uvicorn"), "textual starlette uvicorn h11", "dashboards in the terminal and the browser"),
+    "wgpu": (("wgpu",), "wgpu==0.32.0", "GPUs (Python 3.11 or newer)"),
     "vision": (("PIL",), "Pillow", "reading and writing images"),
     "parquet": (("pyarrow",), "pyarrow", "reading Parquet files"),
 }
@@ -24,10 +25,20 @@ def facts() -> dict[str, Any]:
     found.pop("command")
     found.pop("variables")
     found["backends"] = {b.name: b.reason or "available" for b in pyburn.backends()}
+    found["gpus"] = _gpus()
     found["extras"] = {name: all(map(importlib.util.find_spec, modules)) for name, (modules, *_) in _PARTS.items()}
     found["data"] = os.environ.get("PYBURN_DATA")
     found["cmake"] = pyburn.cmake_dir()
     return found
+
+
+def _gpus() -> list[dict[str, Any]]:
+    import pyburn
+
+    try:
+        return [adapter._asdict() for adapter in pyburn.backend.gpu.adapters()]
+    except pyburn.DeviceError:
+        return []
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,6 +60,11 @@ def run(options: argparse.Namespace) -> int:
     print("\nbackends")
     for name, state in found["backends"].items():
         print(f"  {name:12} {state}")
+    print("\nadapters of wgpu")
+    for i, gpu in enumerate(found["gpus"]):
+        print(f"  wgpu:{i:<7} {gpu['name']} ({gpu['kind']}, {gpu['api']}), tensors of up to {gpu['largest_tensor'] / 2**20:.0f} MiB")
+    if not found["gpus"]:
+        print("  none")
     print("\noptional packages")
     for name, (_, packages, use) in _PARTS.items():
         print(f"  {name:12} {use}: " + ("installed" if found["extras"][name] else f"pip install {packages}"))

@@ -81,7 +81,7 @@ Waves waves(int64_t frequencies, int64_t n, const TensorHandle& like) {
   Device* device = &like.device();
   const TensorHandle k = arange(0, frequencies, 1, DType::int64, device), j = arange(0, n, 1, DType::int64, device);
   const TensorHandle turns = remainder(unsqueeze(k, 1) * unsqueeze(j, 0), n);  // exact, however large the product is
-  const TensorHandle angle = cast(turns, DType::float64) * (2 * std::numbers::pi / double(n));
+  const TensorHandle angle = cast(turns, widest_float(like.device().backend())) * (2 * std::numbers::pi / double(n));
   return {cast(cos(angle), like.dtype()), cast(sin(angle), like.dtype())};
 }
 // matrix x, along the last dimension of x.

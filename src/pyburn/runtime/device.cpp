@@ -43,6 +43,12 @@ Registry& registry() {
 
 constexpr size_t kRememberedTexts = 256;
 
+std::atomic<const char* (*)()> best_backend{nullptr};
+std::string best_name() {
+  auto* name = best_backend.load();
+  return name ? name() : "ndarray";
+}
+
 std::atomic<void (*)()> discovery{nullptr};
 void discover() {
   if (auto* more = discovery.load()) more();
@@ -185,7 +191,7 @@ Ref<Backend> unique_backend(const BackendEntry& e, const std::string& options, c
 }
 
 Ref<Backend> build(const DeviceName& d, const Source& source, Construction& construction) {
-  const BackendEntry e = d.name == "best" && !find_entry("best") ? *find_entry("ndarray") : usable_entry(d, source);
+  const BackendEntry e = d.name == "best" && !find_entry("best") ? *find_entry(best_name()) : usable_entry(d, source);
   if (!e.decorator) {
     if (d.parenthesised)
       source.refuse(
@@ -348,6 +354,7 @@ Device& default_device() {
   return *d;
 }
 void set_default_device(Device& d) { process_default = &d; }
+void set_best_backend(const char* (*name)()) { best_backend = name; }
 void reset_default_device() { process_default = nullptr; }
 Device& best_device() { return device("best"); }
 

@@ -24,6 +24,8 @@ bool begins_as_device(std::string_view text);
 // For factories of backends without options: an index is ignored ("cpu:1" is the CPU in PyTorch, too), anything else is a DeviceError.
 bool is_plain(std::string_view name, std::string_view options);  // false: an index was given
 void require_no_options(std::string_view name, std::string_view options);
+// The name of the backend that "best" stands for; the CPU unless set. Called when the default device is first needed.
+void set_best_backend(const char* (*name)());
 void reset_default_device();  // PYBURN_DEVICE, else the best one
 
 }  // namespace pyburn

@@ -8,7 +8,15 @@
 namespace pyburn {
 using Pending = FusionStorage::Pending;
 
-Fusion::Fusion(Ref<Backend> inner) : Decorator(std::move(inner)), memory_owner_(storage_maker(*inner_)) {}
+namespace {
+bool splits_runs(const OpInfo& op) { return op.kind != Kind::elementwise && op.fusing != Fusing::ends; }
+}  // namespace
+
+Fusion::Fusion(Ref<Backend> inner)
+    : Decorator(std::move(inner)),
+      memory_owner_(storage_maker(*inner_)),
+      asynchronous_(inner_->capabilities().asynchronous),
+      small_limit_(asynchronous_ ? 0 : kSmallLimit) {}
 
 // What the inner backend cannot run is decomposed above the queue, where its parts can be fused.
 KernelSupport Fusion::support(const OpInfo& op, DType key) const { return inner_->known_support(op, key); }
@@ -50,7 +58,9 @@ void Fusion::execute(OpRef op, Inputs in, Outputs out) {
     if (t->defined()) storage_of(*t);
   for (const TensorHandle& t : out) storage_of(t);
   PatientLock lock(mutex_);
-  if (queue_.full()) flush_locked();
+  // Cut where no run continues anyway, the steps of a loop are cut alike and find their plans and compiled kernels again. Cut by length
+  // alone, each step would be divided in another way.
+  if (queue_.full() || (asynchronous_ && splits_runs(*op.info))) flush_locked();
   queue_.add(op, in, out);
   ++statistics_.queued;
 }

@@ -41,7 +41,8 @@ class Fusion final : public Decorator {
   // everything is queued. See kSmallLimit.
   void set_small_limit(int64_t elements) { small_limit_.store(elements, std::memory_order_relaxed); }
   int64_t small_limit() const { return small_limit_.load(std::memory_order_relaxed); }
-  // Measured with chains of nine cheap operations: below this size, queueing and planning cost more than fusion saves.
+  // Measured on the CPU with chains of nine cheap operations: below this size, queueing and planning cost more than fusion saves. Above an
+  // asynchronous backend the limit is 0: there a kernel costs more than a place in the queue, however small it is.
   static constexpr int64_t kSmallLimit = 8192;
 
   // The memory of x, after computing it. For numpy, DLPack and other consumers of raw memory.
@@ -74,7 +75,8 @@ class Fusion final : public Decorator {
 
   Backend& memory_owner_;  // the backend below, which allocates storages
   InnerDevice inner_device_;
-  std::atomic<int64_t> small_limit_{kSmallLimit};
+  const bool asynchronous_;  // the backend below
+  std::atomic<int64_t> small_limit_;
 
   mutable ForkSafeMutex mutex_;  // guards all members below
   Queue queue_;
