@@ -24,7 +24,7 @@ def test_the_fuzzer_finds_a_crash(tmp_path: Path) -> None:
     (tmp_path / "plant.py").write_text(
         f"import sys, os, signal, runpy; sys.path.insert(0, {str(FUZZER)!r})\n"
         "import pyburn; pyburn.sort = lambda *a, **k: os.kill(os.getpid(), signal.SIGSEGV)\n"
-        f"sys.argv = ['calls', '--runs', '2000']; runpy.run_path({str(FUZZER / '__main__.py')!r}, run_name='__main__')\n"
+        f"sys.argv = ['calls', '--runs', '2000', '--seed', '2']; runpy.run_path({str(FUZZER / '__main__.py')!r}, run_name='__main__')\n"
     )
     ran = subprocess.run([sys.executable, str(tmp_path / "plant.py")], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 1

@@ -130,7 +130,7 @@ def test_pivots_that_do_not_fit_the_factors() -> None:
     ):
         with pytest.raises((ValueError, RuntimeError), match="expected pivots of shape"):
             pyburn.lu_unpack(pyburn.ones(3, 3), pivots)
-    with pytest.raises(MemoryError):
+    with pytest.raises((MemoryError, ValueError)):
         pyburn.lu_unpack(pyburn.ones(1, 1).expand(2**31, 2), pyburn.ones(2, dtype=pyburn.int32))
 
 
@@ -138,3 +138,32 @@ def test_matrix_exponentials_of_the_largest_numbers() -> None:
     largest = pyburn.finfo(pyburn.float64).max
     assert not pyburn.linalg.matrix_exp(pyburn.tensor([[largest]], dtype=pyburn.float64)).isfinite().any()
     assert pyburn.linalg.matrix_exp(pyburn.tensor([[-largest]], dtype=pyburn.float64)).tolist() == [[0.0]]
+
+
+def test_files_that_are_no_files() -> None:
+    for target in (1.5, 7, pyburn.ones(2), None):
+        with pytest.raises(TypeError, match="expected a path or an object with a method write"):
+            pyburn.save([1], target)  # type: ignore[arg-type]
+
+
+def test_strides_and_scales_beyond_all_sizes() -> None:
+    x, w = pyburn.rand(1, 4, 9, 9, requires_grad=True), pyburn.rand(4, 2, 3, 3, requires_grad=True)
+    made = []
+    for stride in (100, 2**31 - 1):  # the window has one place in both cases
+        y = F.conv2d(x, w, stride=stride, padding=1, groups=2)
+        made.append([y.tolist(), *(g.tolist() for g in pyburn.autograd.grad(y.sum(), (x, w)))])
+    assert made[0] == made[1]
+    for scale in (2.0**62, 1e308, float("inf")):
+        assert pyburn.ones(2, 7).resize_axis(1, 7, 3, "linear", False, scale, True).shape == (2, 3)
+        assert pyburn.ones(2, 7).resize_axis(1, 7, 3, "nearest", False, scale, False).tolist() == [[1.0] * 3] * 2
+
+
+def test_regions_that_do_not_exist() -> None:
+    none = pyburn.ones(0, 2, 2, 1).expand(0, 2, 2, 2**62)
+    assert pyburn.roi_align_input(none, pyburn.ones(0, 5), (1, 2, 5, 6), 1.0, 2**62, False).tolist() == pyburn.zeros(1, 2, 5, 6).tolist()
+
+
+def test_shapes_that_are_huge_tensors() -> None:
+    with pytest.raises((TypeError, RuntimeError)):
+        pyburn.broadcast_shapes(3, pyburn.ones(1, 1).expand(2**31, 2**20))
+    assert pyburn.broadcast_shapes((2, 1), iter([3])) == (2, 3)

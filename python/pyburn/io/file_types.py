@@ -31,5 +31,13 @@ def readable(source: Source) -> str | bytes:
 
 
 def writable(target: Target) -> str | Writable:
-    """Returns a path as str, or the object."""
-    return os.fspath(target) if isinstance(target, (str, os.PathLike)) else target
+    """Returns a path as str, or the object.
+
+    Raises:
+        TypeError: It is neither a path nor an object with a method `write`.
+    """
+    if isinstance(target, (str, os.PathLike)):
+        return os.fspath(target)
+    if not hasattr(target, "write"):
+        raise TypeError(f"expected a path or an object with a method write(): got {type(target).__name__}")
+    return target

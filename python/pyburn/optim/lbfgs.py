@@ -101,14 +101,11 @@ class LBFGS(NativeOptimizer):
     def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
         if "old_dirs" not in values:
             return values
-        # PyTorch stores these numbers as tensors, and expects a scratch list "al" when it resumes.
-        numbers: dict[str, Any] = {"ro": [self._as_tensor(r, values) for r in values["ro"]], "al": [None] * self._history()}
+        # PyTorch stores these numbers as tensors. It makes its scratch list "al", of history_size places, when that is missing.
+        numbers: dict[str, Any] = {"ro": [self._as_tensor(r, values) for r in values["ro"]]}
         if values["ro"]:
             numbers["H_diag"] = self._as_tensor(values["H_diag"], values)
         return {**values, **numbers}
-
-    def _history(self) -> int:
-        return self.param_groups[0]["history_size"]
 
     @staticmethod
     def _as_tensor(number: float, values: dict[str, Any]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -143,7 +144,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     for shape in shapes:
         if not isinstance(shape, int) and not hasattr(shape, "__iter__"):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
-    stretched = [_core.empty(()).expand((shape,) if isinstance(shape, int) else tuple(shape)) for shape in shapes]
+    stretched = [_core.empty(()).expand((shape,) if isinstance(shape, int) else tuple(islice(shape, 65))) for shape in shapes]  # 64 at most
     return _core.broadcast_tensors(*stretched)[0].shape
 
 

@@ -81,9 +81,10 @@ ResizeTaps resize_taps(const Resize& a) {
   const bool is_nearest = a.mode.starts_with("nearest"), is_cubic = a.mode == "cubic", is_lanczos = a.mode == "lanczos";
   double scale = a.scale > 0 ? a.scale : double(n) / double(m);
   if (a.align_corners) scale = m > 1 ? double(n - 1) / double(m - 1) : 0;
+  scale = std::min(scale, 0x1p53 / double(std::max<int64_t>(m, 1)));                // positions stay integers of 64 bits
   const double reach = (is_lanczos ? 3 : is_cubic ? 2 : 1) * std::max(scale, 1.0);  // antialias: how far the filter sees
   ResizeTaps taps;
-  taps.width = is_nearest ? 1 : a.antialias ? 2 * int64_t(std::ceil(reach)) + 1 : is_cubic ? 4 : 2;
+  taps.width = is_nearest ? 1 : a.antialias ? 2 * int64_t(std::ceil(std::min(reach, double(n)))) + 1 : is_cubic ? 4 : 2;
   taps.first.resize(size_t(m)), taps.count.resize(size_t(m));
   taps.weights.assign(size_t(m * taps.width), 0.0);
   for (int64_t o = 0; o < m; ++o) {

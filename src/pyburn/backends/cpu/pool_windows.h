@@ -14,12 +14,13 @@ struct PoolWindows {
   int64_t plane() const { return z.in * y.in * x.in; }
   int64_t windows() const { return z.out * y.out * x.out; }
   int64_t elements() const {  // elements read per plane
-    return windows() * std::max<int64_t>(1, z.kernel * y.kernel * x.kernel) + plane();
+    return windows() * std::max<int64_t>(1, read(z) * read(y) * read(x)) + plane();
   }
   // One window over the whole plane.
   bool whole() const { return windows() == 1 && covers(z) && covers(y) && covers(x); }
 
  private:
+  static int64_t read(const PoolAxis& a) { return std::min(a.kernel, a.in); }  // of a window
   static bool covers(const PoolAxis& a) { return a.dilation == 1 && a.first(0) == 0 && a.last(0) == a.in; }
 };
 

@@ -128,6 +128,7 @@ template <class T>
 void roi_align(const RoiAlign& a, const TensorHandle& x_, const TensorHandle& boxes_, TensorHandle& y_) {
   const PlainInput<T> x(x_), boxes(boxes_);
   const PlainOutput<T> y(y_);
+  if (y.numel() == 0) return;
   const int64_t images = x.shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
   const int64_t rows = a.size[0], columns = a.size[1], bins = rows * columns, regions = y.shape()[0];
   const int64_t groups = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
@@ -154,9 +155,10 @@ template <class T>
 void roi_align_input(const RoiAlign& a, const TensorHandle& dy_, const TensorHandle& boxes_, TensorHandle& dx_) {
   const PlainInput<T> dy(dy_), boxes(boxes_);
   const PlainOutput<T> dx(dx_);
+  std::fill_n(dx.data(), dx.numel(), T(0));
+  if (dx.numel() == 0 || dy_.numel() == 0) return;
   const int64_t images = a.size[0], channels = a.size[1], height = a.size[2], width = a.size[3];
   const int64_t regions = dy.shape()[0], rows = dy.shape()[2], columns = dy.shape()[3], bins = rows * columns;
-  std::fill_n(dx.data(), dx.numel(), T(0));
   const int64_t groups = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
   parallel_for(groups, 1, [&](int64_t begin, int64_t end) {  // regions overlap: a thread has channels of its own
     for (int64_t region = 0; region < regions; ++region) {

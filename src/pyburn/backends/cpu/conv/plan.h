@@ -1,6 +1,7 @@
 // A convolution as sums over taps: which source elements contribute to each result element. The input gradient has the same form; its
 // result elements fall into phases, which are sets of elements that use the same taps.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "pyburn/backends/cpu/conv/geometry.h"
@@ -53,7 +54,10 @@ struct ConvPlan {
       }
   }
   static PlanAxis axis(const ConvAxis& a, bool transposed) {
-    return {transposed ? a.out : a.in, transposed ? a.in : a.out, a.kernel, a.stride, a.padding, a.dilation, transposed};
+    // Where the window has one place only, any stride that is large enough means the same, and phases are made for each step of it.
+    const int64_t enough = transposed ? std::max(a.in + a.padding, (a.kernel - 1) * a.dilation + 1) : 1;
+    const int64_t stride = a.out == 1 ? std::min(a.stride, enough) : a.stride;
+    return {transposed ? a.out : a.in, transposed ? a.in : a.out, a.kernel, stride, a.padding, a.dilation, transposed};
   }
 };
 

@@ -11,6 +11,7 @@
 #include "pyburn/backends/cpu/conv/plan.h"
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
+#include "pyburn/support/checked.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -112,7 +113,7 @@ struct PlaneSplit {
         parts_x(source_parts(p.x)),
         width(in_lines(divided_up(p.x.result, p.x.phases()) + shift_x.span())),
         lead(divided_up(first_column(), kVector<T>) * kVector<T> - first_column()) {
-    const int64_t row_bytes = parts_y * parts_x * width * int64_t(sizeof(T));
+    const int64_t row_bytes = Checked(parts_y) * parts_x * width * int64_t(sizeof(T));
     const int64_t most = std::min(kBytes, 8 * kBytes / p.sources) / row_bytes - shift_y.span();
     const int64_t strips = divided_up(most_rows(), std::clamp<int64_t>(most, 1, most_rows()));
     rows = divided_up(most_rows(), strips);
