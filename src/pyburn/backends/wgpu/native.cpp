@@ -22,7 +22,7 @@ constexpr const char *kPackaged = "libwgpu_native-release.dylib", *kSystem = "li
 constexpr const char *kPackaged = "libwgpu_native-release.so", *kSystem = "libwgpu_native.so";
 #endif
 
-constexpr const char* kAdvice = "install it with pip install 'pyburn[wgpu]' (Python 3.11 or newer), or set PYBURN_WGPU_LIBRARY to its path";
+constexpr const char* kAdvice = "install it with pip install wgpu==0.32.0 (Python 3.11 or newer), or set PYBURN_WGPU_LIBRARY to its path";
 
 // The Python package `wgpu` lies beside the package `pyburn`, whose folder lib/ holds this library.
 std::string packaged_library() {
