@@ -172,7 +172,7 @@ def test_what_programs_say_around_their_models() -> None:
     with keras.device("cpu:0"), keras.name_scope("part") as name:
         assert name == "part" and keras.layers.Dense(2)(pyburn.ones(1, 3)).device.type == "cpu"
     with pytest.raises(pyburn.DeviceError, match="available here: "):
-        keras.device("gpu:0")
+        keras.device("tpu:0")
 
 
 class Doubled(keras.Layer):
