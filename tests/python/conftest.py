@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import pyburn
 import pyburn.compat
 
 
@@ -19,3 +20,12 @@ def torch() -> Iterator[Any]:
         yield importlib.import_module("torch")
     finally:
         pyburn.compat.uninstall()
+
+
+@pytest.fixture(scope="module")
+def gpu() -> pyburn.Device:
+    """The GPU, or the software that stands in for one."""
+    try:
+        return pyburn.device("wgpu")
+    except pyburn.DeviceError as reason:
+        pytest.skip(f"THE GPU BACKEND IS NOT TESTED: {reason}")

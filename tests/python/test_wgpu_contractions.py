@@ -6,14 +6,6 @@ import pyburn
 from pyburn.nn import functional as F
 
 
-@pytest.fixture(scope="module")
-def gpu():
-    try:
-        return pyburn.device("wgpu")
-    except pyburn.DeviceError as reason:
-        pytest.skip(f"THE GPU BACKEND IS NOT TESTED: {reason}")
-
-
 @pytest.fixture(autouse=True)
 def seed():
     pyburn.manual_seed(0)

@@ -6,14 +6,6 @@ import pyburn
 from pyburn import nn
 
 
-@pytest.fixture(scope="module")
-def gpu():
-    try:
-        return pyburn.device("wgpu")
-    except pyburn.DeviceError as reason:
-        pytest.skip(f"THE GPU BACKEND IS NOT TESTED: {reason}")
-
-
 class Normed(nn.Module):
     """Convolutions with batch norm, pooling, and group norm."""
 

@@ -28,7 +28,7 @@ void Faults::settle(Suspicion& s) {
 
 Suspicion Faults::begin(uint64_t own_slots) {
   // Another thread may have begun an epoch since the slot was given: there, it has no message yet.
-  while (own_slots >> messages_.size() && messages_.size() < kSlots) messages_.push_back({"a value is out of range: got {}", false});
+  while (messages_.size() < kSlots && own_slots >> messages_.size()) messages_.push_back({"a value is out of range: got {}", false});
   return {epoch_, own_slots, nullptr};
 }
 void Faults::collect(Suspicion& from, Suspicion& all) {
