@@ -167,3 +167,17 @@ def test_shapes_that_are_huge_tensors() -> None:
     with pytest.raises((TypeError, RuntimeError)):
         pyburn.broadcast_shapes(3, pyburn.ones(1, 1).expand(2**31, 2**20))
     assert pyburn.broadcast_shapes((2, 1), iter([3])) == (2, 3)
+
+
+def test_states_do_not_grow_with_what_an_option_allows() -> None:
+    w = pyburn.nn.Parameter(pyburn.ones(3, 2))
+    optimizer = pyburn.optim.LBFGS([w], lr=0.1, max_iter=3, history_size=2**31)
+    w.grad = pyburn.ones(3, 2)
+    for _ in range(2):
+        optimizer.step(lambda: w.sum())
+    assert sum(len(x) for x in optimizer.state_dict()["state"][0].values() if isinstance(x, list)) < 100
+
+
+def test_pooling_windows_beyond_all_sizes() -> None:  # what a window costs is estimated: an overflow, which UBSan sees
+    x = pyburn.arange(24.0).reshape(1, 1, 2, 3, 4)
+    assert F.max_pool3d(x, 2**31 - 1, ceil_mode=True).numel() in (0, 1)

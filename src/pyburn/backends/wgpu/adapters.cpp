@@ -34,7 +34,8 @@ Adapter described(WGPUAdapter handle) {
   a.name = text_of(info.device);
   a.driver = text_of(info.description);
   constexpr const char* kinds[] = {"discrete GPU", "integrated GPU", "unknown", "software"};
-  a.kind = kinds[rank_of(info.adapterType)];
+  a.type = info.adapterType;
+  a.kind = kinds[rank_of(a.type)];
   a.api = info.backendType == WGPUBackendType_Vulkan  ? "Vulkan"
           : info.backendType == WGPUBackendType_Metal ? "Metal"
           : info.backendType == WGPUBackendType_D3D12 ? "D3D12"
@@ -42,8 +43,6 @@ Adapter described(WGPUAdapter handle) {
   n.AdapterInfoFreeMembers(info);
   return a;
 }
-
-int rank_of(const Adapter& a) { return a.kind[0] == 'd' ? 0 : a.kind[0] == 'i' ? 1 : a.kind[0] == 'u' ? 2 : 3; }
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -87,7 +86,7 @@ const std::vector<Adapter>& adapters() {
     handles.resize(std::min(handles.size(), n.InstanceEnumerateAdapters(instance(), &options, handles.data())));
     auto* found = new std::vector<Adapter>;
     for (WGPUAdapter handle : handles) found->push_back(described(handle));
-    std::stable_sort(found->begin(), found->end(), [](const Adapter& a, const Adapter& b) { return rank_of(a) < rank_of(b); });
+    std::stable_sort(found->begin(), found->end(), [](const Adapter& a, const Adapter& b) { return rank_of(a.type) < rank_of(b.type); });
     return found;
   }();
   return *all;
@@ -101,7 +100,7 @@ const Adapter& find_adapter(std::string_view options) {
   if (options.empty()) return all[0];
   if (options == "low-power") {
     for (const Adapter& a : all)
-      if (a.kind[0] == 'i') return a;
+      if (a.type == WGPUAdapterType_IntegratedGPU) return a;
     return all[0];
   }
   size_t index = 0;
@@ -126,7 +125,8 @@ bool has_hardware_adapter() {
 #endif
   if (!reason_against_native().empty()) return false;
   const std::vector<Adapter>& all = adapters();
-  return std::any_of(all.begin(), all.end(), [](const Adapter& a) { return a.is_hardware() && a.kind[0] != 'u'; });
+  return std::any_of(all.begin(), all.end(),
+      [](const Adapter& a) { return a.type == WGPUAdapterType_DiscreteGPU || a.type == WGPUAdapterType_IntegratedGPU; });
 }
 
 }  // namespace pyburn::wgpu

@@ -12,7 +12,7 @@ struct Adapter {
   std::string name, driver;
   const char* kind = "";  // "discrete GPU", "integrated GPU", "software", "unknown"
   const char* api = "";   // "Vulkan", "Metal", "D3D12"
-  bool is_hardware() const { return kind[0] != 's'; }
+  WGPUAdapterType type = WGPUAdapterType_Unknown;
 };
 
 WGPUInstance instance();
